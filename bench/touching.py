@@ -1,8 +1,7 @@
-"""Read a whole decoded message: every field of every struct, and every element of every array.
+"""Read every value of a decoded message, because some libraries decode a field only when it is accessed.
 
-Some libraries decode a whole message at once; others decode a field when it is accessed. A program that reads every
-field pays for both steps. The reader is built from a sample message and works in the same way for all libraries. It
-makes one C call per struct, so most of the measured time is the library's.
+The reader is built from a sample message, and works in the same way for all libraries. It makes one C call per struct,
+so most of the measured time is the library's.
 """
 
 from collections import deque

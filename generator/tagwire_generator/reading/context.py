@@ -1,9 +1,8 @@
 """The state that the readers of a spec share. It collects problems, except those that follow from other problems.
 
-A `Part` stores the positions of an object's keys, because rules concern an object and its keys. Keys that violate a
-rule are reported and dropped, and the object is built again without them, so that the rest of the file is checked with
-valid values. The dropped keys are the part's `wounds`. If a rule depends on a dropped key, its violation is not
-reported, because the key's value is only a guess.
+Keys that violate a rule are reported and dropped (`Part.wounds`), and the object is built again without them, so that
+the rest of the file is checked with valid values. A violation that depends on a dropped key is not reported, because
+the key's value is only a guess.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,8 +1,8 @@
-"""The keys that the readers accept, taken from `spec.schema.json`.
+"""The keys that the readers of specs accept, and how to convert their values, from `spec.schema.json`.
 
-The schema contains the keys of each object and the kind of each value. Each kind has a converter, and a few keys have
-their own. The value of a key becomes the model attribute with the same name. If the model has no such attribute,
-importing the reader raises an error; otherwise the key's values would be lost without a message.
+Each kind of value has a converter, and a few keys have their own. The value of a key becomes the model attribute with
+the same name. If the model has no such attribute, importing the reader raises an error; otherwise the key's values
+would be lost without a message.
 """
 
 from collections.abc import Callable, Iterable, Mapping

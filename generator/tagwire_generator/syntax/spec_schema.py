@@ -1,9 +1,9 @@
-"""Check the shape of a spec: its keys, and the kinds of their values.
+"""Check that a spec has only known keys, with values of the right kinds.
 
-`spec.schema.json` defines the shape, and jsonschema checks it; editors use the same schema. This module adds a position
-in the text, a rule ID and a sentence to each error. The patterns in the schema are only for editors; the reader checks
-the same conditions with better messages. A key with `"dialect": "tagwire"` in the schema is an extension of Kafka's
-language, and is an error in a spec that did not enable extensions.
+`spec.schema.json`, which editors also use, defines the keys and kinds. jsonschema checks them, and this module adds a
+position in the text, a rule ID and a sentence to each error. The schema's patterns are only for editors: the reader
+checks the same conditions with better messages. A key with `"dialect": "tagwire"` in the schema is an error in a spec
+that did not enable extensions.
 """
 
 import functools

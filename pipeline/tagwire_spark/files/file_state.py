@@ -1,10 +1,11 @@
 """Check that a file is unchanged since the driver planned a read.
 
-Minutes may pass before a task reads a file. By then, an overwrite or a broker's cleaner may have replaced the file, and
-the read would mix old and new rows. So a split includes the identity of its file: size, inode and modification time of
-a local file; size and ETag (or modification time) of a remote file. The last segment of a log may grow in the meantime.
-But `cp` and `rsync --inplace` overwrite a file and keep its inode, so a local file counts as grown only if its first
-and last planned bytes are unchanged.
+Before a task reads a file, an overwrite or a broker's cleaner may replace it, and the read would mix old and new rows.
+So a split includes the identity of its file: size, inode and modification time of a local file; size and ETag (or
+modification time) of a remote file.
+
+The last segment of a log may grow. Because `cp` and `rsync --inplace` also keep a file's inode, a local file counts as
+grown only if its first and last planned bytes are unchanged.
 """
 
 import os

@@ -2,9 +2,9 @@
 
     lasts/ID/7          the last offsets that one task found for partition number 7
 
-A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder; Spark chooses the number
-of tasks by the amount of data. The task that rewrites a segment reads the segment's offset range from the files in all
-of these folders. Values are never shuffled. A key that occurs several times in one Arrow batch is shuffled only once.
+A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder, and the task that
+rewrites a segment reads the segment's offset range from the files in all of these folders. Values are never shuffled. A
+key that occurs several times in one Arrow batch is shuffled only once.
 """
 
 import sys

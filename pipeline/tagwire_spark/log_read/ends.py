@@ -1,8 +1,8 @@
-"""Find the end of a growing log, and the offset at which a number of bytes is reached.
+"""Find where a growing log ends, and at which offset a number of bytes is reached.
 
-A log ends after its last whole batch. If the broker is still writing the next batch, the file ends within that batch
-or, if preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole batch
-follows later in the file, the bytes before it are damage, not the end of the log.
+A log ends after its last whole batch. While the broker writes the next batch, the file ends within that batch or, if
+preallocated, continues with zeros. So the last batch counts only if its checksum is right. If a whole batch follows
+later in the file, the bytes before it are damage, not the end of the log.
 """
 
 from collections.abc import Iterator, Sequence

@@ -25,9 +25,9 @@ _X: Final = 1 << 30
 
 
 class RangeSums:
-    """Computes CRCs of ranges of a file, in a time that does not grow with the size of the range.
+    """Computes CRCs of ranges of a file, as fast for long ranges as for short ones.
 
-    If `shift(c, n)` multiplies a checksum by x^(8n), the checksum of two parts is `shift(first, len(second)) ^ second`.
+    The checksum of two parts is `shift(first, len(second)) ^ second`, if `shift(c, n)` multiplies a checksum by x^(8n).
     The arithmetic is in GF(2) modulo the polynomial, with the lowest power in the highest bit. Source: zlib's
     crc32_combine.
     """

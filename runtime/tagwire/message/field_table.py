@@ -1,8 +1,7 @@
-"""The field table of generated classes, for all versions, and the layouts made from it.
+"""The field table of generated classes, which covers all versions, and the layout of each version, made from the table.
 
-Each generated struct lists its fields in `FIELDS`, one row per field, in spec order and for all versions together.
-`layout_of` selects the fields of one version. The native engine, traces, JSON, Arrow and the generator use only the
-resulting layouts, so no other module deals with version ranges.
+Each generated struct lists its fields in `FIELDS`, one row per field, in spec order. `layout_of` selects the fields of
+one version. All other code uses these layouts, so no other module deals with version ranges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The records of producers and consumers, with the attributes and methods that the proposals add.
+"""Records as producers and consumers see them, with the additions of KIP-82 and KIP-87.
 
 KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
 strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not: setting a key replaces its value. If

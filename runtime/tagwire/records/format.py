@@ -1,8 +1,8 @@
-"""A record format in which batches can be read and built, made from the layout of a spec.
+"""Record formats, in which batches are read and built. A format is made from the layout of a spec.
 
-This module has no code for particular formats: the name of a field determines its role. Any format that uses the names
-in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format lacks, readers get
-the value that means "none".
+The name of a field determines its role, so this module has no code for particular formats. Any format that uses the
+names in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format lacks, readers
+get the value that means "none".
 
 There are two kinds of format: a batch ends with an array of records; a message is a single record, or a wrapper whose
 value contains other messages.

@@ -1,11 +1,11 @@
 """Read and convert the records in messages: Produce requests, Fetch responses, and any other message with records.
 
-For each version, a spec names the format of a records field (`recordFormats`). So the records of a message can be read,
-and converted for a peer that uses an older version. This module has no code for particular messages.
+The spec names the format of a records field in each version (`recordFormats`), so the records can be read, and
+converted for a peer that uses an older version.
 
-Two rules of the protocol apply. A response may have records of a lower magic than its version's format, as they are
-stored in the log, and its last batch may be truncated at the size that the client requested. A request has only whole
-batches in the format of its version.
+A response may have records of a lower magic than its version's format, as they are stored in the log, and its last
+batch may be truncated at the size that the client requested. A request has only whole batches in the format of its
+version.
 """
 
 from __future__ import annotations

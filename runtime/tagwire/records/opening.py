@@ -1,8 +1,7 @@
 """Add the records in a message to its trace: the batches become child nodes of their records field.
 
-At first, a trace shows a records field as plain bytes, because the layout of a message doesn't include the layout of
-its records. The spec names the format of the records, and this module traces each batch. Every byte still belongs to
-exactly one node.
+The layout of a message doesn't include the layout of its records, so a trace first shows a records field as plain
+bytes. This module traces each batch in the format that the spec names. Every byte still belongs to exactly one node.
 """
 
 from typing import TYPE_CHECKING
