@@ -1,4 +1,4 @@
-"""Compare the rules that restrict values: enums, unique keys and unions."""
+"""Compare the rules for values in an old and a new spec: enums, unique keys and unions."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Convert nodes of the tree to Python values.
+"""Convert nodes of a spec's JSON tree to Python values.
 
 The converters are lenient, because existing specs depend on it. They accept numbers for strings, decimal strings for
 numbers, "true", "false", 0 and 1 for booleans, and a single item for a list of one.
@@ -81,7 +81,7 @@ def version_text(text: str, node: JsonNode) -> Versions:
 
 
 def by_version(node: JsonNode, convert: Callable[[JsonNode], T]) -> tuple[tuple[Versions, T], ...]:
-    """Return the entries of an object keyed by version ranges, sorted by version."""
+    """Return an object's entries, whose keys are version ranges, sorted by version."""
     assert isinstance(node, Object), "the schema has refused anything else"
     rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
     return tuple(sorted(rows, key=lambda row: row[0].lowest))

@@ -105,7 +105,7 @@ def _is_integer(checker: object, value: object) -> bool:
 
 
 def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError]:
-    """Yield the schema errors in the tree of a spec. `allow_extensions` allows keys of the tagwire dialect."""
+    """Yield the schema errors in a parsed spec. `allow_extensions` allows keys of the tagwire dialect."""
     incomplete: set[int] = set()
     for error in _validator().iter_errors(_plain(root)):
         node = _node_at(root, error.absolute_path)

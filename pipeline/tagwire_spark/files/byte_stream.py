@@ -59,7 +59,7 @@ def opened_stream(
 ) -> Generator[IO[bytes]]:
     """Open a file by path or URL for reading. `in_sequence` enables read-ahead for a remote file.
 
-    Raises OSError, LogPathError, and PipelineError if the file has changed since the read was planned.
+    Raises OSError or LogPathError if the file can't be read, and PipelineError if it has changed since planning.
     """
     if not is_remote(file):
         with Path(file).open("rb") as opened:

@@ -31,7 +31,7 @@ from tagwire_spark.jobs.units import job_inputs, received_folder, refuse_output_
 
 
 class RestoredFile(NamedTuple):
-    """The result of restoring a file."""
+    """A restored file: its path and size, and how many of its batches were rebuilt from records."""
 
     file: Path | str
     bytes: int
@@ -81,7 +81,7 @@ def import_logs(
 
 
 def _files_of(part: ExportedFiles, source: Location) -> Iterator[Path]:
-    """Yield the Parquet files of a part that exist: the file with exact bytes, and the file with rows."""
+    """Yield a part's Parquet files, if they exist: the file with exact bytes, and the file with rows."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path
@@ -95,7 +95,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """Restores the log files of a part of the export, from its exact bytes and its rows."""
+    """Restores the log files of one part of an export, from its exact bytes and its rows."""
 
     def __init__(self, part: ExportedFiles, source: Location, folder: Path) -> None:
         self.part = part

@@ -43,7 +43,7 @@ class LogSource(DataSource):
         """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Only PushingLogReader has pushFilters: Spark rejects readers with it unless filter pushdown is enabled.
+        # Spark rejects a reader with `pushFilters` unless pushdown is enabled, so only PushingLogReader has it.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 

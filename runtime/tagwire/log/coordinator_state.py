@@ -141,7 +141,8 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that is the same for equal keys, even in different versions, or if one is in a legacy record."""
+    """Return a tuple that identifies a record's key, whatever the key's version, and also if the record is a legacy
+    one."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

@@ -52,7 +52,7 @@ _PACKED: Final = "payload"
 
 
 class Format:
-    """A record format. Raises SchemaError if the layout is neither a batch nor a message."""
+    """A record format, such as v2. Raises SchemaError if the layout is neither a batch nor a message."""
 
     def __init__(self, source: type[RecordFormat] | Layout) -> None:
         layout = source if isinstance(source, Layout) else source.layout()
@@ -152,7 +152,8 @@ class Format:
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether native code can copy records to other batches: they have magic 2's fields and attributes byte."""
+        """Whether records have magic 2's fields and attributes byte. Native code can copy such records to other
+        batches."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property

@@ -44,7 +44,7 @@ def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
 def merged_fields(
     known: Iterable[tuple[int, Binary]], unknown: Mapping[int, Binary], known_tags: frozenset[int], highest: int
 ) -> list[tuple[int, Binary]]:
-    """Merge known and unknown fields in tag order. Raises UnwritableValue if an unknown tag is invalid or known."""
+    """Merge known and unknown fields in tag order. Raises UnwritableValue if `unknown` has an invalid or known tag."""
     if not isinstance(unknown, Mapping):
         raise UnwritableValue
     for tag in unknown:

@@ -54,7 +54,7 @@ class View:
         return place < len(self) and self[place] == entry
 
     def advance(self) -> bool:
-        """Test the next slice of entries. Returns whether there were any to test."""
+        """Apply the filter to the next slice of entries. Returns False if there were none left."""
         if not self._tests or self._tried >= self.listing.count:
             return False
         end = monotonic() + _SLICE

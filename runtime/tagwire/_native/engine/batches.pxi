@@ -77,7 +77,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ reading
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
-        """Return the magic 2 batch at `pos`; None to have Python read it. See `BatchReader` for the rest."""
+        """Return the batch at `pos`; None if Python must read it. See `BatchReader` for the other parameters."""
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
