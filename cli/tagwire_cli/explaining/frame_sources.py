@@ -74,7 +74,7 @@ def input_frame(frame: CapturedFrame) -> InputFrame:
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
-    """Yield the frames that `only` selects, such as `1,4-6,9-`; None selects all. Raises click.BadParameter if invalid."""
+    """Yield the frames selected by `only`, such as `1,4-6`; None selects all. Raises click.BadParameter if invalid."""
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]

@@ -221,7 +221,7 @@ class Expressions:
         return f"{put}({out}, {value})"
 
     def elements_reader(self, element: Type, count: str) -> str:
-        """Return a call that reads `count` elements of a type."""
+        """Return the source text of a call that reads `count` elements of a type."""
         if isinstance(element, Nested):
             return self.struct_reader(element.struct, count)
         if isinstance(element, Array):
@@ -232,7 +232,7 @@ class Expressions:
         return self.element_reader(element, count)
 
     def elements_writer(self, element: Type, out: str, values: str) -> str:
-        """Return a call that writes elements of a type. Their count is written separately."""
+        """Return the source text of a call that writes elements of a type. Their count is written separately."""
         if isinstance(element, Nested):
             return f"{self.struct_writer(element.struct)}({out}, {values})"
         if isinstance(element, Array):

@@ -167,7 +167,7 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark stores such values in another byte layout. Decoded columns are then cast to it.
+    `has_other_bytes` is true if Spark's Arrow type has a different byte layout. Decoded columns are cast to it.
     """
 
     type: Any

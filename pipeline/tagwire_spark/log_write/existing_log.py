@@ -47,7 +47,7 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return a log's end; None if it is empty. Raises PipelineError for batches that the format `written` can't follow."""
+    """Return a log's end; None if it is empty. Raises PipelineError if it is damaged or `written` can't follow."""
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None

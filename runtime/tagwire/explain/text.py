@@ -25,7 +25,7 @@ class AnnotationError(TagwireError, ValueError):
 
 
 class Row:
-    """A line of the table: the bytes of a node, a title, or an error."""
+    """A line of an annotated dump: the bytes of a node, a title, or an error."""
 
     __slots__ = ("data", "depth", "is_hidden", "kind", "mark", "offset", "path", "type", "value")
 

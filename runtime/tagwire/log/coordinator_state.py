@@ -141,8 +141,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies a record's key, whatever the key's version, and also if the record is a legacy
-    one."""
+    """Return a tuple that identifies an entry's key, in any version, and also in legacy records."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

@@ -143,7 +143,7 @@ class Segment:
     # ------------------------------------------------------------ index files
 
     def beside(self, kind: str) -> Path | None:
-        """Return the path of the segment's file with the extension `kind`, such as "index"; None if it does not exist."""
+        """Return the path of the segment's file with the extension `kind`, such as "index"; None if there is none."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
