@@ -121,7 +121,8 @@ class ProducerRecord(_ClientRecord):
 
         With `allow_reserved`, `headers` may contain int keys that KIP-82 reserves. If there are no headers, `format`
         determines whether keys are ints. Raises EncodeError for a null value with `tombstone=False`, because old
-        readers would take the record for a delete."""
+        readers would take the record for a delete.
+        """
         self.topic = topic
         self.value = value
         self.key = key

@@ -152,8 +152,7 @@ class Format:
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether records have magic 2's fields and attributes byte. Native code can copy such records to other
-        batches."""
+        """Whether records have magic 2's fields and attributes byte, so native code can copy them to other batches."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property
