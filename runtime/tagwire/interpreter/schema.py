@@ -77,7 +77,7 @@ class Field:
 
 
 class Schema:
-    """A struct with ordered fields, and optional fields that are identified by tags (0 to 65535).
+    """A struct as in KIP-482's first draft: ordered fields, and optional fields with tags (0 to 65535).
 
     Without `optional_fields`, encoded structs have no buffer for such fields. With an empty mapping, they have an empty
     buffer, so that later versions can add fields. `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an

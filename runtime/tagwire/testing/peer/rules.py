@@ -44,7 +44,7 @@ class AnswerRule:
         self._answers: Sequence[Any] = ()
 
     def reply(self, answer: AnswerTo = None, **faults: Any) -> AnswerRule:
-        """Set the answer: a response, a `Reply`, None (no answer), or a function from a request to these.
+        """Set the answer: a response, a `Reply`, None (no answer), or a function that returns one for a request.
 
         A list or tuple has one answer per request, in order; its last answer is repeated. `faults` are arguments of
         `Reply`, which apply to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for
