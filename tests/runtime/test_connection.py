@@ -89,7 +89,7 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_older_peer_gets_another_request(lists: bool) -> None:
-    """If an older server rejects the handshake, with or without listing its versions, the client must try again."""
+    """If a server rejects the ApiVersionsRequest, retry with a version that it lists or, without a list, with 0."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
     refusal = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)

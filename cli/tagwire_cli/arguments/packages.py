@@ -92,7 +92,7 @@ def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordF
 
 
 def _record_format_hint(name: str) -> str:
-    """Return a hint with the command that shows a record format, given its name (`v2`) or class name; otherwise ""."""
+    """If `name` is a record format, such as `v2`, return a hint to use `tagwire show`; otherwise, return ""."""
     import tagwire_records
 
     for known in tagwire_records.registry.names():

@@ -134,7 +134,7 @@ class CheckedText:
 
     @property
     def end(self) -> tuple[int, int]:
-        """The line and column just after the last character that is not white space."""
+        """The line and column of the end of the text, without trailing white space."""
         lines = self.text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1
 

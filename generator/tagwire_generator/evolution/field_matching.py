@@ -61,7 +61,7 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair the old and new fields that follow the same unchanged field, in order. `names` are the unchanged fields."""
+    """Pair the changed fields between the same two unchanged fields, in order. `names` are the unchanged fields."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)

@@ -54,7 +54,7 @@ class Finding:
         }
 
     def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
-        """Return this finding with a position in a file."""
+        """Return a copy of this finding that points to a position in a file."""
         return replace(self, file=file, line=line, column=column, source_line=source_line)
 
 
@@ -101,7 +101,7 @@ def invalid(problem: Problem, message_name: str) -> Finding:
 
 
 def runs(versions: Iterable[int]) -> Iterator[Versions]:
-    """Split versions into ranges without gaps, in ascending order."""
+    """Group version numbers into ranges without gaps, such as 1-3 and 5, in ascending order."""
     lowest = highest = -1
     for version in sorted(versions):
         if version != highest + 1 or highest < 0:

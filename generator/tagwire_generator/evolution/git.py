@@ -18,8 +18,8 @@ class NotAtRevisionError(GitError):
 def specs_at(revision: str, path: Path) -> list[SpecData]:
     """Return the spec at `path`, or the specs in the folder `path`, as they were in a revision.
 
-    The file name of each spec is `REVISION:PATH`, with PATH relative to the top of the repository. Raises GitError, and
-    SpecError for a spec nested deeper than a component's folder.
+    The file name of each spec is `REVISION:PATH`, with PATH relative to the top of the repository. Raises GitError if
+    git fails, and SpecError for a spec more than one folder below `path`.
     """
     place = path.resolve()
     here = place if place.is_dir() else place.parent

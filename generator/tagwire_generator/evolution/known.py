@@ -54,7 +54,7 @@ class Memory:
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """Return the check of the whole set if an earlier run has passed it; otherwise None, and it must be run."""
+        """Return the cached check of the whole spec set, or None if the check has not passed since the last change."""
         entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
@@ -66,7 +66,7 @@ class Memory:
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a finding's proof may include a header
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # needed for proofs, which may include headers
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
@@ -85,7 +85,7 @@ class Memory:
         self._cache.prune()
 
     def _changed(self, lock: "Lock") -> set[str] | None:
-        """Return the messages to check again. None means all: nothing is cached, or a locked message lacks its file."""
+        """Return the messages that have no cached result. Return None if all messages must be checked again."""
         entry = self._cache.get(self._each)
         places = {(each.component, each.path.stem) for each, _ in self._files}
         names = {name for _, name in places}

@@ -306,7 +306,7 @@ def _sorted(editions: Iterable[LockedEdition]) -> list[LockedEdition]:
 
 
 def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str]]:
-    """Return the tags that must not be used again, by the path of their struct in the new spec."""
+    """Return a dict from a struct's path in the new spec to its retired tags, which must not be used again."""
     pairs = struct_pairs(before.spec, new)
     paths = {pair.old_path: pair.new_path for pair in pairs}
     retired = {paths.get(path, path): dict(tags) for path, tags in before.retired_tags.items()}
@@ -342,7 +342,7 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Return whether `known` is the same finding, for at least the same versions."""
+    """Return whether `known` is about the same rule and field as `finding`, and includes all of its versions."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

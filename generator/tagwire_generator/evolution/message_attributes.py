@@ -20,14 +20,14 @@ _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
 
 
 class HeaderSpecs:
-    """The header specs in one set of specs."""
+    """The specs of request and response headers in one set of specs."""
 
     def __init__(self, specs: Iterable[MessageSpec] = ()) -> None:
         names = HEADER_NAMES.values()
         self._own = {spec.name: spec for spec in specs if spec.kind == "header" and spec.name in names}
 
     def or_those_of(self, other: "HeaderSpecs") -> "HeaderSpecs":
-        """Return these headers, supplemented by the headers that only the other set has."""
+        """Return a copy of this set, with the headers that it lacks added from `other`."""
         return HeaderSpecs((other._own | self._own).values())
 
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:

@@ -21,7 +21,7 @@ _LINE: Final = re.compile(r"^# Formatted by (black \S+)\.$", re.MULTILINE)
 
 
 def formatter_line(version: str) -> str:
-    """Return the comment that tells which version of black formatted a generated package."""
+    """Return the comment line that records the version of black, such as `# Formatted by black 26.1.0.`"""
     return f"# Formatted by black {version}."
 
 
@@ -72,7 +72,7 @@ class FileChange:
     """The new content; "" for a stale file."""
 
     def diff(self, name: str) -> str:
-        """Return the change as a unified diff. Paths in the diff contain slashes on every system."""
+        """Return the change as a unified diff. Paths in the diff use forward slashes on every platform."""
         old = "/dev/null" if self.kind == "new" else f"a/{name}"
         new = "/dev/null" if self.kind == "stale" else f"b/{name}"
         return unified_diff(self.before, self.after, old, new)

@@ -114,6 +114,6 @@ def _top(path: Path) -> Path | None:
 
 
 def _index(top: Path) -> Path | None:
-    """Return the index that git gives to a hook; None for the default. `git commit FILE` uses a separate index."""
+    """Return the index file that git passes to a hook (a separate one for `git commit FILE`); None for the default."""
     given = os.environ.get("GIT_INDEX_FILE")
     return Path(given).resolve() if given and _top(Path.cwd()) == top else None

@@ -127,7 +127,7 @@ def _is_gone(node: Object) -> bool:
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
-    """Report a missing flexibleVersions (in the draft: versionsWithOptional), or the key of the other dialect."""
+    """Report missing or misplaced keys of a dialect: flexibleVersions or, in KIP-482's draft, versionsWithOptional."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
         if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
@@ -159,7 +159,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
         valid: Versions | None = values.get("validVersions")
         if valid and valid.highest <= optional.highest:
-            # A closed range that ends at the last version, or after it, counts as open.
+            # A range such as 9-12 counts as 9+ if 12 is the message's last version.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
             # Report a closed range only for the message. Its fields are then read as if the range were open.

@@ -17,7 +17,7 @@ MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 
 
 class StructPart(Part):
-    """A struct, and the `StructSpec` that was created from its valid fields."""
+    """A struct in a spec's JSON, and the `StructSpec` that was created from its valid fields."""
 
     spec: StructSpec
 

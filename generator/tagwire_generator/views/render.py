@@ -96,8 +96,8 @@ def render_message(
 ) -> dict[str, str]:
     """Return the files of a message: its classes, and the files that `targets.toml` defines.
 
-    The keys are paths inside the package. `source` names the spec in the files' first lines. `headers` has the names of
-    the header specs in the package. A message without versions has no files. Raises SpecError if a template fails.
+    The keys are paths inside the package. `source` names the spec in the first line of each file, and `headers` names
+    the package's header specs. A message without versions has no files. Raises SpecError if a template fails.
     """
     if not message.valid_versions:
         return {}

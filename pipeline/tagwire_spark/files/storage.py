@@ -74,9 +74,9 @@ class Location:
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path, end: int | None) -> FileState:
-        """Return the state of a file that may grow; a local file's state has checksums of the bytes up to `end`.
+        """Return a state that shows whether the file has changed before `end`. Local files are compared by checksums.
 
-        Raises LogPathError.
+        Raises LogPathError if the file can't be read.
         """
         if self._tree is not None:
             return self.state_of(path)
@@ -92,11 +92,11 @@ class Location:
         return Partition(path) if self._tree is None else RemotePartition(path, self)
 
     def segment(self, path: Path) -> Segment:
-        """Open a file as a segment. Raises LogPathError."""
+        """Open a file as a segment. Raises LogPathError if it can't be read."""
         return Segment(path) if self._tree is None else RemoteSegment(path, self)
 
     def remote(self, path: Path) -> RemoteFile:
-        """Return the remote file that a path in the local tree represents. Raises PipelineError."""
+        """Return the remote file that an empty file in the local tree represents."""
         assert self._tree is not None
         return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
 
@@ -175,11 +175,11 @@ class Location:
 def locations(
     paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_in_parents: bool = True
 ) -> Iterator[Location]:
-    """Yield the locations that match paths and patterns. Raises PipelineError if one of them matches nothing.
+    """Yield the files and folders that match paths and patterns. Raises PipelineError if one of them matches nothing.
 
-    Closing `stack` deletes the local trees that mirror remote listings.
+    Remote folders are mirrored in temporary local folders, which are deleted when `stack` is closed.
 
-    With `looks_in_parents`, the parent folder of a partition's URL is listed as well, to detect commits to it.
+    With `looks_in_parents`, the parent folder of a partition's URL is also listed, to detect commits to the partition.
     """
     for path in paths:
         found = list(
@@ -346,7 +346,7 @@ class _Tree:
         return _joined(self._url, "" if relative == "." else relative) + self._behind
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file from the folder above the listed folder, if it exists there. Raises PipelineError."""
+        """Fetch a file from the parent of the listed folder, if it exists. Raises PipelineError if reading fails."""
         if not self._name:
             return
         above, behind = _above(self._url + self._behind, 1)

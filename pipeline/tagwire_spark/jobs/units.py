@@ -43,7 +43,7 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the partition's current segments. With `metadata`, list the snapshots of a metadata log before them."""
+        """List the partition's current segments. With `metadata`, a metadata log's snapshots come first."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
@@ -168,7 +168,7 @@ def refuse_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch, for each remote partition, the files that `files` returns, and the broker's checkpoints.
+    """Fetch the broker's checkpoints, and the files that `files` returns for each remote partition.
 
     Raises PipelineError or LogPathError if a file can't be fetched.
     """
@@ -186,9 +186,9 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the folders that contain partitions, each with its path in the output.
+    """Return the log folders of the partitions, each with its path relative to the output folder.
 
-    If an input path is itself a partition, its parent folder is left out.
+    A partition that was itself given as an input path has no log folder.
     """
     return [(folder, place) for folder, place, _ in _log_folders(partitions)]
 

@@ -133,7 +133,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether a path that matches a pattern should be read: a log file or folder not being moved or deleted."""
+    """Return whether to read a path that a pattern matches. Skip what a broker is moving or deleting."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -239,8 +239,8 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return (topic, partition number) of all partitions in the locations.
 
-    Returns None if there are no partitions, but `kafka_log` has written to a location: the written DataFrame may have
-    been empty. Raises LogPathError.
+    Returns None if there are no partitions because `kafka_log` wrote an empty DataFrame. Raises LogPathError if a
+    folder can't be listed.
     """
     places = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for place in places for folder in counted_folders(place)}
@@ -370,7 +370,7 @@ def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
 
 
 def _parts(whole: Split, step: int) -> Iterator[Split]:
-    """Yield the splits of a segment. The first keeps its hint about where to start; the others use the index."""
+    """Cut a segment into splits of `step` bytes. Only the first split keeps the hint about where to start reading."""
     if is_remote(whole.file) and whole.offset_index is None:
         step = whole.end  # one split, because without an index each task would fetch all bytes before its own
     begin = whole.hint[0] if whole.hint else 0

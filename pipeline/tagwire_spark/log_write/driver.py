@@ -132,7 +132,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """Return the job of a micro-batch. All tasks share this job, even if Spark repeats the micro-batch."""
+        """Return the job that stages a micro-batch. If Spark repeats the micro-batch, it gets the same job."""
         return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 
@@ -151,7 +151,7 @@ def _staging(job: Job, batch: MicroBatch) -> Attempt:
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
-    """Return the micro-batch of the tasks' messages; None if no task has sent a message to the driver."""
+    """Return the micro-batch that the tasks have written, or None if no task has sent a message to the driver."""
     return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 
@@ -232,7 +232,7 @@ class _Commit:
             return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
 
     def _end_before(self, log: ExistingLog, format: str) -> int | None:
-        """Return the end offset of an existing log; None if there is no log.
+        """Return the end offset of an existing log, or None if there is no log.
 
         Raises PipelineError if the log can't be continued.
         """

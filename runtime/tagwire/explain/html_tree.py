@@ -27,7 +27,7 @@ Note = Callable[[Node], str]
 
 
 class Unit(NamedTuple):
-    """The traces to explain together: those of one message, of one frame, or of all batches in an input."""
+    """A section of the page: one message, one frame, or all batches of an input."""
 
     facts: Sequence[str]
     """Lines about the unit; the first line is its title if there are several units."""

@@ -159,7 +159,7 @@ class _Record:
         return reader.message(whole=False), reader.pos
 
     def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
-        """Return the message class for a record type or API key. Raises DecodeError if the log has no such records."""
+        """Return the message class for a record type or API key. Raises DecodeError if it is unknown in `self.log`."""
         from tagwire.frames.message_index import UnknownMessageError
 
         try:

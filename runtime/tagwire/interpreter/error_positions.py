@@ -82,7 +82,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Resume reading at an error in a tag section, at the start of a tagged field, or at the end of a struct."""
+    """Read the invalid part of a struct again, so that the reader raises the error. `site` names the part."""
     section = struct.section
     if site == Site.STRUCT_END:
         reader.exhausted(struct.name)

@@ -77,7 +77,7 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # Store the size of the field `kind.of` alone: the length on the wire may also count the length's own bytes.
+            # Return the size of the measured field. The length on the wire may also count the length's own bytes.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start
@@ -143,7 +143,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Verify the checksum of the remaining bytes. The input has the checksum `stated` at offset `at`."""
+        """Compare the checksum of the remaining bytes with `stated`, which was read at offset `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -194,7 +194,7 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.unpack(data, end)
         self.buf = self.raw = data
-        self.good = {}  # its offsets refer to the input, and would be wrong in the decompressed bytes
+        self.good = {}  # `good` has offsets in the compressed input, which are wrong here
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")

@@ -1,8 +1,7 @@
-"""One version of one message as a struct of items, in wire order.
+"""The layout classes: they describe one version of a message as nested structs, in wire order.
 
-A struct has items and perhaps a tag section. Types include their length encoding. An item may be a length, count or
-checksum of later bytes, and may depend on another item, so record formats (batches and old-style messages) also have
-layouts, and share all code with messages.
+A struct consists of items and, in flexible versions, a tag section. Record formats (batches and old-style messages)
+have layouts as well: an item can also be a length, count or checksum of later bytes, or depend on another item.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class Item(FrozenData):
         return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
-        """Return the field's value in a new object. If the field is a struct, each call makes a new struct."""
+        """Return the field's default. For a struct, each call returns a new instance."""
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
             return self.type.struct.default_value()
         return self.default
@@ -136,7 +135,7 @@ class Missing(FrozenData):
         self.cls = cls
 
     def default_value(self) -> Any:
-        """Return the field's value in a new object. If the field is a struct, each call makes a new struct."""
+        """Return the field's default. For a struct, each call returns a new instance."""
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
@@ -278,7 +277,7 @@ class StructLayout(FrozenData):
         return around and struct is not None and struct.has_sensitive
 
     def default_value(self) -> Any:
-        """Return a new object of the class, or a dict."""
+        """Return a new object with default values; a dict if the layout has no class."""
         return fresh(self.cls) if self.cls else {field.name: field.default_value() for field in self.values}
 
     @property

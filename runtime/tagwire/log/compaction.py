@@ -103,7 +103,7 @@ class LastOffsets:
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with their fact bits; None if native code can't read the records."""
+        """Return a batch's records with a byte of flags for each, or None if native code can't read them."""
         return movable(batch, self._offsets)
 
 

@@ -23,7 +23,7 @@ _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_a
 
 
 class Kind(NamedTuple):
-    """A kind of batch. Batches for which all of these properties are equal are measured together."""
+    """The properties by which batches are grouped. Batches with equal properties are measured together."""
 
     topic: str
     format: str
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 
 
 def fill_of(records: int) -> str:
-    """Return the name of the size class for a batch with this number of records."""
+    """Return the name of the size class for a batch with this number of records, such as "10 to 99"."""
     return next(name for most, name in FILLS if most is None or records <= most)
 
 
@@ -115,10 +115,10 @@ class Measure:
 
 
 class WhatIf:
-    """Measures logs, separately for each kind of batch. Raises FormatError for an unknown format.
+    """Measures what a conversion would save, separately for each kind of batch.
 
-    Each batch is measured twice: after `conversion`, and before it in the format `against` (None means the batch's own
-    format).
+    Each batch is measured before and after the conversion. "Before" means in the format `against`; by default, this is
+    the batch's own format. Raises FormatError for an unknown format.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:

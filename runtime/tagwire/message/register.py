@@ -57,7 +57,7 @@ class Register(IntEnum):
         cls._names = names
 
     def __str__(self) -> str:
-        """Return the display name of the key."""
+        """Return the member's display name."""
         return self.text
 
     @classmethod
@@ -87,7 +87,7 @@ class Register(IntEnum):
 
     @classmethod
     def is_closed(cls) -> bool:
-        """Whether a field with this enum rejects numbers that the enum does not name."""
+        """Whether fields with this enum only accept the numbers of its members."""
         return cls._closed
 
     @classmethod
@@ -97,10 +97,10 @@ class Register(IntEnum):
 
     @classmethod
     def name_of(cls, key: int) -> str | None:
-        """Return the display name of a key; None for an unknown key."""
+        """Return the display name of the member with this number, or None if there is no such member."""
         return next((member.text for member in cls if member == key), None)
 
     @classmethod
     def key_of(cls, text: str) -> "Register | None":
-        """Return the member with this display name, or None."""
+        """Return the member with this display name, or None if there is none."""
         return next((member for member in cls if member.text == text), None)

@@ -188,7 +188,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether the target format has the field or bit `name`. If it isn't in `places`, report a loss."""
+        """Return whether `name` is in `places`, the fields or bits of the target format. If not, report a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in places

@@ -158,7 +158,7 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
         if path.suffix not in (
             ".index",
             ".timeindex",
-        ):  # the broker's index entries have other intervals
+        ):  # the broker adds index entries at other intervals
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(made)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in made.iterdir()}

@@ -39,14 +39,14 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 
 
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed record bytes in a message; None if they can only be found by tracing the message."""
+    """Return the decompressed records of each batch in a message. Return None if only a trace can find them."""
     found = []
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
                 if batch.codec == "none":
                     continue
-                if batch.record_format.records is None:  # a wrapper message (v0, v1): inner messages need a trace
+                if batch.record_format.records is None:  # the messages inside a wrapper (v0, v1) can only be traced
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:

@@ -243,7 +243,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Draft a spec. A request or response keeps only the versions below `end`."""
+    """Draft a new spec from a source spec. A request or response keeps only its versions below `end`."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)

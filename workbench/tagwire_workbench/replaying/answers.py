@@ -49,7 +49,7 @@ class Ignored:
         ]
 
     def __contains__(self, found: tuple[str, str]) -> bool:
-        """Return whether differences in a field are ignored. `found` is (message name, path)."""
+        """Return whether a field may differ. `found` is (message name, field path)."""
         name, place = found
         path = _INDEX.sub("[]", place)
         return path.rpartition(".")[2] in ALWAYS_IGNORED or any(

@@ -86,7 +86,7 @@ def _step(least: float) -> float:
 
 
 def render_page(summary: Summary) -> str:
-    """Return the results as HTML."""
+    """Return the results of `tagwire whatif` as an HTML page."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,

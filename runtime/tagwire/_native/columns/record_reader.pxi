@@ -111,7 +111,7 @@ cdef class RecordColumns:
     # ------------------------------------------------------------ rows
 
     def walk(self, data, int64_t start, int64_t end):
-        """Read the batches that begin before `end`. `data` contains the file's bytes from position `start` on.
+        """Read the batches that begin before `end`. `data` contains the file's bytes, starting at position `start`.
 
         Returns "done" at the end, "full" if the array is full, or the reason why Python must handle the next batch:
         "refused" if it is invalid or extends beyond `data`, "unclear" if C can't read it but Python may be able to.

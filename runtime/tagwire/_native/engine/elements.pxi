@@ -1,7 +1,7 @@
-"""Read and write the elements of an array without the struct that contains it. Used for the records of a batch.
+"""Read and write the records of a batch, separately from the batch header.
 
-Objects may represent numbers differently from their encoding: relative to another base, or with some bits as separate
-attributes. Callers pass the numbers that elements need from the enclosing struct, such as the base offset, as `inputs`.
+A record's attributes may differ from its encoded fields: an object has an offset, but the encoding has its difference
+from the base offset. Callers pass such numbers from the header as `inputs`.
 """
 
 

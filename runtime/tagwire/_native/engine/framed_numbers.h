@@ -78,7 +78,7 @@ found:
     return 0;
 }
 
-/* Write the number of a field. `value` is NULL if the number is a constant that objects don't store. */
+/* Write an integer field, such as a length. `value` is NULL for a constant that objects don't store. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
     const tw_framing *framing = f->framing;

@@ -96,14 +96,14 @@ cdef class HeaderSearch:
 
     cdef int64_t sum_of(self, int algorithm, const uint8_t *p, int64_t size, int64_t start, int64_t begin,
                         int64_t end) except -1:
-        """Return the checksum of a range of the file. `begin` and `end` are relative to the start of the window."""
+        """Return the checksum of a range of the file. `begin` and `end` are relative to `start`."""
         cdef uint32_t before = self.before_byte(algorithm, p, size, start, begin)
         cdef uint32_t after = self.before_byte(algorithm, p, size, start, end)
         return tw_sum_between(&self.sums[algorithm], before, after, end - begin)
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC register for all bytes of the file before `start + at`; the window `p` begins at `start`."""
+        """Return the CRC of all bytes of the file before `start + at`. `p` points to the file's bytes from `start`."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start
@@ -119,7 +119,7 @@ cdef class HeaderSearch:
         return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
 
     cdef int learn(self, int algorithm, int64_t block) except -1:
-        """Extend `before`, the CRC registers at the starts of the file's blocks, up to block number `block`."""
+        """Compute `before` up to entry `block`. An entry is the CRC of all bytes before a block of the file."""
         cdef bytes data
         cdef const uint8_t *p
         cdef int64_t at, known = self.known[algorithm]

@@ -44,9 +44,9 @@ int tw_totals_of(tw_batch *batch, tw_totals *totals);
  * encoded. */
 int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
 
-/* Move records from a batch that tw_facts_of has accepted, until the new batch reaches `most_bytes` or `most_records`;
- * its first record may exceed these limits. Omit the records with a 0 in `kept` (NULL keeps all). If not all are
- * moved, set `next` to the next record's offset. Return 0 if its deltas would be out of range, otherwise 1. */
+/* Move records to a new batch, until it reaches `most_bytes` or `most_records`; its first record may exceed these
+ * limits. tw_facts_of must have accepted the old batch. Skip the records with a 0 in `kept` (NULL keeps all). If
+ * records are left, set `next` to the offset of the first. Return 0 if a delta would be out of range; otherwise 1. */
 int tw_take_records(
     tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next);
 

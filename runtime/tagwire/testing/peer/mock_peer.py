@@ -217,7 +217,7 @@ class MockPeer:
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
         """Assert that no request equal to the message, or no request of the class, was received.
 
-        Raises AssertionError, which lists the received requests.
+        Raises AssertionError, with a list of the received requests, if there is such a request.
         """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, 0)
@@ -225,13 +225,13 @@ class MockPeer:
     def assert_order(self, *expected: Message | type[Message]) -> None:
         """Assert that these messages, or requests of these classes, were received in this order.
 
-        Other requests may come in between. Raises AssertionError for any other order, and for missing requests.
+        Other requests may come in between. Raises AssertionError if any is missing or out of order.
         """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)
 
     def assert_no_problems(self) -> None:
-        """Assert that `problems` is empty. Raises AssertionError, which lists them."""
+        """Assert that `problems` is empty. Raises AssertionError with a list of the problems if there are any."""
         __tracebackhide__ = True
         assertions.check_no_problems(self.journal)
 

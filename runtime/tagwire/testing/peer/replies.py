@@ -72,7 +72,7 @@ class Reply:
 
     @property
     def is_answer(self) -> bool:
-        """Whether any bytes are sent."""
+        """Whether the peer sends a response; if not, it only delays or closes the connection."""
         return self.message is not None or self.raw is not None
 
 
@@ -162,7 +162,7 @@ def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
 
 
 def actions_of(reply: Reply, frame: bytes) -> list[Action]:
-    """Return the actions that send a frame with the faults of its reply."""
+    """Return the actions that send a frame and inject the faults of `reply`: wait, send, close."""
     actions: list[Action] = [Wait(reply.delay)] if reply.delay else []
     sent = frame if reply.cut_at is None else frame[: reply.cut_at]
     places = [at for at in takewhile(lambda at: at < len(sent), reply.split_at) if at]

@@ -18,8 +18,8 @@ from tagwire_workbench.fuzzing.sites import InputSite, Patch
 def bit_noise_patch(data: bytes, sites: Sequence[InputSite], random: Random) -> tuple[str, str, Patch]:
     """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
 
-    The patch starts at one of `sites`, or after the length, count or tag at the start of one. Without sites, it may
-    start anywhere.
+    The position is the start of a field in `sites`, or the first byte after the field's length, count or tag. Without
+    sites, it may be anywhere.
     """
     site = random.choice(sites) if sites else None
     start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
