@@ -191,7 +191,7 @@ class TestThroughPreCommit:
         assert "Passed" in repository.hook("tagwire-check")
 
     def test_message_deleted_and_nothing_else(self, repository: Repository) -> None:
-        # the deletions below give the hooks no file names, because pre-commit passes only existing files
+        # pre-commit passes only existing files, so the hooks get no file names for the deletions below
         for name in ("PongRequest", "PongResponse"):
             write_spec(repository.root, name, apiKey=8)
         repository.hook("tagwire-generate", fails=True)

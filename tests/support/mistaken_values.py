@@ -29,14 +29,10 @@ class _Tuple(tuple[Any, ...]):
 
 
 class _HasBytes:
-    """An object that has an attribute `bytes`, like a UUID."""
-
     bytes = b"0123456789"
 
 
 class _HasEncode:
-    """An object that, like a string, has a method `encode`."""
-
     def encode(self) -> bytes:
         return b"text"
 

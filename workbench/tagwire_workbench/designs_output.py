@@ -1,4 +1,4 @@
-"""Read design specs from paths, and print findings in the same formats as problems in specs."""
+"""Read the specs that `lint` and `collide` check, and print their findings like problems in specs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,7 +61,7 @@ def at_their_places(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFind
 
 
 def tell(findings: "Sequence[DesignFinding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings; in text output, also what was checked. Exit with status 1 if a finding is an error."""
+    """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

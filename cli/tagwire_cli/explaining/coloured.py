@@ -95,9 +95,9 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, width: int) -> tuple[int, tuple[int, int, int], bool]:
-    """Choose the most bytes per line that leave room for values on the terminal.
+    """Return (bytes per line, widths of the columns, whether to show types) for a terminal of this width.
 
-    Returns this number, the widths of the columns, and whether types fit as well.
+    As many bytes are shown as possible, but enough space is left for values.
     """
     hex_width, *others = column_widths(trace, BYTES_A_LINE)
     widths = (0, 0, 0)

@@ -1,1 +1,1 @@
-"""Read the input of commands: bytes, hex, JSON, streams of frames, and captures."""
+"""Read what is passed to commands: bytes, hex, JSON, streams of frames, or captures."""

@@ -37,10 +37,10 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses, after checking that their correlation IDs identify requests.
+        """Return the responses, and note the correlation IDs that don't identify a request.
 
-        A correlation ID that requests of several APIs share is ambiguous, unless it has as many responses as requests.
-        If requests share IDs, all responses are read first, to count them.
+        A correlation ID is ambiguous if requests of several APIs share it, unless there are as many responses with this
+        ID. To count them, all responses are read first.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

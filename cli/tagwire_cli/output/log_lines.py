@@ -106,7 +106,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return a record's JSON keys for `--messages`: `message` and, if it must be hidden, `value`.
 
-    A field with an entry in `registers` is shown as a name instead of a number.
+    Fields in `registers`, which maps field paths to enums, are shown as names instead of numbers.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)

@@ -29,7 +29,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
     """Yield a function that draws a progress bar when called with (done, total); None if the output is not a terminal.
 
     The bar is drawn only in these calls, and not by a background thread, so the program may fork. It is removed at the
-    end. With `prints_all_along`, there is also no bar if standard output is a terminal.
+    end. For a command that prints all the time (`prints_all_along`), a bar is drawn only if its output is redirected.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None

@@ -175,9 +175,9 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop the problems that errors in another file cause, if `problems` also contains the errors in that file.
+    """Drop repeated problems: an invalid shared struct, for example, causes a problem in each spec that imports it.
 
-    Otherwise, keep only the first problem that the other file causes.
+    If `problems` contains the errors in the causing file, only these are kept; otherwise, the first problem it causes.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

@@ -44,9 +44,9 @@ class Inexpressible:
 class Exported:
     """The result of exporting one spec.
 
-    "plain": Kafka's generator accepts the spec unchanged. "writable": it accepts the rewritten spec. "stopped": an
-    extension affects the wire format. "inlined": a shared struct, which is copied into the specs that import it.
-    "skipped": a register (a table of named numbers) or a record format, for which Kafka has no specs.
+    `status` is "plain" if Kafka's generator accepts the spec unchanged, "writable" if it accepts the rewritten spec,
+    and "stopped" if there is no export because an extension affects the wire format. A shared struct is "inlined" into
+    the specs that import it. An enum or a record format is "skipped", because Kafka has no such specs.
     """
 
     file: str
@@ -191,7 +191,7 @@ def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, 
 def _other_stops(
     message: MessageSpec, root: Object, written: str, lost: tuple[Inexpressible, ...]
 ) -> Iterator[Inexpressible]:
-    """Yield other obstacles to the export: headers that Kafka would not use, or an error in the rewritten spec."""
+    """Yield the reasons why Kafka could not use the rewritten spec: unusual header versions, or an error in it."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Inexpressible("headers other than those that Kafka implies", message.file, member.line, member.column)

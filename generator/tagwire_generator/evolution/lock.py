@@ -118,7 +118,6 @@ class Lock:
 
 
 def _options(options: SpecOptions) -> dict[str, Any]:
-    """Return the options that differ from their defaults."""
     defaults = asdict(SpecOptions())
     given = {**asdict(options), "entity_types": dict(options.entity_types)}
     return {key: value for key, value in given.items() if value not in (defaults[key], {})}
@@ -325,10 +324,10 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield the severe findings that a change of the specs from `before` to `after` adds.
+    """Yield the breaking changes from `before` to `after`, which are two states of the same specs.
 
-    `after` is compared with `before` and with the `released` specs. Findings that `before` already had are left out.
-    Released messages that are in neither `before` nor `after` are ignored.
+    Both are compared with the `released` specs, and `after` also with `before`. Findings that `before` already had are
+    left out, and so are messages that are in neither of the two.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []

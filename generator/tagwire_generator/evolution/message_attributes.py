@@ -83,8 +83,8 @@ def attribute_findings(
 ) -> Iterator[Finding]:
     """Yield findings about a message's attributes and headers.
 
-    `unstable` are the versions that peers were not offered yet. `headers` are the header specs of the old and the new
-    set.
+    `unstable` are the old spec's versions with `latestVersionUnstable`. `headers` are the header specs of the old set
+    and of the new set.
     """
     if old.kind != new.kind:
         text = f"the type of the message was {old.kind} and is now {new.kind}"

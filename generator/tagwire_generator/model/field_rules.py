@@ -49,7 +49,7 @@ def _entity_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viol
 
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations for types and nulls that Kafka's dialect lacks. The schema check finds extension keys."""
+    """Yield a violation if a plain Kafka spec uses a type of the tagwire dialect, or null for a fixed-width type."""
     if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
         where = f"field {spec.name} is {spec.type}, which has no null"
         text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"
@@ -68,7 +68,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
 
 
 def _asked_for(message: "MessageSpec") -> str:
-    """Return the end of an error message: how to enable the tagwire dialect for this spec."""
+    """Return a hint for error messages: how to enable the tagwire dialect for this spec."""
     if message.format is not None:
         return 'give the spec set the option dialect = "tagwire"'
     return 'add "dialect": "tagwire" to the spec'

@@ -38,7 +38,7 @@ def decode_messages(
     With `into=None`, each field of the message becomes a column. `keep` lists the other columns of the result, by
     default all but `data`. `version` is a number or a column name; the other arguments are as in `from_message`. If
     `keep` has location columns of `kafka_log` (file, topic, partition, offset, position), errors name the record's
-    location. Raises PipelineError.
+    location. Raises PipelineError for invalid arguments.
     """
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise invalid(f"version: expected a number, or the name of a column, got {version!r}.")

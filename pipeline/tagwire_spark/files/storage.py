@@ -112,7 +112,10 @@ class Location:
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
-        """Open a file below this location. On workers, blocks are prefetched. Raises PipelineError, LogPathError."""
+        """Open a file below this location. On workers, blocks of remote files are prefetched.
+
+        Raises LogPathError or PipelineError if the file can't be read or was replaced.
+        """
         if self._tree is None:
             with open_file(path) as data:
                 yield data
@@ -124,7 +127,7 @@ class Location:
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy a file to a local path, with its modification time. Raises PipelineError, LogPathError, OSError."""
+        """Copy a file to a local path, with its modification time. Raises the same errors as `opened`, and OSError."""
         if self._tree is None:
             shutil.copy2(path, target)
             return
@@ -135,7 +138,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return the files' listing entries, which a worker passes to `received`; None if this location is local."""
+        """Return (path, size, tag, time) of remote files, for `received` on a worker; None for a local folder."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -150,9 +153,9 @@ class Location:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small remote files into the local tree, where they replace the empty files that represent them.
+        """Fetch small remote files, and replace the empty files that represent them in the local tree.
 
-        Raises PipelineError, LogPathError.
+        Raises PipelineError or LogPathError if a file can't be fetched.
         """
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
@@ -164,7 +167,7 @@ class Location:
         path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
-        """Fetch the file `name` from the folder above a remote folder, if it exists there. Raises PipelineError."""
+        """Fetch the file `name` from the parent of a remote folder, if it exists. Raises PipelineError on failure."""
         path = folder.parent / name
         if self._tree is not None and path.is_relative_to(self._tree.root):
             self.bring(*(path for _ in [0] if path in self._tree.states))
@@ -191,9 +194,10 @@ def locations(
 
 
 def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Location | None:
-    """List a folder and return its location; None if it doesn't exist. Raises PipelineError.
+    """List a folder and return its location, or None if the folder doesn't exist.
 
-    Closing `stack` deletes the local tree that mirrors a remote listing.
+    A remote folder is mirrored in a temporary local folder, which is deleted when `stack` is closed. Raises
+    PipelineError if a remote folder can't be listed.
     """
     if not is_remote(path):
         return Location(Path(path), is_named=True) if Path(path).is_dir() else None
@@ -278,9 +282,9 @@ def _with_folders(name: str, root: str) -> Iterator[str]:
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Recreate, on a worker, the location of a remote folder that the driver has listed.
+    """Recreate, on a worker, the location of a remote folder that the driver has listed, without listing it again.
 
-    The worker doesn't list the folder again, and reads its files sequentially. Raises PipelineError.
+    Its files are then read sequentially. Raises PipelineError for a URL that fsspec can't use.
     """
     system, bare = store(folder, options)
     tree = _Tree(folder, bare, bare, stack, options)
@@ -374,9 +378,9 @@ def _joined(url: str, relative: str) -> str:
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
-    """Return the files at the given paths and patterns, and in folders there, each with its state from the listing.
+    """Return the files that paths and patterns select, with the state of each; None for a local file.
 
-    Hidden files are left out. A local file has no state (None). Raises PipelineError if a path matches nothing.
+    A selected folder stands for all its files, except hidden ones. Raises PipelineError if a path matches nothing.
     """
     with ExitStack() as stack:
         found = []

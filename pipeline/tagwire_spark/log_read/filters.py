@@ -58,7 +58,7 @@ def _values(each: Any) -> Iterable[Any]:
 
 
 def _range(each: Any) -> tuple[Any, Any]:
-    """Return a filter's (lower, upper) bounds; None means no bound. The caller knows whether they are inclusive."""
+    """Return the (lower, upper) bounds of a filter, such as (5, None) for `> 5` and for `>= 5`."""
     if isinstance(each, EqualTo):
         return each.value, each.value
     return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)

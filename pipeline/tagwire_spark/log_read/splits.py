@@ -95,7 +95,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
     """Return the splits that a query needs in one partition folder or segment.
 
     The caller must check that no commit changes the log folder meanwhile. Checking it here would read all partitions of
-    the folder each time. Raises PipelineError.
+    the folder each time. Raises PipelineError, for example for damaged logs.
     """
     wholes: list[Split] = []
     with ExitStack() as stack:
@@ -119,10 +119,10 @@ def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
 
 
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
-    """Yield the locations of paths and patterns. Raises PipelineError.
+    """Yield the locations that match paths and patterns. Raises PipelineError if there are no folders or segments.
 
-    Among the matches of a pattern, files that are not segments are skipped, and so are partition folders that a broker
-    is moving or deleting. They are read only if their exact path is given.
+    If a pattern matches files that are not segments, or partition folders that a broker is moving or deleting, they are
+    skipped. They are read only if their exact path is given.
     """
     for path in paths:
         found = list(locations((path,), stack, options))
@@ -164,10 +164,10 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
 def settled_location(
     location: Location, list_folders: Callable[[Location], Sequence[Path]] | None = None
 ) -> Generator[Sequence[Path]]:
-    """Yield a location's partition folders. Until the end of the block, prevent commits from moving files in them.
+    """Yield a location's partition folders. In the `with` block, no commit can move files in a local location.
 
-    For a URL, this is impossible, so only check that the listing does not show part of a commit. Raises PipelineError,
-    LogPathError.
+    A remote location can't be locked, so only check that the listing doesn't show part of a commit. Raises
+    PipelineError if it does, and LogPathError if a folder can't be listed.
     """
     path, list_folders = location.local, list_folders or _folders
     with ExitStack() as stack:
@@ -264,7 +264,7 @@ def requested_segments(
 ) -> Iterator[RequestedSegment]:
     """Yield the segments of a partition that may have requested rows, judging by the base offsets in file names.
 
-    Raises PipelineError, LogError.
+    Raises PipelineError if requested offsets don't exist, and LogError for damage.
     """
     topic, number = partition_key(partition.path)
     if not query.wants(topic, number):
@@ -298,9 +298,9 @@ def requested_segments(
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
     """Raise PipelineError if a requested offset is after the log's end.
 
-    With the option `partial`, also let the last segment end before an unfinished batch, so that readers stop there. The
-    end of a remote segment without an index is not checked, because finding it would require reading the whole segment.
-    Raises LogError.
+    With the option `partial`, also set the last segment's end to the start of an unfinished batch. The end of a remote
+    segment without an index is not checked, because finding it would require reading the whole segment. Raises LogError
+    for damage.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}

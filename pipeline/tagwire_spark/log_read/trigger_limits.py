@@ -78,7 +78,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Divide a limit among partitions in proportion to their unread sizes, at least 1 each; {} if it isn't reached."""
+    """Divide a limit among partitions by their unread sizes, at least 1 each. Return {} if all fit in the limit."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 

@@ -137,11 +137,11 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
 
 class _CommittedBefore(Exception):
-    """Raised if the micro-batch is already committed, because a driver died after the commit or a task is late."""
+    """Raised if the micro-batch was already committed, by a driver that then died, or before this task was finished."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
-    """Return the staging folder for one task attempt. Raises _CommittedBefore, PipelineError."""
+    """Create the staging folder for one task attempt. Raises _CommittedBefore, and PipelineError if writing fails."""
     attempt = staging(job, is_begun=False)
     if is_before(batch, noted_batches(job)):  # a commit made after this check removes the new folder
         attempt.close()
@@ -162,7 +162,7 @@ def _is_before(id: str, batch: MicroBatch) -> bool:
 
 
 def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
-    """Write a task's rows to staged segments, and return the segments. Raises PipelineError."""
+    """Write a task's rows to staged segments. Raises PipelineError for rows that can't be encoded or written."""
     try:
         for batch in iterator:
             output.add_batch(batch)
@@ -195,7 +195,7 @@ class _Commit:
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
-        """Commit the staged segments, unless their micro-batch is already committed. Raises PipelineError."""
+        """Commit the staged segments, unless their micro-batch is already committed."""
         for name, found in self.logs.items():
             _check_order(name, found)
         carry_out(self.job, self._change)
@@ -224,7 +224,7 @@ class _Commit:
         return ExistingLog(self.job.root, name, self.job.storage)
 
     def _ends(self) -> dict[str, int | None]:
-        """Return the end offsets of the existing logs. Remote logs are read concurrently. Raises PipelineError."""
+        """Return the end offset of each existing log. Remote logs are read concurrently."""
         ends = ((self._existing(name), found[0].format) for name, found in self.logs.items())
         if not is_remote(self.job.root):
             return dict(zip(self.logs, starmap(self._end_before, ends), strict=True))

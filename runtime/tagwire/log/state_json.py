@@ -53,9 +53,9 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the output differs from the message's own JSON.
+        """Return whether the message's own JSON can't be used as it is.
 
-        The output differs if sensitive values are hidden, or if a member of `ahead` has the same name as a field.
+        This is so if sensitive values must be hidden, or if one of the members in `ahead` replaces a field.
         """
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)

@@ -172,7 +172,7 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> LogPr
 
 
 def unread(path: Path, error: LogPathError, position: int) -> LogProblem:
-    """Return the problem (TWL100) of a file that can't be read from `position` on."""
+    """Return the problem TWL100, which reports that a file can't be read at `position`."""
     return LogProblem(position, "TWL100", str(error).removeprefix(str(path)).lstrip(": "))
 
 
@@ -206,7 +206,7 @@ def leader_epoch_problems(path: Path) -> list[LogProblem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:
-    """Make a check of a file that only calls `read`, which raises an error if the file is invalid."""
+    """Return a check function for files that are valid if `read` doesn't raise an error."""
 
     def check(path: Path) -> list[LogProblem]:
         read(path)

@@ -36,7 +36,10 @@ class FormatStruct(Struct):
 
 
 class RecordFormat(FormatStruct):
-    """A batch in a record format, or an entry of a message set, without lengths, counts and checksums."""
+    """The base class of record formats. An object is a decoded batch (v2, v3) or message-set entry (v0, v1).
+
+    It has no lengths, counts and checksums: decoding verifies them, and encoding computes them.
+    """
 
     __slots__ = ()
 

@@ -82,7 +82,7 @@ class Register(IntEnum):
         return member
 
     def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
-        """Pickle a member by its key. Members with unknown keys can then be pickled as well."""
+        """Pickle only a member's number. This also works for members that were made for unknown numbers."""
         return type(self).of, (int(self),)
 
     @classmethod

@@ -177,7 +177,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the builder argument for `ignore_message_attributes`; {} unless both formats have this bit."""
+        """Return the bit `ignore_message_attributes` as a builder argument, or {} unless both formats have it."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -262,7 +262,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's attributes byte without the bits that building a batch in the target format sets."""
+        """Return a record's attributes byte, without the bits that the target format's encoder sets itself."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 
@@ -295,7 +295,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """Return the lowest and highest value of a field. If the format lacks the field, return the range of int64."""
+    """Return the range of values that a field can hold. If the format lacks the field, return the range of int64."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind

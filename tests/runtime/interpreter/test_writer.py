@@ -212,8 +212,6 @@ def test_wire_floats() -> None:
 
 
 class Incomparable:
-    """An object that can't be compared: `==` raises an error."""
-
     def __eq__(self, other: object) -> bool:
         raise TypeError
 

@@ -61,7 +61,7 @@ def test_crafted_headers_take_linear_work(magic: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(sum_check, "extended", counted)
     monkeypatch.setattr(RangeSums, "of", _of_counted(RangeSums.of))
-    # Measure the work of the Python search. The native search does the same work at every position.
+    # Use the Python search, whose work can be counted. The native search does the same work.
     monkeypatch.setattr(Scan, "search", None)
     costs, decoded, batch = [], list[int](), Scan.batch
 

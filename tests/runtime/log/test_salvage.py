@@ -109,7 +109,7 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # If only zeros of the cut batch are left (its offset begins with zeros), they look like preallocated space.
+        # An offset begins with zeros. If only these are left of the cut batch, they look like preallocated space.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]

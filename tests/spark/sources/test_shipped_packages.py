@@ -83,7 +83,7 @@ spark.stop()
 def test_environment_in_an_archive(tmp_path: Path) -> None:
     """Check that an environment shipped in an archive works in client mode.
 
-    The interpreter works only if the current folder contains its `env`. This simulates a driver on another machine.
+    Like a worker on another machine, the interpreter finds `env` only in the current folder, where Spark unpacks it.
     """
     if spark_session.missing():
         pytest.skip(spark_session.missing())

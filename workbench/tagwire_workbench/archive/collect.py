@@ -144,7 +144,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a spec is this message in another release: it has the same API key or, without keys, the name."""
+    """Return whether a spec is this message in another release. It has the same API key or, if it has none, name."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False
@@ -185,7 +185,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Map each component to the releases that have specs of it. A release may lack the artifact of a component."""
+    """Return, for each component, the releases that have specs of it. A release may lack some components."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)
@@ -216,7 +216,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging has changed a version's wire format. `text` describes its format in `release`."""
+    """Raise SpecError if a version's wire format is no longer `text`, its format in the release, after merging."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -111,7 +111,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A drafted spec, the number of its new version if it got one, and notes about how it was made."""
+    """A drafted spec, its new version (if it has one), and notes for the report, such as which versions were cut."""
 
     spec: Spec
     notes: tuple[str, ...]

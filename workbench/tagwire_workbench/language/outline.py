@@ -21,7 +21,7 @@ _LISTS: Final[Mapping[str, SymbolKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A line of the outline."""
+    """An entry in the outline that an editor shows: the message, a struct or a field."""
 
     name: str
     detail: str

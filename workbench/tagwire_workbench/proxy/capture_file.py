@@ -195,4 +195,4 @@ def _widen(pipe: int) -> None:
 
 
 class ProxyError(TagwireError):
-    """Raised if a proxy can't be used as requested."""
+    """Raised if a proxy can't start, for example because its capture file already exists."""

@@ -105,7 +105,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, head: bytes) -> Begun:
-        """Find a response's request. Decide whether to pass the response on at once, or to hold and rewrite it."""
+        """Find a response's request. Hold the response back if it contains addresses to rewrite."""
         request = self._pairing.answer(None, head)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)

@@ -20,7 +20,7 @@ cdef class Sources:
     cdef int bind(
         self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
     ) except -1:
-        """Make an array the source of a column and of its child columns. `offset` is the enclosing struct's offset."""
+        """Read a column and its child columns from this array. `offset` is the Arrow offset of the enclosing struct."""
         cdef tw_source *source = &self.at[index]
         column = self.shape.nodes[index]
         read_array(source, schema, array, column.format, path or "the array")

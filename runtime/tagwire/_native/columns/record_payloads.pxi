@@ -19,7 +19,7 @@ cdef class Part(ArrowArray):
 
 @final
 cdef class Joined(ArrowArray):
-    """The first `kept` columns of an array, exported together with the array `other` as the last column."""
+    """The first `kept` columns of an array, with the array `other` as an additional last column."""
 
     cdef int64_t kept
     cdef ArrowArray other
@@ -41,10 +41,10 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return an array with the columns of `root`. The last column has the messages from `decode(data, versions)`.
+    """Return the array with one more column: the records' decoded messages, which `decode(data, versions)` returns.
 
-    For coordinator and metadata records (see PAYLOADS), `data` has the payloads of type `api_key`, each with its own
-    version. For any other `kind`, `data` has the record values, and `versions` is None.
+    For coordinator and metadata records (see PAYLOADS), `decode` gets the payloads of type `api_key` and the version of
+    each. For any other `kind`, it gets the record values, and None for the versions.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

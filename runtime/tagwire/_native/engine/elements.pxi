@@ -78,9 +78,9 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If C rejects an element, the iterator calls `rest(index, pos, elements, good)`, which must return an iterator
-        that raises the error. `elements` is the number of array elements that count towards the limit so far.
-        `LayoutReader.good` describes `good`. Returns None if C can't apply the limits, or if one of the numbers in
+        If C rejects an element, iteration continues with `rest(index, pos, elements, good)`: there, the interpreter
+        reads the invalid element and raises the error. `elements` is the number of array elements counted so far, for
+        the limit; `LayoutReader.good` describes `good`. Returns None if C can't apply the limits, or if a number in
         `inputs` needs more than 64 bits.
         """
         cdef Reading reading = Reading()

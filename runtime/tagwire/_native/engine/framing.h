@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of the attribute to test: is it None or empty? */
+    Py_ssize_t slot;      /* slot of the attribute that decides: is it None or empty? */
     Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute with the bit's value; if it is None, test `slot` */
 } tw_follow;
 
@@ -60,7 +60,7 @@ struct tw_framing {
     uint8_t filled;       /* for arrays: whether at least one element is required */
     uint8_t keep;         /* register that receives the field's number (or `absent`); 0 if nothing depends on it */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
-    /* Registers: the attribute's value is base + scale * number. By default, these registers hold 0 and 1. */
+    /* The attribute's value is base + scale * number. These are the registers for base (usually 0) and scale (1). */
     uint8_t base, scale;
     uint8_t extent;       /* register that holds the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */

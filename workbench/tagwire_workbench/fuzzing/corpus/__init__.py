@@ -1,4 +1,4 @@
-"""Inputs with which fuzzers begin: seeds (valid messages) and a dictionary of byte strings.
+"""Create the starting inputs of a fuzzer: seeds (valid messages) and a dictionary of byte strings.
 
     seeds(C, version)                 (shape name, message) pairs, the smallest message first
     dictionary_of(messages)           tokens for a fuzzer's dictionary, by name

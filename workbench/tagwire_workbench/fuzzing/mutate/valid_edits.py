@@ -49,7 +49,7 @@ _TRIES: Final = 12
 
 
 class InputEdit(NamedTuple):
-    """A description of an edit, the path of the edited part, and the edited input."""
+    """The result of an edit: its description, the path of the edited field, and the new input."""
 
     what: str
     path: str
@@ -191,7 +191,7 @@ def _grow(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the byte by which the encoded count 1 of an array differs from the count 0: the count's last byte."""
+    """Return the last byte of an array's encoded count, for the count 1."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
