@@ -54,7 +54,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         if now - drawn >= _SECONDS:
             drawn = now
             bar.update(row, completed=done, total=total)
-            bar.start()  # `clear_bar` may have stopped it
+            bar.start()  # show it again if `clear_bar` has removed it
             bar.refresh()
 
     _bars.append(bar)

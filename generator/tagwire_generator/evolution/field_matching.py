@@ -36,7 +36,7 @@ def matched(old: StructLayout, new: StructLayout) -> tuple[MatchedField, ...]:
 
 
 def same_shape(old: Type, new: Type) -> bool:
-    """Return whether two types have the same wire layout, apart from names, nullability, lengths and tagged fields."""
+    """Return whether two types look the same on the wire, except for null, length encodings and tagged fields."""
     if isinstance(old, Array) and isinstance(new, Array):
         return same_shape(old.element, new.element)
     if isinstance(old, Nested) and isinstance(new, Nested):
@@ -61,7 +61,7 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair the changed fields between the same two unchanged fields, in order. `names` are the unchanged fields."""
+    """Pair the old and new fields that are between the same unchanged fields (`names`), in order."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)

@@ -54,7 +54,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Map each struct to the field that first uses it: (struct, field index). Structs are given by position."""
+    """Map each struct's number to the first field that uses the struct: (number of its own struct, field index)."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
@@ -142,7 +142,7 @@ def _count_of(framing: FramingSpec) -> str:
 def _bits_reference(
     spec: FieldSpec, key: str, field: str, bits: str, before: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    """Yield a violation if the key `key` of `spec` refers to a field or to bits that no earlier field has."""
+    """Yield a violation if `key` refers to a field that does not precede `spec`, or to bits that the field lacks."""
     other = before.get(field)
     if other is None:
         text = f"field {spec.name} names {quoted(field)} in {key}, but no such field precedes it"

@@ -76,7 +76,7 @@ def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def message_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield violations of the attribute rules that don't apply to removed messages."""
+    """Yield violations of the rules for a message's attributes. Removed messages need not follow these rules."""
     yield from _version_violations(message)
     yield from _kind_violations(message)
     yield from _key_violations(message)

@@ -379,9 +379,9 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return what to do with a record for each combination of its fact bits: (reasons, keep or remove).
+    """Return two tables, indexed by a record's fact bits: the reason, and whether to keep the record (1 or 0).
 
-    This is for formats without a tombstone flag. The second item, for `bytes.translate`, has 1 to keep, 0 to remove.
+    They are for formats in which a null value means a tombstone. The second one is used with `bytes.translate`.
     """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")

@@ -192,7 +192,7 @@ def _size(path: Path) -> int:
 
 
 def leader_epoch_problems(path: Path) -> list[LogProblem]:
-    """Return the entries of a leader epoch checkpoint that are out of order. Raises LogError if the file is invalid."""
+    """Return a problem for each unordered entry in a leader epoch checkpoint. Raises LogError for an invalid file."""
     problems = Problems()
     before = None
     for at, start in placed_leader_epochs(path):

@@ -144,7 +144,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a spec is this message in another release. It has the same API key or, if it has none, name."""
+    """Return whether a spec has this message's API key or, if the message has no key, its name."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False
@@ -216,7 +216,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if a version's wire format is no longer `text`, its format in the release, after merging."""
+    """Raise SpecError if merging has changed a version's wire format, which is described by `text` in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -30,7 +30,7 @@ struct tw_source {
     const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
     const uint8_t *values;  /* main buffer of the array: its values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* all buffers of an array of string views; the third is the first data buffer */
+    const void **buffers;   /* for string views: all buffers of the array; data buffers begin at index 2 */
     int64_t data_count;     /* number of data buffers of an array of string views */
     const tw_source *child;
 };

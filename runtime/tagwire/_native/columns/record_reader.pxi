@@ -39,7 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Assign the plans to magic bytes. Raises NotNative if C can't find a batch's format by its magic byte."""
+        """Find the plan for each magic byte. Raises NotNative if the magic byte does not identify a batch's format."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions

@@ -8,12 +8,12 @@ from the base offset. Callers pass such numbers from the header as `inputs`.
 @final
 @no_gc_clear
 cdef class Elements:
-    """A plan for array elements. `layout` describes one element. Raises NotNative if C can't handle the elements.
+    """Reads and writes elements with this layout. Raises NotNative if C can't handle it.
 
-    The other arguments are dicts keyed by field name. They describe how objects store the numbers of these fields:
-    `bases`: the names of two inputs: the base that is added, and the factor that the number is multiplied by (or None)
+    The other arguments are dicts by field name. They describe how an object's attributes represent the encoded number:
+    `bases`: (base, factor), the names of two inputs: the attribute is base + factor * number ("" is a factor of 1)
     `hidden`: a mask of the bits that the attribute doesn't store
-    `flags`: the name of a bool attribute that stores one of the bits, and the bit
+    `flags`: (name, mask): a bool attribute with this name stores the bit in the mask
     `follows`: tuples (mask, how, attribute, flag), for bits that encoding derives from other attributes
     """
 

@@ -7,7 +7,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class FramePlan:
-    """The plans for one version of a message and for its header.
+    """Reads and writes frames with one version of a message, and its header.
 
     `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the
     correlation ID and client ID in the copy. Raises NotNative if C can't handle the header or the class.

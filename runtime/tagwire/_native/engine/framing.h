@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of the attribute that decides: is it None or empty? */
+    Py_ssize_t slot;      /* slot of the attribute that determines the bit: is it None or empty? */
     Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute with the bit's value; if it is None, test `slot` */
 } tw_follow;
 

@@ -72,7 +72,7 @@ class Reply:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the peer sends a response; if not, it only delays or closes the connection."""
+        """Whether the peer sends a response at all."""
         return self.message is not None or self.raw is not None
 
 
