@@ -36,7 +36,7 @@ def matched(old: StructLayout, new: StructLayout) -> tuple[MatchedField, ...]:
 
 
 def same_shape(old: Type, new: Type) -> bool:
-    """Return whether two types look the same on the wire, except for null, length encodings and tagged fields."""
+    """Return whether two types look the same on the wire, ignoring nulls, length encodings and tagged fields."""
     if isinstance(old, Array) and isinstance(new, Array):
         return same_shape(old.element, new.element)
     if isinstance(old, Nested) and isinstance(new, Nested):

@@ -69,7 +69,7 @@ class Lock:
     """The registers that fields use as enums, reduced to numbers and names."""
 
     def baseline(self) -> Baseline:
-        """Return the released specs as the baseline of a check."""
+        """Return the released specs, with which a check compares new specs."""
         specs: dict[str, Released] = {}
         invalid: dict[str, tuple[Problem, ...]] = {}
         for message in self.messages:

@@ -1,4 +1,4 @@
-"""Rules for fields that depend on the message: its dialect, versions and options."""
+"""Field rules that depend on the message's dialect, versions and options."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

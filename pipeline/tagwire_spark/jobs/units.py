@@ -186,7 +186,7 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
-    """Return the log folders of the partitions, each with its path relative to the input, which the output keeps.
+    """Return the log folders of the partitions, each with its path below the input path, such as `broker1/data`.
 
     A partition that was itself given as an input path has no log folder.
     """

@@ -101,7 +101,7 @@ def rpc_query(options: Any) -> RpcQuery:
 
 
 def full_schema(query: RpcQuery) -> StructType:
-    """Return all columns that a query can have."""
+    """Return all columns that `kafka_rpc` offers for these options."""
     schema = StructType()
     for name, type in _TYPES.items():
         if name in _BODIES and query.structs is not None:
@@ -119,7 +119,7 @@ class RpcSource(DataSource):
         return "kafka_rpc"
 
     def schema(self) -> StructType:
-        """Return all columns that a read with these options can have."""
+        """Return all columns that are available with these options."""
         return full_schema(rpc_query(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:

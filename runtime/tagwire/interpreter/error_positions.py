@@ -95,7 +95,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and empty scopes for reading it: one dict for each struct along the path."""
+    """Return the type at `path`, and the scopes for reading it: an empty dict for each struct along the path."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

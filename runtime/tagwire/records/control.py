@@ -57,7 +57,7 @@ class ControlRecord:
 
 
 def control_type(record: Record | None) -> int:
-    """Read the number of a marker's type from the record's key. Return -1 if the key is too short."""
+    """Return the type number in a marker's key, such as 1 for a commit; -1 if the key is too short."""
     key = record.key if record else None
     return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
 

@@ -154,7 +154,7 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the builder argument `max_timestamp` if the batch's value differs from its records' highest timestamp.
+        """Return the builder argument `max_timestamp` if the batch header's value isn't its records' highest timestamp.
 
         Otherwise, return {}. If the target can't store the value, return {} and report a loss.
         """

@@ -35,7 +35,7 @@ class FrameFile(Protocol):
 
     @property
     def progress(self) -> float:
-        """The fraction of the file that was read, from 0 to 1."""
+        """The fraction of the file that has been read, from 0 to 1."""
         ...
 
     def read(self, table: FrameTable) -> Iterator[bool]:
@@ -43,7 +43,7 @@ class FrameFile(Protocol):
         ...
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
-        """Return the frame of a row with its bytes and, for a response, its API."""
+        """Return the frame in a row of the table. A response also has the API of its request."""
         ...
 
     def close(self) -> None: ...
@@ -182,7 +182,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame's bytes in the temporary file. Return its values for the table, with only the first bytes."""
+        """Store a frame's bytes in the temporary file. Return its properties, and the frame cut to its first bytes."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each
