@@ -25,7 +25,7 @@ def check_set(
     options: SpecOptions = _DEFAULT_OPTIONS,
     registers: Iterable[Mapping[str, Any]] = (),
 ) -> tuple[Problem, ...]:
-    """Return the problems in a set of specs, given as summaries, sorted by file and line."""
+    """Check a set of specs, given as summaries. Return the problems, sorted by file and line."""
     messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
     found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
     found += _register_problems(messages, registers)

@@ -49,8 +49,8 @@ def is_hook(environment: Mapping[str, str]) -> bool:
 def unknown_files(files: Iterable[Path]) -> list[Path]:
     """Return the files that are in a work tree, but neither in its index nor ignored.
 
-    Files outside any work tree are left out. A commit hook uses the index to be committed. Raises GitError if git
-    fails.
+    Files outside any work tree are left out. In a commit hook, the index is the one to be committed. Raises GitError
+    if git fails.
     """
     found: list[Path] = []
     for top, members in _by_tree(files).items():

@@ -239,8 +239,8 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return (topic, partition number) of all partitions in the locations.
 
-    Returns None if there are no partitions because `kafka_log` wrote an empty DataFrame. Raises LogPathError if a
-    folder can't be listed.
+    Returns None if there are no partitions, but `kafka_log` has written to a location, perhaps an empty DataFrame.
+    Raises LogPathError if a folder can't be listed.
     """
     places = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for place in places for folder in counted_folders(place)}

@@ -51,8 +51,8 @@ class Item(FrozenData):
 
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value of a new object; `DEFAULT_STRUCT`
     means a struct with its own defaults. `sensitive` fields are hidden in output. The other attributes are for record
-    formats: `extent` names the item that gives this item's length in bytes; `equals` is the only allowed value; `bits`
-    are the named bits of the value; `relative_to` names the field that the value is relative to; brokers change
+    formats. `extent` names the item that contains this item's length in bytes. `equals` is the only allowed value.
+    `bits` are the named bits of the value. `relative_to` names the field to which the value is added. Brokers change
     `rewritten` fields in place.
     """
 

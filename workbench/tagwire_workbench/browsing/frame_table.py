@@ -84,8 +84,8 @@ class FrameTable:
     ) -> int:
         """Add a row for a frame. `data` must contain at least its first 8 bytes; `size` defaults to `len(data)`.
 
-        `is_silent` means that a request gets no response. `api` is the API key and version. By default, a request's are
-        read from its first bytes, and a response's are copied from its request.
+        `is_silent` means that a request gets no response. `api` is the API key and version. By default, they are read
+        from the first bytes of a request, or copied from the request that a response answers.
         """
         conn = self.connection_names.number(connection)
         partner = NONE

@@ -130,7 +130,7 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    The drafts are for the folder `place`. With `only_new`, they contain only the new version, and no other specs are
+    `place` is the folder for the drafts. With `only_new`, they contain only the new version, and no other specs are
     written except headers. If `place` is `folder` itself, specs keep all their versions and comments. In another
     folder, no existing file is replaced. `released` are the baselines of the messages at `place`. Nothing is written
     until `DraftPlan.apply`.
