@@ -34,7 +34,7 @@ def interleaved(
     random = Random(1)
     times: dict[str, list[float]] = {name: [] for name in functions}
     gc.collect()
-    gc.freeze()  # the collector stays on, as in applications, but ignores the benchmark's own objects
+    gc.freeze()  # garbage collection stays on, as in applications, but skips the objects that exist now
     for _ in range(rounds):
         random.shuffle(order)
         for name in order:

@@ -155,12 +155,12 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Strict decoding must accept whatever Kafka writes back unchanged; lenient decoding, whatever Kafka reads."""
+    """Lenient decoding must accept all that Kafka reads. Strict decoding must accept what Kafka rewrites unchanged."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
         if version not in cls.VERSIONS:
-            continue  # tagwire does not have version -1, which Kafka accepts, nor a version of an old header
+            continue  # version -1, which only Kafka accepts, or a version of an old header
         same = row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite"] == row["hex"]
         try:
             message = cls.decode(data, version)

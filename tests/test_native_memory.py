@@ -153,7 +153,7 @@ MEDDLES: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("name", MEDDLES)
 @pytest.mark.parametrize("call", ["encode", "encoded_size"])
 def test_message_changed_while_it_is_encoded(name: str, call: str) -> None:
-    """Nothing may crash; any result is allowed. Only AddressSanitizer can show whether memory accesses are safe."""
+    """Check that nothing crashes. Any result is allowed. Only AddressSanitizer can find all unsafe memory accesses."""
     for _ in range(20):
         message = metadata(0)
         meddler = Meddler(partial(MEDDLES[name], message))

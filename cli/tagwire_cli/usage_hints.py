@@ -38,7 +38,7 @@ _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 
 @contextmanager
 def usage_hints() -> Generator[None]:
-    """Add a hint to a usage error of click in the block, if there is one that fits."""
+    """Add a hint to a click usage error that the block raises, if a hint fits."""
     try:
         yield
     except click.NoSuchOption as error:

@@ -51,7 +51,7 @@ def shown(value: object) -> str:
 
 
 def got(value: object) -> str:
-    """Describe a value for an error such as `expected a string, got int 1`. Name its type if `shown` doesn't."""
+    """Describe a value and its type for an error such as `expected a string, got int 1`."""
     text = shown(value)
     has_type = isinstance(value, bool) or text.startswith("an ")
     return f"{type(value).__name__} {text}" if isinstance(value, int | float | str) and not has_type else text

@@ -325,7 +325,7 @@ def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place
 
 
 def test_key_fields_missing_from_a_version_are_ignored(package: Any) -> None:
-    """Check that in version 1, which has no gates, stops that differ only in their gates have equal keys."""
+    """Check that version 1, whose stops have no gate, rejects two stops that differ only in the key field `gate`."""
     stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
     value = parcel(package, text="", stops=stops)
     assert package.Parcel.decode(value.encode(2), 2).stops == stops
@@ -382,7 +382,7 @@ def walk(node: Any) -> Any:
 
 
 def test_columns_keep_the_rules(package: Any) -> None:
-    """Check that decoding and encoding Arrow columns enforces these rules as well."""
+    """Check that messages in Arrow columns must follow the same rules as message objects."""
     pa = pytest.importorskip("pyarrow")
     pairs = [golden(package, 2, chosen) for chosen in ("text", "goods", "flowers")]
     array = pa.array(tagwire.arrow.decode_column(pa.array([data for _, data in pairs]), package.Parcel, 2))

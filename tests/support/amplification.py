@@ -54,7 +54,7 @@ class Bait(NamedTuple):
 
 
 def worst_baits(registry: tagwire.Registry) -> list[Bait]:
-    """Return the array with the highest estimate in each message, sorted by estimate from high to low."""
+    """Return the array of each message that takes the most memory per input byte, worst arrays first."""
     found = (list(_baits(registry[name])) for name in registry.names())
     worst = (max(baits, key=lambda bait: bait.estimate) for baits in found if baits)
     return sorted(worst, key=lambda bait: -bait.estimate)
@@ -140,7 +140,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Add an unknown tag without data, and fill the tagged fields that lead to the target array."""
+        """Set an empty unknown tag, which costs a dict, and fill the tagged fields that lead to the target array."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT

@@ -46,7 +46,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class HandMade:
-    """An Arrow array with any format string and buffers (None for a missing buffer), for `__arrow_c_array__`."""
+    """An object that exports an Arrow array with any format string and any buffers (None for a missing buffer)."""
 
     def __init__(
         self,

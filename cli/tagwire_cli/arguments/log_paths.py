@@ -70,7 +70,7 @@ def target_of(partition: "Partition", path: Path, output: Path) -> Path:
 
 
 class Work(NamedTuple):
-    """The partitions found in one path argument, and which of them are not yet written."""
+    """The partitions that a command must process for one path argument."""
 
     path: Path
     found: "list[Partition]"

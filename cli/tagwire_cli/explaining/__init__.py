@@ -1,1 +1,1 @@
-"""Input detection, frames and output, shared by `tagwire explain` and `tagwire assemble`."""
+"""The code that `tagwire explain` and `tagwire assemble` share: detect the input, read frames, print the result."""

@@ -1,4 +1,4 @@
-"""Read the input of commands from standard input or a file, as raw bytes or hex."""
+"""Read a command's input from a file or standard input, as raw bytes or hex."""
 
 import contextlib
 import re
@@ -39,7 +39,7 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
 
 
 def read_pasted(words: Sequence[str], encoding: str) -> tuple[bytes, str]:
-    """Return the bytes to decode and their encoding: the contents of the FILE argument, or the arguments if in hex.
+    """Return the bytes to decode, and their encoding. They are in the file FILE, or the arguments are hex bytes.
 
     Raises InputError if the file can't be read, and click.UsageError for more than one file.
     """

@@ -104,7 +104,7 @@ def is_json(data: bytes) -> bool:
 
 
 def file_hint(words: Sequence[str]) -> str:
-    """Return a hint (see `input_hint`) about the first of these words that is a file's name; "" if none is."""
+    """Return a hint (see `input_hint`) about the first word that names an existing file; "" if no word does."""
     file = next((word for word in words if Path(word).is_file()), None)
     if file is None:
         return ""

@@ -1,4 +1,4 @@
-"""Compare what layouts don't contain, such as reserved tags and version ranges, and compare record formats."""
+"""Compare the parts of specs that message layouts don't show: reserved tags, version ranges, record formats ..."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the old field that had `new`'s tag; None if it is the same field, or if comparing layouts reports it."""
+    """Describe the old field with `new`'s tag; None if it's the same field, or if comparing layouts reports it."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -96,7 +96,7 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
     """Yield findings about version ranges without effect, newly required fields, and changed record formats.
 
-    Record formats are compared in the versions `offered` of the old message.
+    Record formats are compared in `offered`, the versions of the old message that peers may use.
     """
     for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}
@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return (range, effect, key) for a changed version range that affects no version in `present` or `known`."""
+    """Return (range, effect, key) if a changed version range of the field affects no version; otherwise None."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known

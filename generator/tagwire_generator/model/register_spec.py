@@ -88,7 +88,7 @@ class RegisterSpec:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
-        """Return a register's properties that the package index and the rules for spec sets need, as JSON."""
+        """Return the register's entry in the package index, as a JSON object. The rules for spec sets use it, too."""
         named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 

@@ -40,7 +40,7 @@ class TagCase:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """One step of the generated code. `shape` determines which of the strings are set."""
+    """A step of a generated decoder. `shape` names the kind of step; it determines which other attributes are set."""
 
     shape: str
     target: str = ""
@@ -60,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How a length encoding is read: `struct` code, null test, and expressions for the count and the value's end."""
+    """How generated code reads a length: `struct` format, and expressions for null, the count and the value's end."""
 
     code: str
     is_null: str
@@ -76,7 +76,7 @@ _LEADS = {
 
 
 def read_steps(struct: StructLayout, expressions: Expressions) -> tuple[ReadStep, ...]:
-    """Return the steps that read a struct, and set all attributes of the object `m`."""
+    """Return the steps of generated code that reads a struct into the attributes of the object `m`."""
     return _Steps(expressions).struct(struct)
 
 

@@ -98,10 +98,10 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 
 
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
-    """Commit a job. Raises PipelineError if nothing was committed.
+    """Commit a job. Raises PipelineError if the job could not be committed.
 
-    `change` is called with the notes on micro-batches in the last commit's manifest. It returns the files to move and
-    remove, or None if the job is already committed. If another job commits first, `change` is called again.
+    `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` are the last
+    manifest's notes on micro-batches. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:
@@ -143,7 +143,7 @@ def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
 
 
 def contents_of(job: Job) -> list[Content]:
-    """Return the size and last write time of each staged file and folder of a job. Raises PipelineError."""
+    """Return (size, last write time) of a job's staged files and folders. Raises PipelineError if listing fails."""
     return _of(job).contents(job)
 
 
@@ -170,8 +170,8 @@ def settle(root: str, storage: StorageOptions) -> None:
 def settled(root: Path) -> Generator[None]:
     """Carry out a local folder's pending commits, and hold a read lock on it during the block.
 
-    Raises PipelineError. If another process commits during the block, because the file system has no locks, the
-    condition is KAFKA_LOG_CHANGED.
+    Raises PipelineError if a commit can't be carried out, and with condition KAFKA_LOG_CHANGED if another process
+    commits during the block (which is possible if the file system has no locks).
     """
     folder = LocalFolder(str(root))
     while True:

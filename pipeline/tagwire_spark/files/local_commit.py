@@ -170,7 +170,7 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            if claimed.get("job") != job.id:  # otherwise the link succeeded, and only the reply was lost
+            if claimed.get("job") != job.id:  # an equal ID means that the link was created, and only the reply was lost
                 return False
         # The number belongs to a commit that is already finished, so this process claimed it too late.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
@@ -206,7 +206,7 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Check this after reading the manifest: once the commit is finished, a slow writer may reuse its number.
+        # Read the manifest before this check: after the commit is finished, a slow writer may reuse its number.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
@@ -248,7 +248,7 @@ class LocalFolder(CommitFolder):
             return False
         try:
             _move_back(self.path, change)
-            if self.manifest(number) == change:  # otherwise, another job has taken the number
+            if self.manifest(number) == change:  # don't delete the manifest of another job that has taken the number
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"

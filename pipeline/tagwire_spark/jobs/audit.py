@@ -38,7 +38,7 @@ def audit_captures(
     `sinceRelease` and `lastRelease` are the first and last release that have the version, according to the package's
     archive of releases; `lastRelease` is null if the newest release has it. With `refused_by`, such as "4.0", only
     versions that brokers of that release reject are returned. `paths`, `port` and `storage_options` are as for the
-    source `kafka_rpc`. Raises PipelineError.
+    source `kafka_rpc`. Raises PipelineError for invalid arguments.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
     if storage_options:
@@ -69,7 +69,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """For each version, return (API key, version, first release, last release, whether release `refused_by` has it)."""
+    """Return (API key, version, first release, last release, is in release `refused_by`) for all request versions."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):

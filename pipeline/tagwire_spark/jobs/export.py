@@ -1,9 +1,8 @@
-"""`export_logs` exports logs as Parquet, for any Parquet reader and for `import_logs`, which restores each file
-exactly.
+"""`export_logs` exports logs as a Parquet table, from which `import_logs` restores every log file byte for byte.
 
-The table has a row for each record, as in the source `kafka_log`. Separate files hold the bytes that can't be rebuilt
-from the rows: batch headers, compressed and emptied batches, markers, indexes, checkpoints and all other files of the
-folders (`exported`). A task reads a segment and writes its rows and other bytes; the driver receives only counts.
+The table has a row for each record, with the columns of the source `kafka_log`. Everything that can't be rebuilt from
+these rows, such as batch headers, compressed batches, markers and index files, is stored in files next to the table
+(`exported`). Each task exports a segment, and sends only counts to the driver.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +53,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A part to export, and the folder that contains its files. For a segment, `place` is its topic and partition."""
+    """The files in `folder` that one task exports. For a segment, `place` is its topic and partition."""
 
     part: ExportedFiles
     folder: Path
@@ -157,7 +156,7 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 
 
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield a folder and its subfolders, each with its files. Raises LogPathError.
+    """Yield a folder and its subfolders, each with its files. Raises LogPathError if a folder can't be read.
 
     `way` has the resolved paths of all parent folders, to detect links that lead back to one of them.
     """

@@ -59,7 +59,7 @@ class SegmentPartition(NamedTuple):
 def export_part(
     unit: dict[str, Any], attempts: str, options: list[Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Export a part to a new folder for this attempt. Raises LogPathError, LogError, PipelineError."""
+    """Export a part to a new folder. Raises LogPathError, LogError or PipelineError if it is unreadable or changes."""
     part = ExportedFiles(*unit["part"])
     folder = attempt(attempts)
     made = _Pieces(folder / EXACT / part.name)
@@ -230,7 +230,7 @@ class _Pieces:
                 self.add(BYTES, data)
 
     def close(self) -> int:
-        """Write the remaining pieces, and return the size of the output file."""
+        """Write the pieces that are still in memory. Return the size of the output file."""
         self._flush()
         return self.table.close()
 

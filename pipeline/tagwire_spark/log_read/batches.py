@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # No checksum covers offsets, so the first offset beyond the end may be wrong. Stop at the second.
+                # Stop only at the second batch beyond the end: the first offset may be wrong, as no checksum covers it.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -196,7 +196,7 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
-    """Return the position in the hint (position, offset) if a batch with that offset is there; otherwise 0."""
+    """Return the position of `hint`, a (position, offset) pair, if the batch there has that offset; otherwise 0."""
     if hint is not None:
         position, offset = hint
         try:

@@ -234,7 +234,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
 
 
 def storage_options(options: Options) -> StorageOptions:
-    """Parse the file system options for URLs. Raises PipelineError, whose text never shows option values."""
+    """Parse the file system options for URLs. Raises PipelineError, without secrets, if they aren't a JSON object."""
     try:
         found = json.loads(options.text("storageOptions", "{}"))
     except ValueError:
@@ -329,7 +329,7 @@ def _times(options: Options, side: str) -> Offsets | int | None:
 
 
 def _partition(key: Any) -> int:
-    """Return the partition number of a JSON object's key, or ALL. Raises ValueError."""
+    """Convert a JSON object's key to a partition number or ALL. Raises ValueError if it is neither."""
     if key != ALL and not key.isdecimal():
         raise ValueError
     return int(key)
@@ -361,7 +361,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """Return how to decode record values as messages; None without the option `message`. Raises PipelineError."""
+    """Return how to decode record values, or None without option `message`. Raises PipelineError for bad options."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

@@ -39,7 +39,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-    # Leave `run` empty, so that a second write counts as a repetition. A query has one sink, so it always is one.
+    # Leave `run` empty: a query has only one sink, so a second write of the same batch is always a repetition.
     return MicroBatch(query, int(number))
 
 
@@ -84,7 +84,7 @@ def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
     """Return whether a micro-batch has already been committed and needn't be written again.
 
-    Raises PipelineError if the same query run already committed other rows as this batch: the new rows would be lost.
+    Raises PipelineError if this run of the query has committed the batch with other rows: these rows would be lost.
     """
     if not is_before(batch, before):
         return False

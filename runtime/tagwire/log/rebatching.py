@@ -57,10 +57,10 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
 
 
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
-    """Yield the records of a segment in new batches of this size. The batches keep their format and are not compressed.
+    """Yield the records of a segment in new, uncompressed batches of at most `size`, in their old formats.
 
-    `to` is the format to which the caller converts the new batches, if any: sizes are measured in that format. Raises
-    LogError for records that can't be read.
+    If the caller will convert the new batches to another format, pass it as `to`, so that sizes are measured in that
+    format. Raises LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:

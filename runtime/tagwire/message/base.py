@@ -166,7 +166,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """Return the values of all required fields, and of those other fields that differ from their default."""
+        """Return the values of all required fields, and of all other fields that differ from their default."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -214,7 +214,7 @@ class Struct(Declarations):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Memoryviews and NO_TAGS can't be pickled: convert the former to bytes, and omit the latter.
-        # Pass the fields as state, because an object may contain itself.
+        # Pickle the fields as state, which is set after the object is created, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
@@ -463,7 +463,7 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame[M, H]:
-        """Decode this request, or this response to a request of `version`, from a frame without its size.
+        """Decode this request, or this response to a request of `version`, from a frame given without its size prefix.
 
         Raises DecodeError for invalid bytes, and for a frame that belongs to another request.
         """

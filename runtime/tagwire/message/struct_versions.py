@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class StructVersions:
-    """Maps ranges of versions of a message or outer struct (the user) to versions of a shared struct.
+    """Maps version ranges of a message or outer struct to the version of a shared struct that they use.
 
-    The user's ranges ascend without gaps, and the last of them is open (`N+`). The struct's versions ascend with them,
-    so consecutive struct versions belong to consecutive user versions.
+    `ranges` are pairs such as (0-2, 0), (3-5, 1), (6+, 2): both columns ascend, the ranges have no gaps between them,
+    and the last range is open.
     """
 
     __slots__ = ("ranges",)

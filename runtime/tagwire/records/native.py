@@ -84,9 +84,9 @@ class Plans:
             return None
 
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the numbers that the plan for records takes as inputs, such as the base offset.
+        """Return the numbers that the plan for records needs, such as the base offset.
 
-        Each comes from `given`, or else from the batch's header; the default is 0.
+        If a number isn't in `given`, it is taken from the batch's header. The default is 0.
         """
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
@@ -135,7 +135,7 @@ def _looked_up(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether native code supports an item: any value but a struct, or the headers as (key, value) pairs."""
+    """Return whether native code supports an item. The only structs that it supports are headers (key and value)."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)
@@ -169,7 +169,7 @@ class Written:
 
 
 class NativeResult(Enum):
-    """Why the native engine encoded nothing. CERTAIN: the records are invalid, so the interpreter must reject them."""
+    """Why the native engine encoded nothing. If CERTAIN, the records are invalid, and the interpreter rejects them."""
 
     NONE_TRIED = "it has no plan"
     UNSURE = "the interpreter may accept the input that the engine rejected"
@@ -202,8 +202,8 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a native collector that encodes records as they are added, beginning with `first`.
 
-    Returns None if native code can't encode the records before all settings of the batch are known, or if the bytes
-    would not decode to equal records.
+    Returns None if native code can't encode `first` to bytes that decode to an equal record, or if the format needs
+    batch settings that are not yet known.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

@@ -91,7 +91,7 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
 
 
 def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
-    """Read the batch at `pos` in each candidate format, and return it in the only format in which it is valid."""
+    """Return the batch at `pos` in the only candidate format in which it is valid. Otherwise, raise DecodeError."""
     right, faults = [], []
     for each in candidates:
         try:

@@ -109,7 +109,7 @@ TAIL = BODY[2:] + "ff "
 STATED = "the 3 bytes that tag 0 states to be the value"
 
 FAULTS = [
-    # version, bytes, and the error's path, offset, text of what was found, and text of what was expected
+    # version, bytes, and the attributes of the resulting error: path, offset, found, expected
     (0, "000000", "topics", 0, "3 bytes left", "4 bytes"),
     (0, "ffffffff", "topics", 0, "null", "a value: []PollTopic is not nullable in this version"),
     (1, "fffffffe", "topics", 0, "length -2", "-1 (null) or more"),

@@ -72,7 +72,7 @@ def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchB
 
 
 def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
-    """Return a builder filled by `extend`, with the record offsets that `append` would have chosen."""
+    """Build the batch with `extend` instead of `append`. Records get the offsets that `append` would choose."""
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:

@@ -304,7 +304,7 @@ def case(name: str, what: str) -> bytes:
 
 
 def test_message_without_headers_differs_from_v1_in_magic_and_crc_only() -> None:
-    """KIP-82's first draft claims that messages without headers don't become larger than in v1."""
+    """Check a claim of KIP-82's first draft: messages without headers are no larger than in v1."""
     plain, drafted = case("v1", "key and value"), case("kip82-int", "no headers: v1 but for magic and crc")
     differing = {at for at in range(len(plain)) if plain[at] != drafted[at]}
     assert len(plain) == len(drafted) and 16 in differing and differing <= {12, 13, 14, 15, 16}

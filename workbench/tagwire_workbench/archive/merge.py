@@ -150,7 +150,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field. If its struct is inline, merge the struct; `common_structs` merges common structs later."""
+        """Return the field with its inline struct merged, if any. `common_structs` merges common structs later."""
         name = _struct_name(field["type"])
         if not name:
             return field

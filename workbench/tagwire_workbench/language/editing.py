@@ -87,7 +87,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return the first error that exceeds its rule's number of errors in `before`; None if there is none."""
+    """Return an error of a rule that is broken more often in `after` than in `before`; None if there is none."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1

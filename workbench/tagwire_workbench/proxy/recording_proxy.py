@@ -95,10 +95,11 @@ class RecordingProxy:
     ) -> AbstractAsyncContextManager[Address]:
         """Listen in the running event loop: `async with proxy.serving() as address`.
 
-        Port 0 means any free port. For each other server that is advertised, the proxy listens on another free port of
-        the host, and `on_listening` is called with this address and the server. Raises ProxyError for a host that other
-        machines can reach, unless `allow_remote` is set, for an unavailable address, and for a server that is the proxy
-        itself.
+        Port 0 means any free port. For each other server that a response advertises, the proxy listens on another free
+        port of the host, and calls `on_listening` with the new address and the server.
+
+        Raises ProxyError if other machines can reach the host (unless `allow_remote` is set), if the address is not
+        available, or if a server is the proxy itself.
         """
         from tagwire_workbench.proxy.server import serving
 

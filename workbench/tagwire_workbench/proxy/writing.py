@@ -40,7 +40,7 @@ _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield (pieces of its lines, is_full) for each gzip member. `is_full` means that it has its maximum size."""
+    """Yield (lines to compress, is_full) for each gzip member. `is_full` means that it has reached its maximum size."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -61,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield (size, line pieces) for each complete frame in the buffer `waiting`, and remove these frames from it."""
+    """Yield (size, line to write, as a list of bytes) for each complete frame in `waiting`, and remove the frame."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))

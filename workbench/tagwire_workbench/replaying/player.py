@@ -1,4 +1,4 @@
-"""Play the steps of a capture against a server, on sockets.
+"""Replay a capture: send its recorded requests to a server, and receive the responses.
 
 Responses are read continuously, so that the server never blocks. Responses that no step waits for are dropped.
 """
@@ -144,7 +144,7 @@ _READ_SIZE: Final = 1 << 16
 
 
 class UnreachableServerError(TagwireError):
-    """Raised if the server accepts no connection."""
+    """Raised if a connection to the server can't be opened."""
 
 
 class ReplayedAnswer(NamedTuple):
@@ -169,9 +169,9 @@ async def play(
 ) -> AsyncGenerator[ReplayedAnswer]:
     """Send the requests of a capture, and yield an answer for each recorded response.
 
-    `sent` maps a recorded request to the bytes to send. With `is_paced`, no request is sent earlier, counted from the
-    first request, than in the recording. While `is_retriable` is true for the answer, a request is repeated for at most
-    `retry` seconds. Raises UnreachableServerError if the server accepts no connection.
+    `sent` maps a recorded request to the bytes to send. With `is_paced`, no request is sent sooner after the first
+    request than in the recording. As long as `is_retriable` is true for the answer, a request is repeated, for at most
+    `retry` seconds. Raises UnreachableServerError if a connection can't be opened.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:

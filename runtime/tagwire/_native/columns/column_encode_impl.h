@@ -85,8 +85,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* Write one entry of a tag section or optional buffer. Its value is the field `step` of row `at`, or the bytes `data`
- * of an unknown tag if `step` is NULL. */
+/* Write one entry of a tag section or optional buffer: the field `step` of row `at` or, if `step` is NULL, an unknown
+ * tag with the bytes `data`. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -125,8 +125,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the tagged fields from index `*next` on that have a tag below `before` and a bit in `bits`. Set `*next` to the
- * first field with a higher tag. */
+/* Starting at index `*next`, write the tagged fields with tags below `before`, but only fields whose bit is set in
+ * `bits`. Set `*next` to the first field with a higher tag. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

@@ -161,7 +161,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Make an imported array a source. Ignores child arrays. Raises ColumnError if the array has the wrong type."""
+    """Set `s` to read an imported array, but not its children. Raises ColumnError if the array has the wrong type."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:

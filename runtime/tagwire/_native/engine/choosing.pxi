@@ -79,7 +79,7 @@ cdef class Choosing(Owner):
         return chosen
 
     cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """Store a selected field's columns and nested fields. `type` is None if this version lacks the field."""
+        """Fill in the C struct of the selected field `step`. `type` is None if this version lacks the field."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
@@ -129,7 +129,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """For each column of the field `step`, add the value to use if the field is absent. `value` is its default."""
+        """For each column of the field `step`, store the value for an absent field. `value` is the field's default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -198,7 +198,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the C loop does not check the depth limit, but walk.h does
+        if depth < self.plan.depth:  # the C loop below ignores the depth limit, so let walk.h check it
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width

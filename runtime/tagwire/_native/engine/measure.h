@@ -56,8 +56,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many more bytes a length takes than a short length (up to TW_SHORT) does; -1 if the length is out of
- * range. */
+/* Return how many bytes longer the length `n` is than a short length (up to TW_SHORT); -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -75,8 +74,8 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Return a string's encoded size minus the size of a short length (up to TW_SHORT); -1 if the value is not a valid
- * string. The result for null is 0, because null takes as many bytes as a short length. */
+/* Return a string's encoded size without the bytes of a short length (up to TW_SHORT), which looks_width includes. The
+ * result is 0 for null, which takes as many bytes as a short length, and -1 for an invalid value. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -144,7 +143,7 @@ static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_sh
     return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
 }
 
-/* Return the encoded size of all fields but those in the group TW_LOOK_CLOSELY; -1 if a field needs a slower check. */
+/* Return the encoded size of all fields except TW_LOOK_CLOSELY fields; -1 if a field needs a slower check. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];

@@ -83,7 +83,7 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Number the field or element type. Traces refer to it by this number."""
+        """Give a field or element type the number by which traces refer to it."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0

@@ -124,7 +124,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write the array elements that are rows. If `count` > 0, set `*end` to where the last one ends in the old message. */
+/* Write `count` array elements, which have rows. If there are any, set `*end` to their end in the old message. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {
@@ -160,8 +160,8 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write an array inside a row. Each selected column of the array has a list of `count` old values and must have a tuple
- * of `count` new values. */
+/* Write the new values of an array with `count` elements inside a row. For each selected column, the old values are a
+ * list of this length, and the new values must be a tuple of this length. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];

@@ -44,7 +44,7 @@ class PeerConnection:
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # the exception is also in `error`, which is handled below
+        with suppress(UnusableConnectionError):  # also stored in `self._server.error`, which is handled below
             for asked in self._server.receive(data):
                 actions += self._answer(asked)
                 if self.is_closed:
@@ -55,7 +55,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers and a `Close`: the client has closed its side, so no request can release them."""
+        """Return all held answers, which no further request of this client can release, and then a `Close`."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True

@@ -104,7 +104,7 @@ class _Waiting:
         self._has_room.set()
 
     def end(self) -> None:
-        """Make all waiting calls of `room` return, because no more answers will be sent."""
+        """Wake up all calls that wait in `room`. Call this when no more answers will be sent."""
         self._is_over = True
         self._has_room.set()
 
