@@ -1,4 +1,4 @@
-"""msgspec's benchmark entries: the same contents as MessagePack arrays, built from structs implemented in C.
+"""msgspec's benchmark entries: encode the same contents as MessagePack arrays, from structs implemented in C.
 
 msgspec has no message versions.
 """

@@ -103,7 +103,7 @@ def test_classes_and_their_plans_are_freed() -> None:
 
 
 class Meddler:
-    """An object that changes the message when it is converted to an int."""
+    """A field value that changes its message when the encoder converts the value to an int."""
 
     def __init__(self, meddle: Callable[[], object]) -> None:
         self.meddle = meddle

@@ -54,7 +54,7 @@ class Bait(NamedTuple):
 
 
 def worst_baits(registry: tagwire.Registry) -> list[Bait]:
-    """Return the array of each message that takes the most memory per input byte, worst arrays first."""
+    """For each message, return the array that takes the most memory per input byte. The worst arrays come first."""
     found = (list(_baits(registry[name])) for name in registry.names())
     worst = (max(baits, key=lambda bait: bait.estimate) for baits in found if baits)
     return sorted(worst, key=lambda bait: -bait.estimate)

@@ -159,7 +159,7 @@ def _decoder(
     api_of: ResponseApis | None,
     how: frame_json.JsonOptions,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
-    """Return (decoder for frames of this kind, remaining command-line words for FILE)."""
+    """Return a decoder for frames of this kind, and the remaining arguments, which should be FILE."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return frame_json.message_decoder(message, version, how), files

@@ -118,5 +118,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """Return `new` or, if `old` is a list, a list of equal length and nesting in which each element is `new`."""
+    """Return `new`. If `old` is a (nested) list, return a copy of the list with each element replaced by `new`."""
     return [_filled(each, new) for each in old] if type(old) is list else new

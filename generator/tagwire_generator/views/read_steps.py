@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Read the pending fields and, in the same `struct` call, a length or null marker into `n`."""
+        """Add a `struct` call that reads the pending fields and, into `n`, a length or null marker after them."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)
@@ -168,7 +168,7 @@ class _Steps:
         self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
-        """Read a value. If `marker` is not empty, a null marker precedes the value."""
+        """Add the steps that read a value. If `marker` is not empty, a null marker precedes the value."""
         if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))

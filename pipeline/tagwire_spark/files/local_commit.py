@@ -7,7 +7,7 @@ back. Only one of these two renames can succeed. So two processes that carry out
 and the slower process can't move any more files.
 
 The number alone can't ensure this: a finished commit frees its number's name, and a slow writer may take that name
-before it notices that it is too late.
+before it notices that the number has been used.
 """
 
 import json
@@ -141,7 +141,7 @@ class LocalFolder(CommitFolder):
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits.
 
-        A manifest whose number belongs to a finished commit is ignored: its writer claimed the number too late.
+        A manifest is ignored if its number belongs to a finished commit: its writer claimed the number after that.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
@@ -172,7 +172,7 @@ class LocalFolder(CommitFolder):
             claimed = self.manifest(number)
             if claimed.get("job") != job.id:  # an equal ID means that the link was created, and only the reply was lost
                 return False
-        # The number belongs to a commit that is already finished, so this process claimed it too late.
+        # This process claimed the number of a commit that is already finished, so the claim is void.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
             name.unlink(missing_ok=True)
             return False
@@ -238,7 +238,7 @@ class LocalFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
-        """Undo a commit unless it is finished. Return whether it was undone. Raises PipelineError."""
+        """Undo a commit unless it is finished. Return whether it was undone. Raises PipelineError if files can't be moved back."""
         draft = self.path / change["draft"]
         if draft.exists():
             with self._finished_later(), suppress(FileNotFoundError):
@@ -363,7 +363,7 @@ def _move_back(root: Path, change: Mapping[str, Any]) -> None:
             (root / name).parent.mkdir(exist_ok=True)
             _rename(undone / _REMOVED / str(number), root / name)
     for folder in _folders(root, change):
-        with suppress(OSError):  # fails if the folder existed before the commit, with other files
+        with suppress(OSError):  # fails if the folder has files from before this commit
             folder.rmdir()
 
 

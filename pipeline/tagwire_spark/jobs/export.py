@@ -89,7 +89,7 @@ def export_logs(
     `output` is a URL, the result is written to `work_folder` first, and then uploaded. `columns` are the columns of
     `kafka_log` to export, by default all. Topic and partition are not columns in the files but folder names. Bytes that
     are not a batch are an error unless `mode` is PERMISSIVE, which keeps and reports them. `output` appears only when
-    it is complete. Raises FormatError, PipelineError, LogPathError.
+    it is complete. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable logs.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
@@ -135,7 +135,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts to export, and all folders to create in the export, as relative paths. Raises LogPathError."""
+    """Return the parts to export, and the folders to create (relative paths). Raises LogPathError for bad paths."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:

@@ -39,7 +39,7 @@ def whatif_logs(
     """Measure how large logs would be in another format, for each kind of batch. Nothing is written.
 
     A path or URL names a segment, a partition, or a folder with partitions below it. `storage_options` configure the
-    file systems of URLs. Raises FormatError, LogPathError, PipelineError.
+    file systems of URLs. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable logs.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     found = WhatIf(conversion_of(how), against)

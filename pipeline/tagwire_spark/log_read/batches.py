@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # Stop only at the second batch beyond the end: the first offset may be wrong, as no checksum covers it.
+                # Stop only at the second batch beyond the end, because no checksum protects the first batch's offset.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -93,7 +93,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError unless a batch's offsets follow those of the previous batch and precede the next segment's.
+    """Raise LogError unless a batch's offsets are between the previous batch's offsets and the next segment's.
 
     No checksum covers offsets, so they may be wrong in a valid batch. The order of two batches is checked only if the
     query requests one of them.
@@ -128,7 +128,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
 def _is_intended(split: Split, query: LogQuery) -> bool:
     """Return whether the folder shows why offsets are missing: the log was compacted, or `kafka_log` wrote it.
 
-    Raises LogError, PipelineError.
+    Raises LogError or PipelineError if the folder's files can't be read.
     """
     with ExitStack() as stack:
         if is_remote(split.file):
@@ -149,13 +149,13 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the base offset in the segment's file name if `position` is 0; otherwise None (the offset is unknown)."""
+    """Return the offset in the file's name if `position` is the start of the file. Otherwise, return None (unknown)."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
 
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the position of the first batch in the split, and the last offset before that batch. Raises LogError.
+    """Return the position of the split's first batch, and the last offset before it. Raises LogError for damage.
 
     If the split begins with damage, the search for the next batch uses the last offset, so that it doesn't mistake
     damaged bytes for a batch. The task that reads the preceding split uses the same offset, so both tasks agree.
@@ -178,9 +178,9 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Skip the batches before `end` with native code. Return the position reached and the last offset before it.
+    """Skip batches with native code, up to `end`. Return the position reached, and the last offset before it.
 
-    The offset is NO_OFFSET if it is unknown. The position is before `end` if native code can't read the batch there.
+    The offset is NO_OFFSET if it is unknown. If native code can't read a batch, this batch's position is returned.
     """
     formats = format_set(query.formats)
     options = ReadOptions(formats=formats, headers_only=True, limits=query.limits)

@@ -56,9 +56,9 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return the result of the constructor's `look` for a partition, cached as long as the partition is unchanged.
+        """Return what the function passed to the constructor returns for a partition, cached while it is unchanged.
 
-        Raises LogPathError if the folder is gone, and any error that the constructor's `look` raises.
+        Raises LogPathError if the folder is gone, and any error that the function raises.
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed

@@ -296,9 +296,9 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """Parse a JSON object that maps topics and partitions to numbers. Raises PipelineError.
+    """Parse a JSON object such as {"topic": {"0": 23}}. Raises PipelineError for other options.
 
-    A topic may have a word such as `earliest` instead of partitions. The word's number is then that of partition ALL.
+    For {"topic": "earliest"}, the result maps the topic's partition ALL to the number of `earliest` in `words`.
     """
     try:
         value = json.loads(options.text(name))

@@ -84,7 +84,7 @@ def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
     """Return whether a micro-batch has already been committed and needn't be written again.
 
-    Raises PipelineError if this run of the query has committed the batch with other rows: these rows would be lost.
+    Raises PipelineError if this run of the query has committed the batch with other rows: the new ones would be lost.
     """
     if not is_before(batch, before):
         return False

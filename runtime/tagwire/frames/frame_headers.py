@@ -73,7 +73,7 @@ def check_class(message: Message, version: int, header: object, expected: type[M
 
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
-    """Raise EncodeError if a request header has another API key or version than the message."""
+    """Raise EncodeError if a request header's API key or version differs from the message's."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
         stated = getattr(header, path, actual)  # not every package's header class has this field
         if stated != actual:

@@ -244,7 +244,7 @@ class Struct(Declarations):
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
-        """Set the alternative `chosen` of a union, a (name, value) pair or None, and set the others to null."""
+        """Set a union's alternative to `chosen`, a (name, value) pair or None. All other alternatives become null."""
         name, value = (None, None) if chosen is None else chosen
         if chosen is not None and name not in names:
             reason = f"expected one of {', '.join(names)}, got {name!r}"

@@ -1,8 +1,8 @@
 """Map the versions of a message to the versions of a shared struct that the message uses.
 
-A shared struct has its own versions, so a change to it affects only chosen versions of the messages that use it. The
-map works in both directions: which version of the struct does a message version use (`at`), and which message versions
-have a field that the struct has in some versions (`within`)?
+A shared struct has its own versions, so a change to it affects only chosen versions of the messages that use it. `at`
+returns the struct's version for a version of the message, and `within` returns the versions of the message for a range
+of the struct's versions.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Combine this map with `inner`, the map from this struct's versions to those of a shared struct inside it.
+        """Combine this map with `inner`, the map from this struct's versions to the versions of a shared struct in it.
 
-        The result maps the user's versions directly to the inner struct's versions.
+        The result maps versions of the message directly to versions of the inner struct.
         """
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:

@@ -93,7 +93,7 @@ class Plans:
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return the layout of a record as `Record` represents it; None if the format lacks an attribute of `Record`."""
+    """Return the record's layout with the fields of `Record`; None if the format lacks a field that `Record` needs."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -202,8 +202,8 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a native collector that encodes records as they are added, beginning with `first`.
 
-    Returns None if native code can't encode `first` to bytes that decode to an equal record, or if the format needs
-    batch settings that are not yet known.
+    Returns None if native code can't encode this format before all settings of the batch are known, or if the encoded
+    record would not decode to an equal record.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

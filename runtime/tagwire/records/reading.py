@@ -68,12 +68,12 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
 
 def naming_hint(names: Sequence[str]) -> str:
-    """Return a hint for an error message, saying that the bytes would be valid in these formats."""
+    """Return a hint for an error message: `valid as ...` with the formats, and the option that selects a format."""
     return f"valid as {' or '.join(names)}: name it with --record-format"
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the batch at `pos`, whose format is one of `formats`."""
+    """Read the batch at `pos`, in whichever of `formats` it has."""
     found = formats.candidates(buf, pos)
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)

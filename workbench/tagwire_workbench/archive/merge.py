@@ -105,7 +105,7 @@ class _Merge:
         return _version_range(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """Merge two mappings from version ranges to values. Each version has the value of the spec that provides it."""
+        """Merge `key`, which maps version ranges to values. Each spec determines the values of its own versions."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         values = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -166,7 +166,7 @@ class _Merge:
         return field
 
     def declared(self, side: str, field: Spec | None) -> Spec | None:
-        """Return the JSON object that lists the fields of a field's struct: the field itself, or its common struct."""
+        """Return the JSON object that declares a field's struct: the field itself, or the common struct it names."""
         if field is None:
             return None
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]

@@ -80,7 +80,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return the selections that read and replace `host` and `port`, one per path of an address struct. Cached."""
+        """Return the selections that read and replace `host` and `port`, one per struct with an address. Cached."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)

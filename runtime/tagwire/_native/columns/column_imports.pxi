@@ -189,7 +189,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     if s.kind == TW_SOURCE_BYTES:
         s.data = <const uint8_t *>array.buffers[2]
         if s.data == NULL:
-            s.data = s.values  # an array without data may lack the buffer: avoid a NULL pointer
+            s.data = s.values  # an empty array may have no data buffer: avoid a NULL pointer
     elif s.kind == TW_SOURCE_VIEWS:
         s.buffers = array.buffers
         s.data_count = array.n_buffers - 3

@@ -56,7 +56,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many bytes longer the length `n` is than a short length (up to TW_SHORT); -1 if `n` is out of range. */
+/* Return how many more bytes the length `n` takes than a short length (up to TW_SHORT); -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -106,8 +106,8 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return the total encoded size of a struct's int32 arrays; -1 if a slower check is needed. A short length of each
- * array is left out, because looks_width includes it. */
+/* Return the total encoded size of a struct's int32 arrays without their short lengths, which looks_width includes.
+ * Return -1 if a slower check is needed. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
@@ -206,7 +206,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     int count = 0;
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        PyObject *value = TW_SLOT(object, f->slot); /* read now, because the comparison may have changed the slot */
+        PyObject *value = TW_SLOT(object, f->slot); /* read after tw_differs, which may run Python code that sets it */
         int64_t size = 0;
         if (differs == 0)
             continue;

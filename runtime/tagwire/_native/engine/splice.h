@@ -39,8 +39,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- values */
 
-/* Return whether the user's function has set a field that is absent or null, so there are no bytes to replace. The old
- * value of an absent array is an empty list, so an empty tuple counts as unchanged. */
+/* Return whether the user's function has set a field that is absent or null in the old message. The old value of an
+ * absent array is an empty list, so an empty tuple counts as unchanged. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -124,7 +124,7 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write `count` array elements, which have rows. If there are any, set `*end` to their end in the old message. */
+/* Write `count` array elements that are rows. If there are any, set `*end` to the last one's end in the old message. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {

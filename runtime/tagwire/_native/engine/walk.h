@@ -1,9 +1,9 @@
 /* Read through a message without creating objects, to find the position of an error or to record a trace (spans.h).
  *
  * decode.h does not track positions, so that valid messages don't pay for it. The functions here follow the same plan
- * in a fraction of the time, and stop where the layout interpreter would stop. They record the position and the
- * remaining limits, and build the path to the error as the recursion returns. The layout interpreter then continues at
- * that position, fails at once, and raises its own error (tagwire.interpreter.error_positions).
+ * up to the error, much faster than the layout interpreter. They record the position and the remaining limits, and
+ * build the path to the error as the recursion returns. The layout interpreter then continues at that position, fails
+ * at once, and raises its own error (tagwire.interpreter.error_positions).
  *
  * Functions return 0, or -1 if the message has an error or an exception was raised.
  */
@@ -67,7 +67,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* The following functions add a field, element or span that contains the error to its path. They are called as the
+/* The following functions extend the path of an error by the field, element or span around it. They are called as the
  * recursion returns, and return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }

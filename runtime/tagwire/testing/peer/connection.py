@@ -55,7 +55,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers, which no further request of this client can release, and then a `Close`."""
+        """Return all held answers, because no further request can release them, and then a `Close`."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
@@ -92,7 +92,7 @@ class PeerConnection:
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions of this answer, followed by those of the answers that waited for it (`Reply.behind`)."""
+        """Return the actions of this answer, and then of all answers that waited for it (`Reply.behind`)."""
         if reply.behind:
             self._held.append((reply.behind, made))
             return []

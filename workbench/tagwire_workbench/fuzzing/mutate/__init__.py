@@ -3,7 +3,7 @@
     Mutator(registry, C, version)         mutates messages of one class and version
     Mutator(registry, kind="response", prefix="key")
                                           mutates any response that follows its API key and version
-    mutator.mutate(data, seed)            a Mutation: bytes, and claims about them
+    mutator.mutate(data, seed)            a Mutation: new bytes, and how a decoder must treat them
     mutator(data, max_size, seed)         only bytes, as fuzzers call a custom mutator
     RULES, DIALECT_RULES                  the rules that invalid bytes break, by name: Kafka's, and tagwire's own
 
