@@ -131,8 +131,8 @@ def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
 def best_cases() -> "Cases":
     """Return a function that finds an example of a message version, with every field set but short enough to read.
 
-    It prefers the bytes of Kafka 4.4.0's classes. For messages and versions that 4.0 removed, it uses an older
-    development version. Otherwise, it uses the independent encoder.
+    It prefers the bytes of Kafka 4.4.0's classes. For messages and versions that 4.0 removed, it uses the development
+    version that still had them. Otherwise, it uses the independent encoder.
     """
     from independent_encoder import encode, full_value
     from kafka_cases import present

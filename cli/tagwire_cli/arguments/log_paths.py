@@ -43,7 +43,7 @@ def _refuse_others(path: Path) -> None:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return the segments to read: all segments of a partition after its metadata snapshots, or the given segment."""
+    """Return the segments to read: the given segment, or a partition's metadata snapshots and then its segments."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]

@@ -69,7 +69,7 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """Parse ranges such as `3`, `3-5` or `3-` to (first, last). An open end is None. Otherwise, raises FilterError."""
+    """Parse ranges such as `3`, `3-5` or `3-` to (first, last); an open end is None. Raises FilterError if invalid."""
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)

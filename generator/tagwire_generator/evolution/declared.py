@@ -187,7 +187,7 @@ _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield findings about a changed record format, including a change to or from a message."""
+    """Yield findings if a record format changed, or if a message became a record format or the reverse."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return a type's attributes, except structs and elements. Renamed fields have their new names."""
+    """Return a type's attributes to compare, without its struct or element. Renamed fields have their new names."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -88,7 +88,7 @@ class RegisterSpec:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
-        """Return the register's entry in the package index, as a JSON object. The rules for spec sets use it, too."""
+        """Return the register's properties as a JSON object, for the package index and for rules about spec sets."""
         named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 

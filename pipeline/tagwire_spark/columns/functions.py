@@ -92,8 +92,8 @@ def schema_of_message(
 def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:
     """Decode a column of log records to structs of `message` (its name), `version` and `body` (JSON).
 
-    `log` is group, transaction or share (the coordinator logs), cluster or remote-log. For a coordinator log, `data` is
-    a column of keys, or a column of values with their keys in `key`. Null, which is a tombstone, stays null. Options:
+    `log` is group, transaction, share, cluster or remote-log. For the first three (coordinator logs), `data` is a
+    column of keys, or a column of values with their keys in `key`. Null, which is a tombstone, stays null. Options:
     `mode`, `package`, `strict`. In PERMISSIVE mode, the struct also has `_error`.
     """
     wanted = record_reading(log, options)

@@ -238,7 +238,7 @@ class LocalFolder(CommitFolder):
         self.remove(Job(self.root, change["job"]))
 
     def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
-        """Undo a commit unless it is finished. Return whether it was undone. Raises PipelineError if files can't be moved back."""
+        """Undo a commit unless it is finished; return whether it was undone. Raises PipelineError if a move fails."""
         draft = self.path / change["draft"]
         if draft.exists():
             with self._finished_later(), suppress(FileNotFoundError):

@@ -279,7 +279,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Parse an option that is one word for all partitions, or JSON with an offset for each partition.
+    """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
 
     `words` maps each word that the option accepts to its number in JSON, such as `earliest` to -2. The first word means
     that there is no bound. Returns None if no partition has a bound.

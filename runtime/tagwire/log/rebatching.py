@@ -57,7 +57,7 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
 
 
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
-    """Yield the records of a segment in new, uncompressed batches of at most `size`, in their old formats.
+    """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
 
     If the caller will convert the new batches to another format, pass it as `to`, so that sizes are measured in that
     format. Raises LogError for records that can't be read.

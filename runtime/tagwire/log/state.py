@@ -144,7 +144,7 @@ def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
 def entries(
     partition: Partition, registry: "Registry", *, format: Formats = AUTO, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Entry]:
-    """Yield the records of an internal topic as messages. Raises LogError, and LogPathError for other topics."""
+    """Yield an internal topic's records as messages. Raises LogError for damage, and LogPathError for other topics."""
     if partition.topic not in INTERNAL_TOPICS:
         known = ", ".join(INTERNAL_TOPICS)
         raise LogPathError(

@@ -135,7 +135,7 @@ def _looked_up(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether native code supports an item. The only structs that it supports are headers (key and value)."""
+    """Return whether native code supports an item. It supports no structs or arrays except the headers."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)

@@ -51,8 +51,8 @@ def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
 def away_from_terminals(words: list[str], stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tagwire_cli", *words]
     found = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
-    if Path("to").exists():  # so that a second run does not find the first run's output
-        Path("to").rename("before")
+    if Path("to").exists():
+        Path("to").rename("before")  # so that a second run does not find the first run's output
     return found
 
 

@@ -61,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield (size, line to write, as a list of bytes) for each complete frame in `waiting`, and remove the frame."""
+    """Yield (size, line to write, as a list of bytes) for each complete frame in `waiting`. Then remove them."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))

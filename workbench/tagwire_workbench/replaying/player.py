@@ -265,7 +265,7 @@ class _Connection:
             self._fail(f"the connection was lost: {error}")
 
     async def answer(self, step: RecordedEvent) -> ReplayedAnswer:
-        """Wait for the server's response. If none arrives in time, return the reason and stop using the connection."""
+        """Wait for the server's response. If none arrives in time, return the reason, and give up the connection."""
         found = self._answers[step.key]
         with suppress(TimeoutError):
             async with asyncio.timeout(self._timeout):

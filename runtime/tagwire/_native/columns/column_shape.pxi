@@ -34,7 +34,7 @@ cdef class Shape(Owner):
         return self.indexes[id(column)]
 
     cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
-        """Fill in the table entries of a column and its descendants, starting at `index`. Return the next index."""
+        """Add a column and its descendants to the table, starting at `index`. Return the next free index."""
         cdef tw_column *c = &self.columns[index]
         cdef str format = column.format
         cdef int32_t end = index + 1
@@ -146,7 +146,7 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Take a frame from the pool that has room for `least` to `most` rows. Return NULL if there is none."""
+        """Take an empty frame from the pool, with room for `least` to `most` rows. Return NULL if there is none."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:

@@ -206,7 +206,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     int count = 0;
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        PyObject *value = TW_SLOT(object, f->slot); /* read after tw_differs, which may run Python code that sets it */
+        PyObject *value = TW_SLOT(object, f->slot); /* read after tw_differs: its Python code may change the slot */
         int64_t size = 0;
         if (differs == 0)
             continue;
