@@ -127,7 +127,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return (range, effect, key) if a changed version range of the field affects no version; otherwise None."""
+    """Return (range, effect such as "null is allowed", key) if a changed range affects no version; otherwise None."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -157,7 +157,7 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield each struct of the new spec with the old struct at the same path, and the versions in which it occurs."""
+    """Yield each struct of the new spec with the old struct at its path, and the new spec's versions that use it."""
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:

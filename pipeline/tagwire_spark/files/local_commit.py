@@ -182,7 +182,7 @@ class LocalFolder(CommitFolder):
         return True
 
     def check(self, job: Job, change: Change) -> None:
-        """Check that all files can be moved. Raises OSError.
+        """Check that all files can be moved. Raises OSError if one of them can't.
 
         All sources must exist. Targets must be files in writable folders, on the same file system as the staging
         folder.

@@ -31,7 +31,7 @@ class _Known(NamedTuple, Generic[_T]):
 
 
 class LocalListing(Generic[_T]):
-    """A cache of the partition folders below each root, and of what `look` returns for each partition."""
+    """A cache of the partition folders below each root, and of a value that `look` computes for each partition."""
 
     def __init__(self, look: Callable[[Partition], _T]) -> None:
         self._look = look

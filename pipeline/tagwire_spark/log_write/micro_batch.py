@@ -55,7 +55,7 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 
 
 def refuse_table() -> None:
-    """Raise PipelineError in a saveAsTable task, because its table could not be read.
+    """Raise PipelineError if this task belongs to saveAsTable, because Spark could not read the resulting table.
 
     The options don't show that a write comes from saveAsTable. But it runs inside the command that creates the table,
     and apart from foreachBatch, no other write runs inside another command.

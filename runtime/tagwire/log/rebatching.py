@@ -101,7 +101,7 @@ class _Source:
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
-        # Native code can't compute the sizes of v0 and v1 messages, so records for these formats become objects.
+        # Native code can't compute the sizes of v0 and v1 messages, so these formats need Record objects.
         is_moved = not batch.is_control and (to is None or to.records is not None)
         self.batch = batch
         self._next: Record | None = None

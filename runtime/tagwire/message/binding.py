@@ -78,7 +78,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function that calls `make` with the class that declares the fields, and sets the result on it."""
+    """Return a `bind` function that sets `make(cls)` as an attribute of `cls`, the class that declares the fields."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -122,7 +122,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 
 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the constructor as `__init__`: a native constructor or, if not possible, one compiled from the field table.
+    """Set the constructor as `__init__`: a native constructor if possible, else one compiled from the field table.
 
     Even with a native constructor, the compiled function is used for subclasses, for introspection, and for arguments
     that the native constructor does not support.
@@ -174,7 +174,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
     """Set the engine's methods on a message class.
 
-    If several threads call this at once, the class keeps the first codec, because another thread may use its plans.
+    If several threads call this at once, the first thread's native codec is kept, because calls may already use it.
     """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)
