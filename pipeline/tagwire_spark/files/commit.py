@@ -91,8 +91,8 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    If `is_begun`, the job's folder must exist. If it doesn't, the job is over, and PipelineError is raised. Otherwise,
-    the folder is created if needed.
+    If `is_begun`, raises PipelineError if the job's folder is gone, because then the job is over. Otherwise, creates
+    the folder if needed.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -202,7 +202,7 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Lock a folder for reading during the block, and then check that `number` is still the number of its last commit.
+    """Lock a folder for reading during the block. Afterwards, check that its last commit still has this number.
 
     Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or commit at the end of the block. So a
     listing made in the block never shows part of a later commit. `number` is from `settled_number`.

@@ -33,8 +33,8 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
     """Lock `target` for this process, and yield whether it is locked: false if locks aren't supported.
 
     Creates the parent folder, and a lock file that names the process. A killed process leaves the file, but not the
-    lock. If another process has the lock, waits for it with `waits`; otherwise raises a LogPathError that names the
-    process. Raises LogPathError if the lock file can't be written.
+    lock. If another process has the lock, waits for it if `waits` is set, or else raises a LogPathError that names
+    the process. Raises LogPathError if the lock file can't be written.
     """
     path = target.with_name(f".{target.name}.lock")
     flock = _flock()
