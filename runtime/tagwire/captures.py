@@ -175,7 +175,7 @@ def read(
 def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
     """Set `registry` on each frame, and copy the API key and version of each request to its response.
 
-    Requests must come before their responses. A response from JSON lines may already have an API key, which is kept.
+    Requests must come before their responses. If a response already has an API key, as in JSON lines, it is kept.
     """
     pairing = Pairing[tuple[int, int]](registry)
     for frame in frames:
@@ -237,7 +237,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time: a frame that follows a gap is found late, after newer frames of other connections.
+    # Sort by time: a frame after missing bytes is found late, after newer frames of other connections.
     found, fault = [], None
     try:
         for frame in frames_of_network(stream, registry, port):
@@ -252,9 +252,10 @@ def frames_of_stream(
 
 
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
-    """Return the stream, decompressed if it is gzipped, and whether it holds a network capture.
+    """Decompress the stream if it is gzipped. Return the stream, and whether it holds a network capture.
 
-    `start` is the first four bytes of the stream. Raises CaptureError, with `name`, for invalid gzip data.
+    `start` is the stream's first four bytes. Raises CaptureError for invalid gzip data; `name` is the file that it
+    names.
     """
     if start.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=stream)

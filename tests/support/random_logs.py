@@ -89,7 +89,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """Append a transaction marker. Some markers raise the producer epoch, as in newer transaction versions."""
+        """End a producer's transaction with a marker. Some markers raise its epoch, as newer versions do."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1

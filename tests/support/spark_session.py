@@ -56,7 +56,7 @@ def session() -> "SparkSession":
     from tagwire_spark import spark_conf
 
     with contextlib.chdir(ROOT):
-        # local[2,2] means two threads, and one retry of a failed task
+        # local[2,2]: two threads, and one retry of a failed task
         builder = SparkSession.builder.master("local[2,2]").appName("tests").config(map={**spark_conf(), **SETTINGS})
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")  # many tests cause errors on purpose

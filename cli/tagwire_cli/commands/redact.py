@@ -98,7 +98,7 @@ def command(
 
 
 def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int) -> "Iterator[Part]":
-    """Yield each frame of a capture, with a function that redacts it and a function that writes it as a line."""
+    """Yield each frame of a capture with two functions: the first redacts it, the second writes it as a line."""
     for frame in captured_frames(file, registry, port=port, closes=True):
         redact: Redact = bytes if frame.is_close else redaction.request
         if frame.gap or not (frame.is_request or frame.is_close):
@@ -113,7 +113,7 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if it may belong to one of `rivals`, whose redaction would differ."""
+    """Redact a response. Raises TagwireError if the result would differ for `rivals`, requests with the same ID."""
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:
@@ -145,7 +145,7 @@ def _write_row(frame: "CapturedFrame", data: bytes) -> None:
 
 
 def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_hex: bool) -> "Iterator[Part]":
-    """Yield each frame of a stream, with a function that redacts it and a function that writes it."""
+    """Yield each frame of a stream with two functions: the first redacts it, the second writes it."""
 
     def write(frame: bytes) -> None:
         data = len(frame).to_bytes(4, "big") + frame
@@ -163,7 +163,7 @@ def _redactor(
     words: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the remaining arguments, which name the FILE."""
+    """Return a function that redacts frames of this kind, and the arguments that are left to name the FILE."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

@@ -72,7 +72,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
 
 
 def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "SpecOptions":
-    """Return the options of the spec set that contains `name`, with command-line options added."""
+    """Return the options of the spec set that contains `name`, plus what the command line allows."""
     from tagwire_generator.project.options import SpecOptions
 
     spec_set = None if name == STDIN else settings.set_of(Path(name))
@@ -104,7 +104,7 @@ class _Around:
 
 
 def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
-    """Check one spec or a folder. Return the number of specs and their problems."""
+    """Check one spec, or a folder of specs. Return the number of specs and their problems."""
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:

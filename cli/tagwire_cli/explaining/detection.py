@@ -48,7 +48,7 @@ class Detected(NamedTuple):
 
 
 def is_unnamed(words: Sequence[str]) -> bool:
-    """Return whether the arguments are hex, or a file whose kind must be detected, and not MESSAGE VERSION [FILE]."""
+    """Return whether the arguments are hex or a file of unknown kind, rather than MESSAGE VERSION [FILE]."""
     if len(words) <= 1:
         return True
     has_no_version = len(words) > 3 or any(len(each) > 4 or (each[0] == "0" and len(each) > 1) for each in words)

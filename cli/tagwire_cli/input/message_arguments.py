@@ -59,7 +59,7 @@ def _name_and_version(registry: "Registry", words: Sequence[str], wanted: str) -
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
-        # The arguments may be in the wrong order, or the first ones may be missing.
+        # The arguments may be in the wrong order, or MESSAGE or API may be missing.
         error.message += f"; {_hint(words) or f'give {wanted}, such as {example}'}"  # type: ignore[misc]
         raise
 

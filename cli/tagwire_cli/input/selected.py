@@ -47,7 +47,7 @@ class Selected:
         self._limits = limits
 
     def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Yield a `Part` for each frame in a file. If `kind` is None, yield a single `Part` for the whole file."""
+        """Yield each frame in a file as a `Part`. If `kind` is None, the whole file is one message and one `Part`."""
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)
@@ -69,7 +69,7 @@ class Selected:
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
-        """Return a message's bytes, with each selected value replaced by the result of `function`.
+        """Return the message `data` with each selected value replaced by what `function` returns for it.
 
         Raises DecodeError for an invalid message, and EncodeError if a new value can't be encoded.
         """
@@ -96,7 +96,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that creates a `Selected` from paths, and the arguments that remain after message and version.
+    """Return a function that creates a `Selected` from paths, and the arguments after message and version.
 
     Raises click.UsageError if the message or a required version is missing or wrong.
     """
@@ -110,7 +110,7 @@ def source(
 
 
 def order_hint(words: Sequence[str]) -> str:
-    """Return a hint about the order of arguments, if a word is a file, or VERSION is missing or not needed; else ""."""
+    """Explain the order of arguments if a word is a file, or VERSION is missing or not needed; else return ""."""
     options = click.get_current_context().params
     if not options.get("is_capture") and (hint := file_hint([*words, options.get("file") or "-"])):
         return f"; {hint}"

@@ -15,7 +15,7 @@ _MOST: Final = 100
 
 
 class Skipped:
-    """Reports and counts the damaged parts that a command skips. Call it with each error, then call `end`."""
+    """Reports and counts the damaged parts of a log that a command skips. Call it with each error, then call `end`."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -30,7 +30,7 @@ class Skipped:
             say(f"tagwire: skipped: {error}", err=True)
 
     def end(self) -> None:
-        """Print the number of errors that were counted but not printed. Exits with status 1 if there was any error."""
+        """Print how many errors were not printed individually. Exits with status 1 if there was any error."""
         if self.count > _MOST:
             say(f"tagwire: skipped: {self.count - _MOST} more", err=True)
         if self.count:

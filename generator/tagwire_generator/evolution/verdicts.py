@@ -63,7 +63,7 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """Return the findings about all changes from an old to a new spec of one message, which may have a new name."""
+    """Compare the old and the new spec of one message, which may have a new name, and return all findings."""
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
@@ -72,13 +72,13 @@ def compare_messages(
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[HeaderSpecs, HeaderSpecs]:
-    """Return the header specs of the old and the new set. A header that only one set has is used for both sets."""
+    """Return the header specs of the old and the new set. If only one set has a header, it is used for both."""
     before, now = HeaderSpecs(old), HeaderSpecs(new).or_those_of(HeaderSpecs(known))
     return before.or_those_of(now), now.or_those_of(before)
 
 
 def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
-    """Return a pair for each struct that both specs have. The first pair is the messages themselves."""
+    """Pair the structs that both specs have, old with new. The first pair is the messages themselves."""
     return _MessageComparison(old, new, old.valid_versions & new.valid_versions, NONE).struct_pairs()
 
 
@@ -112,7 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs,
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Report a renamed message. If only the API key is the same and the bytes differ, report a reused API key."""
+    """Report a new name: the message was renamed or, if its bytes changed too, another message took its API key."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -141,7 +141,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
 
 
 def _taken_keys(pairing: MatchedMessages, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
-    """Yield a finding for each API key that a different message used before."""
+    """Yield a finding for each API key that now belongs to a different message than before."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
     owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
     for new in messages:
@@ -161,7 +161,7 @@ class _Seen:
 
 
 class _MessageComparison:
-    """Compares a message's old and new spec in their common versions."""
+    """Compares a message's old and new spec, in the versions that both have."""
 
     def __init__(self, old: MessageSpec, new: MessageSpec, common: Versions, unstable: Versions) -> None:
         self.old, self.new = old, new
@@ -197,7 +197,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield findings about layouts: one per difference and per range of consecutive versions that have it."""
+        """Yield findings about layouts: one for each difference and each range of consecutive versions that has it."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
@@ -218,7 +218,7 @@ class _MessageComparison:
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _reported_tags(self, path: str) -> set[int]:
-        """Return the tags in the struct at `path` about which the comparison of layouts already has findings."""
+        """Return the tags in the struct at `path` for which the comparison of layouts has already found changes."""
         tags: set[int] = set()
         for seen in self._seen.values():
             steps = seen.difference.steps
@@ -240,5 +240,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """Return the JSON names on the path to a field. A removed field has its old name, any other field its new name."""
+    """Return the JSON names on the path to a field: its new names or, for a removed field, the old one."""
     return tuple(step.item.json_name for step in steps)

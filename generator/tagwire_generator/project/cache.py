@@ -67,7 +67,7 @@ class Cache:
             write_atomically(self._path(key), f"{_digest(content.encode())}\n{content}")
 
     def prune(self) -> None:
-        """Delete entries that were neither read nor stored through this object."""
+        """Delete all entries that this object has neither read nor stored."""
         kept = {self._path(key).name for key in self._used}
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():

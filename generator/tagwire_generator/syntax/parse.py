@@ -127,7 +127,7 @@ class ParsedSpec:
 
 
 class _TreeBuilder(lark.Transformer[Any, JsonNode]):
-    """The parser's callbacks. lark calls each as soon as it has parsed the text of a grammar rule."""
+    """The parser's callbacks, which build the tree. lark calls them while it parses, one for each grammar rule."""
 
     def start(self, children: list[JsonNode]) -> JsonNode:
         return children[0]
@@ -252,7 +252,7 @@ def _children(node: JsonNode) -> tuple[JsonNode, ...]:
 
 
 def _too_deep(root: JsonNode) -> JsonNode | None:
-    """Return the first object or list that is nested one level too deep; None if there is none."""
+    """Return the first object or list nested deeper than MAX_DEPTH; None if there is none."""
     level: list[JsonNode] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]

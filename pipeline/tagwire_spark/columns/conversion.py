@@ -29,7 +29,7 @@ class Misfit(Exception):
 
 
 def message_side(given: Any, wanted: Any) -> Any:
-    """Return the type to which a Spark column of type `given` is cast before it is encoded as type `wanted`.
+    """Return the type to which a Spark column of type `given` must be cast, so that it can be encoded as `wanted`.
 
     The encoder converts most types itself, so these are returned unchanged. Only decimals for uint64, and timestamps
     and durations (which may have other units), are replaced.
@@ -76,7 +76,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
     """Cast an array to another type with the same nesting. Rows with values that don't fit become null.
 
-    Also returns a dict that maps the number of each such row to its Misfit.
+    Also returns a Misfit for each of these rows, by row number.
     """
     try:
         return converted(array, type), {}

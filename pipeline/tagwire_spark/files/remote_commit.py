@@ -83,7 +83,7 @@ class RemoteFolder(CommitFolder):
         yield False
 
     def begin(self, job: Job) -> None:
-        """Put an object that marks the job as active. Raises PipelineError if the store ignores put conditions."""
+        """Mark a job as active by an object. Raises PipelineError if the store ignores conditions such as If-Match."""
         first = f"{job.name}/first"
         self._objects.put(first, b"1")
         try:
@@ -117,7 +117,7 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """If the job is over, delete its objects (this attempt may have uploaded some) and raise PipelineError."""
+        """If the job has already ended, delete what this attempt may have uploaded, and raise PipelineError."""
         with self.refused():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
@@ -167,7 +167,7 @@ class RemoteFolder(CommitFolder):
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return the numbers of all manifests, even if their commits are already marked as completed or rolled back.
+        """Return the numbers of all manifests, including those of commits already marked as done or undone.
 
         Manifests of writers that were too late are left out.
         """
@@ -192,7 +192,7 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Put the manifest under its number. Return False if another job has already taken this or a later number."""
+        """Store the manifest as commit `number`. Return False if another job already has this or a later number."""
         name, lost = manifest_name(number), None
         try:
             is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
@@ -243,12 +243,12 @@ class RemoteFolder(CommitFolder):
             if outcome == "done":
                 self._finish(number, change)
         except Exception:
-            if self._is_there(number):  # otherwise, another process has finished the commit
+            if self._is_there(number):  # false if another process has already finished the commit
                 raise
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Mark an open commit as done or undone. Return this outcome and, if it is undone, the error."""
+        """Mark an open commit as done or, if copying its files fails, as undone. Return this outcome and the error."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
@@ -272,7 +272,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # otherwise, the commit was ended by another process
+        if self._is_there(number):  # false if another process has already finished the commit
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
@@ -307,7 +307,7 @@ class RemoteFolder(CommitFolder):
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
-    """Return a commit's state: open, done, undone, or too late (another commit already has this or a later number)."""
+    """Return a commit's state: open, done, undone, or too late (another commit took this or a later number)."""
     if [number, manifest.get("job")] in done.get("undone", ()):
         return "undone"
     last = done.get("number", 0)

@@ -80,7 +80,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes once. Raises PipelineError if the file changed, and the errors of the S3 client."""
+        """Request a range of bytes once. Raises PipelineError if the file changed, and any error of the S3 client."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
@@ -105,7 +105,7 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Store the file's current state. Raises PipelineError if the file has changed in a way that isn't allowed."""
+        """Update the stored state of the file. Raises PipelineError if the file has changed in a forbidden way."""
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
         self.state = found
@@ -135,7 +135,7 @@ class _Block(NamedTuple):
 
 
 class RemoteBytes(FileBytes):
-    """The bytes of a remote file. The range from `start` to `end` is fetched ahead of a sequential reader."""
+    """The bytes of a remote file. Blocks between `start` and `end` are prefetched for a sequential reader."""
 
     __slots__ = ("_blocks", "_length", "_next", "_pool", "_remote", "_stop")
 

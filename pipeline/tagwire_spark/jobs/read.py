@@ -77,7 +77,7 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Let workers plan a query. Return a DataFrame of its splits, pickled and grouped by task. Raises PipelineError."""
+    """Let workers plan a query. Return a DataFrame of its pickled splits, grouped by task. Raises PipelineError."""
     units = _units(query)
     if not units:  # a DataFrame without rows was written, so there are no partitions
         return spark.createDataFrame([], _PLAN)
@@ -94,7 +94,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
 
 
 def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
-    """Return the schema that the user requests, as a StructType. The default is all columns of the query."""
+    """Return the requested schema as a StructType. The default is all columns of the query."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
         raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
@@ -102,7 +102,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partitions and segments that workers will plan, with commit numbers. Raises PipelineError."""
+    """Return the partitions and segments for workers to plan. Raises PipelineError for a path that can't be listed."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -122,7 +122,7 @@ def _units(query: LogQuery) -> list[_Unit]:
 
 
 def _check_replicas(units: list[_Unit]) -> None:
-    """Raise PipelineError if a partition is in two folders, or if a folder or segment is given twice."""
+    """Raise PipelineError if a partition is in two folders, or if the same folder or segment is given twice."""
     folders: dict[tuple[str, int], str] = {}
     paths: set[str] = set()
     for path, *_ in units:
@@ -155,12 +155,12 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment or the partition folders at a URL. The tasks later list the segments in each folder."""
+    """Yield the segment at a URL or, for a folder, its partition folders. Tasks later list the segments in these."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)
     above = folder_of(_within(url, "_"))
-    number = settled_number(above, options)  # before the listing, so that tasks notice every later commit
+    number = settled_number(above, options)  # read before the listing, so that tasks notice every later commit
     with reaching(url, options):
         system.invalidate_cache()
         found = system.ls(bare, detail=True)

@@ -110,7 +110,7 @@ def _tasks(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """Return the function that `mapInArrow` runs on workers. It calls `work` for each unit of its task."""
+    """Return the function that runs on workers in `mapInArrow` and calls `work` for each unit of its task."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
         settle_worker()

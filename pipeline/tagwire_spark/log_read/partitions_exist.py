@@ -1,4 +1,4 @@
-"""Check that the topics and partitions named in options exist (`subscribe`, `assign`, offsets and times).
+"""Check that the topics and partitions which options such as `subscribe` or `assign` name exist.
 
 Without this check, a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are
 rejected, but `subscribePattern` may match nothing. A stream accepts an unknown topic, which may be created later.
@@ -20,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
-    `seen` has the partitions found so far. If an option names a partition that is not in `seen`, `there` is called to
-    list all existing partitions. If it returns None, the log may be empty, and nothing is raised.
+    `seen` lists the partitions found so far. If an option names another one, `there()` returns all existing partitions,
+    or None if the log may be empty. In that case, nothing is raised.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     placed = {

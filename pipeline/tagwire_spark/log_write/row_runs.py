@@ -1,7 +1,7 @@
 """Convert rows of an Arrow batch to records without creating Python objects. This works for most writes.
 
-A run is a series of rows in format v2 with the same batch properties. Other rows are converted one by one (`entries`),
-and so are rows that can't be written, to find the invalid value.
+A run is a series of rows in format v2 with the same batch properties. All other rows are converted one by one
+(`entries`). So are the rows of a run that can't be written, to find the invalid value.
 """
 
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the run's rows from index `row` on as an Arrow batch. Row 0 is the first row of the run."""
+        """Return the run's rows from index `row` on, as an Arrow batch. The run's first row has index 0."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
@@ -89,7 +89,7 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return the buffers of a column that isn't nested, and the position of row `start` in them, for C code."""
+    """Return what C code needs to read a flat column from row `start`: its buffers, and the row's position in them."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 

@@ -1,4 +1,4 @@
-"""ColumnError, and functions that add a row number to an error, or convert an error to an `error` column's value."""
+"""Errors of Arrow conversion: `ColumnError`, the row numbers in errors, and the values of the `error` column."""
 
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ class ColumnError(TagwireError):
 
 
 def in_row(error: E, row: int) -> E:
-    """Add a row number to an error's message, and store it in the attribute `row`. Return the error."""
+    """Put a row number into the error's message and into its attribute `row`. Return the error."""
     error.args = (f"row {row}: {error}", *error.args[1:])
     error.row = row
     return error

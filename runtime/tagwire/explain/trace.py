@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """The fields in some bytes as a tree, up to the first error."""
+    """Describes each field of some bytes, as a tree that ends at the first error."""
 
     __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "structs", "version")
 
@@ -62,7 +62,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Update `canonical` and `error` from the trace of the records. An error of the message itself is kept."""
+        """Combine `canonical` and `error` with those of the records. The message's own error takes precedence."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -73,7 +73,7 @@ class Trace:
         return {**self.facts(), "root": self.root.to_json()}
 
     def facts(self) -> dict[str, Any]:
-        """Return the JSON values of the trace itself: what `to_json` returns, without the tree of nodes."""
+        """Return what `to_json` returns, except for the tree of nodes."""
         error = self.error
         return {
             "message": self.message_name,
@@ -153,8 +153,8 @@ def trace_response(
 ) -> Trace:
     """Trace the frame of a response to a request with this API key and version. Otherwise like `trace`.
 
-    A fallback response (`Message.FALLBACK`), which comes from a peer that does not support the requested version, is
-    traced in its own version. If the package does not have the version, the trace contains an error.
+    A peer that does not support the requested version sends a fallback response (`Message.FALLBACK`), which is traced
+    in its own version. If the package does not have the version, the trace contains an error.
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
@@ -171,7 +171,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields that end before `offset`. All versions must begin with these fields."""
+    """Return a layout of only the header fields that end before `offset`. They must be the same in all versions."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -184,7 +184,7 @@ def _header_before(header: "type[Message]", offset: int) -> Layout:
 
 
 class _Session:
-    """Reads a message, or a frame's header and body, into one tree. Stops at the first error."""
+    """Traces a message, or the header and body of a frame, as one tree. Stops at the first error."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
@@ -203,7 +203,7 @@ class _Session:
             self.recorder.open([], frame, 0)
 
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
-        """Read the next message, with the native engine if it supports the version."""
+        """Read the next message with the native engine or, if the engine can't trace it, in Python."""
         layout = layout_of(message, version)
         self.learn(layout)
         plan = message.serializer(version)
@@ -255,7 +255,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Prepare for the next message: remember its name, and whether it has sensitive fields."""
+        """Note the name of the next message, and which of its fields are sensitive."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)
@@ -263,7 +263,7 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def refuse_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body of an unknown version. Hide its bytes, because they may contain sensitive fields."""
+        """Stop before the body if its version is unknown. Hide its bytes, which may contain sensitive fields."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:

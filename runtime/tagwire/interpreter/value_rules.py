@@ -15,19 +15,19 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 
 def several_text(union: str, other: str) -> str:
-    """Return the error text for a struct that sets more than one alternative of a union."""
+    """Return the error text for a struct in which several alternatives of a union are set."""
     return f"is set, but so is {other}, and the union {union} can have one alternative; set one of them to None"
 
 
 class Keys:
-    """The keys of the array elements seen so far, each with the index of the first element that has it."""
+    """Finds array elements with the same key. Stores each key and the index of the first element that has it."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
         self.first: dict[tuple[Any, ...], int] = {}
 
     def twin(self, index: int, element: Any) -> int | None:
-        """Return the index of an earlier element with the same key, or None. Records this element's key."""
+        """Return the index of an earlier element with the same key, or None. Remember this element's key."""
         key = tuple([_field(element, name) for name in self.names])
         first = self.first.setdefault(key, index)
         return None if first == index else first

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ValueWalk:
-    """Tracks the path to the current field, and the values of the structs around it."""
+    """Tracks the current field's path, and the values of the enclosing structs."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -31,7 +31,7 @@ class ValueWalk:
         self.scopes: tuple[dict[str, Any], ...] = ()
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise EncodeError for the field at the current path."""
+        """Raise EncodeError with this reason, for the field at the current path."""
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     def shown(self, value: Any) -> str:
@@ -46,7 +46,7 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # not restored after an error, whose message needs the path
+        self.path.pop()  # after an error, the path is kept for the message
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that gets a struct's field by name, from an object's attribute or from a mapping."""
@@ -95,7 +95,7 @@ def differs(value: Any, default: Any) -> bool:
 
 
 def _unlike(found: type, wanted: type) -> str:
-    """Return an error text that tells two classes of the same name apart; "" if their names differ."""
+    """Return an error text that distinguishes two classes with the same name; "" if their names differ."""
     if found.__name__ != wanted.__name__:
         return ""
     one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
@@ -105,7 +105,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the names of the attributes that encoding reads. Ignorable fields that the version lacks are left out."""
+    """Yield the names of the attributes that encoding reads. Ignorable fields that this version lacks are left out."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)
@@ -117,19 +117,19 @@ def _default(field: Item | None) -> Any:
 
 
 class Recorder(Protocol):
-    """Receives the spans of a message while it is read. The calls of `open` and `close` nest as the spans do."""
+    """Receives the spans (byte ranges) of a message while it is read: `open` at a span's start, `close` at its end."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
         """Open a span: a field, an array element, a struct, or a tag section."""
 
     def note(self, value: Any) -> None:
-        """Set the value that the innermost open span decodes to."""
+        """Record `value` as the decoded value of the innermost open span."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
         """Attach the names and values of its bits to the most recently closed span."""
 
     def close(self, end: int) -> None:
-        """Close the innermost open span."""
+        """Close the innermost open span, which ends at position `end`."""
 
     def unpack(self, data: bytes, end: int) -> None:
         """Mark the innermost open span as compressed data that ends at `end`. Offsets inside it now refer to `data`."""

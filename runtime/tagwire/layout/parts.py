@@ -258,7 +258,7 @@ class Bits(FrozenData):
 
 
 def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | int]:
-    """Return a dict from the name of each bit group to its meaning in `number`."""
+    """Return {name: meaning in `number`} for these bit groups, such as {"compression": "gzip"}."""
     return {group.name: group.meaning(number) for group in groups}
 
 
@@ -273,10 +273,10 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """The compression of an item. The bits `bits` of the item `field` are the codec's number; 0 means no compression.
+    """The compression of an item. The bits `bits` of the field `field` hold the codec's number; 0 means uncompressed.
 
-    The item is either an array that fills its extent, or a value that has its own length and contains
-    messages of the same format.
+    The item is either an array that fills its extent, or a value that has its own length and contains messages of the
+    same format.
     """
 
     __slots__ = ("bits", "field")

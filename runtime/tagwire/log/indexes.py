@@ -56,7 +56,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     """Return all bytes of a small file.
 
     Raises LogPathError if it can't be read, and LogLimitError with `rule` if it has more than `most` bytes. Brokers
-    keep these files small: a larger file is of another kind, or is an attack (a sparse file).
+    keep these files small, so a larger file is something else, or an attack (such as a sparse file).
     """
     try:
         with FileIO(path) as file:  # unbuffered: one read follows, so a buffer would only cost memory
@@ -90,7 +90,7 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Convert an entry number, which may be negative like a list index, to a nonnegative number.
+        """Convert an entry's index, which may be negative as for lists, to a nonnegative index.
 
         Raises IndexError if it is out of range.
         """
@@ -132,7 +132,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """Return a position from which a reader finds the batch with this offset; 0 for an offset below all entries."""
+        """Return a position from which a reader finds the batch with this offset; 0 if all entries have higher ones."""
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 
@@ -184,7 +184,7 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
 
 
 class IndexLookup(Sequence[tuple[int, ...]]):
-    """Finds single entries of an `.index` or `.timeindex` by bisection. Offsets are relative to the base offset.
+    """Finds entries of an `.index` or `.timeindex` by bisection. Their offsets are relative to the base offset.
 
     Calls `read(size, start)` only for the entries that it compares, because an index can have 65,000 entries, or be
     preallocated to 10 MiB. It does not check that entries ascend, so the result is only a hint, which the caller must

@@ -22,8 +22,8 @@ _VERSION: Final = Struct(">h")
 def index_kinds(segment: Segment) -> set[str]:
     """Return the kinds of index to write for a copy of a segment.
 
-    A segment with an offset index but no time index comes from a broker without timestamps, so its copy gets no time
-    index either.
+    If a segment has an offset index but no time index, it was written by a broker without timestamps, and its copy gets
+    no time index either.
     """
     has_times = segment.beside("timeindex") or not segment.beside("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
@@ -108,7 +108,7 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 def transaction_index(segment: Segment, transactions: OpenTransactions, format: Any = "auto") -> bytes:
     """Return the bytes of a segment's transaction index.
 
-    Call this for one segment after the other, always with the same `transactions`. Raises LogError at an invalid batch.
+    Call this for a log's segments in order, always with the same `transactions`. Raises LogError at an invalid batch.
     """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):

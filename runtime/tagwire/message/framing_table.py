@@ -134,7 +134,7 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Return the layout item for a row. `struct` is the layout of the struct in the row's type, if there is one.
+    """Convert a row of a field table to a layout item. `struct` is the layout of the field's struct, if any.
 
     Raises SchemaError for an unknown type.
     """

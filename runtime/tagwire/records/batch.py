@@ -27,7 +27,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # then a batch stores all its records in one bytes field
+    has_records = format.records is not None  # one bytes field of the batch holds all records
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -232,7 +232,7 @@ class RecordBatch:
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
-        """A wrapper's first and last offset. In formats with batches, both are the batch's base offset."""
+        """The offsets of the first and last message in a wrapper. For any other batch, both are its base offset."""
         own = self._format.role(self._header, "base_offset")
         try:
             return (own, own) if self._messages is None else self._messages.bounds
@@ -275,7 +275,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called with an error that Kafka's reader would ignore. Subclasses override this to report the error."""
+        """Called with each error that Kafka's reader would ignore. Subclasses override this to report the error."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -295,7 +295,7 @@ class RecordBatch:
         """
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        # A compressed batch without records may have no bytes at all.
+        # A compressed batch without records may have no data to decompress.
         if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
@@ -310,7 +310,7 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        # Keep the walk: a caller that iterates after `len()` then doesn't decompress the records again.
+        # Keep the walk, so that iterating after `len()` doesn't decompress the records again.
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 
@@ -344,7 +344,7 @@ class RecordBatch:
         return hash(self.encode())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle or copy the bytes of this batch only. Error positions in the copy count from its first byte."""
+        """Pickle or copy only this batch's bytes. In the copy, error positions count from the batch's first byte."""
         return _copied, (self._format, self.encode(), self._limits, self._strict)
 
     def __repr__(self) -> str:

@@ -106,10 +106,10 @@ class BatchBuilder:
     ) -> None:
         """Set the properties of the batch. By default, offsets and timestamps are taken from the records.
 
-        `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copies of stored
-        records: it allows a null value without the tombstone flag, which producers may not write but every reader
-        accepts. `attribute_bits` are unnamed bits in the attributes of the copied batch or wrapper, and `wrapper_key`
-        is the wrapper's key. Raises FormatError for an unknown format.
+        `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copying stored records:
+        it allows a null value without the tombstone flag, which readers accept but producers may not write.
+        `attribute_bits` are unnamed bits in the attributes of the copied batch or wrapper, and `wrapper_key` is the
+        wrapper's key. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -238,7 +238,7 @@ class BatchBuilder:
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
-        """Build a batch of these records. At most a few thousand of them are in memory as objects at a time.
+        """Build a batch of these records. At most a few thousand record objects are in memory at a time.
 
         If the format has the bit `ignore_message_attributes`, records are written with attributes only if
         `has_attributes` is true. Raises EncodeError for values that the format can't represent.
@@ -273,7 +273,7 @@ class BatchBuilder:
             self._records = following
 
     def build_run(self, run: "RecordRun") -> RecordBatch:
-        """Return a batch of records that native code has already encoded (`tagwire.records.moving`)."""
+        """Return a batch with the records of `run`, which native code has already encoded."""
         self.check()
         self.base_timestamp = run.base_timestamp
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
@@ -311,7 +311,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for a property that this kind of batch can't store, and would therefore lose silently."""
+        """Raise EncodeError for a property that this kind of batch has no field for. It would be lost silently."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
@@ -351,7 +351,7 @@ class BatchBuilder:
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records, or of the `count` encoded records in `written`."""
+        """Return a batch of the builder's records or, if `written` is given, of its `count` encoded records."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
@@ -375,13 +375,13 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the header's `max_timestamp`: the one that was set, or the append time, or the records' `highest`."""
+        """Return the header's `max_timestamp`: the given one, else the append time, else the records' `highest`."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
 
     def written(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
-        """Encode the records, natively if possible. For invalid records, encoding by layout raises the exact error."""
+        """Encode the records, natively if possible. If one is invalid, encoding by layout raises the exact error."""
         if self._gathering is not None:
             found = written_of(self.format, self._gathering, header, base_offset, base_timestamp)
             if found is not None:
@@ -445,7 +445,7 @@ class BatchBuilder:
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:
-        """Return the base offset and base timestamp of a batch that begins with this record."""
+        """Return the base offset and base timestamp of a batch whose first record is `first`."""
         if first is not None:
             self.check_kinds_of([first])
         offset, timestamp = self.base_offset, self.base_timestamp
@@ -458,7 +458,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Convert roles such as `base_offset` to the format's field names. Leave out fields that the format lacks."""
+        """Rename roles such as `base_offset` to the format's field names. Drop those that the format lacks."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
@@ -483,7 +483,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Return whether to write records without attributes bytes. The default is true if all attributes are 0."""
+        """Return whether to write records without their attributes byte. By default, do so if all attributes are 0."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)

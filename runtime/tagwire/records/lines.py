@@ -1,7 +1,7 @@
 """Format a batch's records as JSON lines, in native code and without an object for each record.
 
-If native code rejects a record, or if a format's records have other fields than magic 2 records, `tagwire.log.dump`
-makes the same lines from record objects.
+For records that native code rejects, and formats whose records have other fields than magic 2, `tagwire.log.dump` makes
+the same lines from record objects.
 """
 
 from collections.abc import Callable, Generator
@@ -16,7 +16,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Yield chunks of lines, one line per record. Each line begins with `header`: the JSON that all records share.
+    """Yield chunks of lines, one line per record. Each line begins with `header`, the JSON that all lines share.
 
     The generator returns None if it formatted all records, else the number of formatted records. With `is_text`, a line
     has tab-separated fields instead, and ends with `header` and the names of the batch's and the record's attributes.

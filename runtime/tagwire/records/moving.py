@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """Those records of a batch that have not been moved yet. Native code has checked that all of them are valid."""
+    """The records of a batch that remain to be moved to runs. Native code has checked that all of them are valid."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -58,7 +58,7 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run (see `new_run`) until it is full. Records whose byte in `kept` is 0 are dropped."""
+        """Move records to a run (see `new_run`) until it is full. Drop those whose byte in `kept` is 0."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
@@ -66,7 +66,7 @@ class Movable:
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
     """Return a batch's records in a form that native code can move; None if they must be read as objects.
 
-    `lasts` is a buffer of ascending int64 offsets; records with these offsets are marked as IS_LAST in `facts`. With
+    `facts` marks records as IS_LAST if their offsets are in `lasts`, a buffer of ascending int64 numbers. With
     `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
     that can't be decompressed or has a wrong record count: reading its records as objects then reports the error.
     """
@@ -88,7 +88,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
-    """Return an empty run: encoded records that will become one batch.
+    """Return an empty run, which collects encoded records for one batch.
 
     Timestamps are relative to `base_timestamp`. If it is None, they are relative to the first record's timestamp.
     """
@@ -97,11 +97,11 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
     return RecordRun(base_offset, base_timestamp)
 
 
-# For programs that store records in columns: split a batch into its header bytes and records, and rebuild it exactly.
+# For programs that store records in columns, split a batch into header bytes and records, and rebuild it exactly.
 # The header is stored as bytes, because it has values that the records lack, such as producer IDs.
 # When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
 # Compressed batches are stored whole, because their bytes depend on the version of the compression library.
-# Messages without a batch header, and batches with records that `Record` can't represent, are also stored whole.
+# Single messages, which have no batch header, and batches that `Record` can't represent are also stored whole.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")
@@ -122,9 +122,9 @@ class BatchHeader(NamedTuple):
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
     """Return the header for rebuilding this batch from its records; None if the exact bytes can't be rebuilt.
 
-    To find out whether that is possible, the batch is rebuilt once. The header's `timestamps` are set if the broker
-    replaced the timestamps, or if a timestamp is beyond `latest`, the highest timestamp that the columns can hold
-    (milliseconds since 1970). Raises DecodeError for records that can't be read.
+    To find out, the batch is rebuilt once. The header includes `timestamps` if the broker replaced them, or if one is
+    above `latest`, the highest timestamp that the columns can hold (milliseconds since 1970). Raises DecodeError for
+    records that can't be read.
     """
     if not _is_plain(batch):
         return None

@@ -50,7 +50,7 @@ def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
 
 
 def put_headers_in_order(format: Format, records: list[Record]) -> None:
-    """Sort headers from mappings, which have no order of their own, as the format requires."""
+    """Sort the headers of records whose headers were given as mappings, in the order that the format requires."""
     order = format.header_order
     if order is None:
         return

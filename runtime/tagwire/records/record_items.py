@@ -52,7 +52,7 @@ _RECORD: Final = [
 
 
 def fits(format: "Format") -> bool:
-    """Return whether records of this format have the fields that this module reads."""
+    """Return whether records of this format consist of exactly the fields that this module reads."""
     items = format.record.items
     return _types(items[:6]) == _RECORD and len(items) == 7 and _has_headers(items[6]) and not items[1].bits
 
@@ -75,7 +75,7 @@ def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
-    """Yield records up to the first invalid one, and leave the walk's reader positioned after the last valid record."""
+    """Yield records up to the first invalid one. Then the walk's reader is at the end of the last valid record."""
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended
@@ -117,7 +117,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
 
 
 def write(records: Iterable[Record], base_offset: int, base_timestamp: int, *, with_attributes: bool) -> bytearray:
-    """Encode the records of a batch. Raises one of REFUSALS for anything but valid `Record` objects."""
+    """Encode the records of a batch. Raises one of REFUSALS if a record is invalid or isn't a `Record`."""
     out = bytearray()
     for record in records:
         body = bytearray()

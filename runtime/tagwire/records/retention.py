@@ -1,4 +1,4 @@
-"""Decide which records compaction keeps. A delete is marked by a null value or, in some formats, by a tombstone bit."""
+"""Decide which records compaction keeps. A null value marks a delete or, in some formats, a tombstone bit does."""
 
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of

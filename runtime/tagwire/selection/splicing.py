@@ -1,9 +1,9 @@
 """Put new values into an encoded message, following its layout, and copy all other bytes.
 
 The caller has read the message strictly, so it is valid. This module reads it again, and inserts the new values row by
-row. New values are written by the same writer that encodes messages, so the same values are rejected. Counts and
-tag sections are adjusted. As in `encode`, a tagged field is removed if its new value is the default, and inserted if
-it was absent and its new value is not the default.
+row. The writer that encodes messages also writes the new values, so it rejects the same values. Counts and tag sections
+are adjusted. As in `encode`, a tagged field is removed if its new value is the default, and inserted if it was absent
+and its new value is not the default.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: L
 
 
 class _Splicer(LayoutReader):
-    """Reads the input once, and writes it to `out` with new values. Input before `copied` is already written."""
+    """Copies the input to `out` as it is read, with new values. Input before position `copied` is already there."""
 
     def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
         super().__init__(layout, buf, offset=offset, limits=limits)
@@ -57,7 +57,7 @@ class _Splicer(LayoutReader):
         self.writer.path = self.path
 
     def copy(self, to: int) -> None:
-        """Append the input between the positions `copied` and `to` to the output."""
+        """Copy the input from position `copied` up to `to` to the output."""
         self.out += self.buf[self.copied : to]
         self.copied = to
 
@@ -87,7 +87,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Raise EncodeError if `encode` would reject a new value because this version does not have the field."""
+        """Raise EncodeError for a new value of a field that this version lacks, if `encode` would reject the value."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:
@@ -112,7 +112,7 @@ class _Splicer(LayoutReader):
                 self.splice_struct(type.struct, step, cells)
 
     def replace(self, type: Type, old: Any, new: Any) -> None:
-        """Read the value at the current position. Write `new` in its place, unless the value is unchanged."""
+        """Read the value at the current position. Write `new` instead, unless the value is unchanged."""
         self.copy(self.pos)
         value = self.value(type, ())
         if not _is_kept(value, old, new):
@@ -143,7 +143,7 @@ class _Splicer(LayoutReader):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
-        """Copy an array each of whose elements is a row. Change, drop and append elements as the changes require."""
+        """Copy the array whose elements are the rows of the selection. Change, drop and append elements as required."""
         assert type.length is not None
         rows = self.changes.new[self.row : self.row + (count or 0)]
         appended = self.changes.appended
@@ -180,7 +180,7 @@ class _Splicer(LayoutReader):
         self.path.pop()
 
     def refuse_other_count(self, count: int, new: Any) -> None:
-        """Raise EncodeError unless `new` has a value for each element: elements can't be added or removed here."""
+        """Raise EncodeError unless `new` has one value per element. Elements can't be added or removed here."""
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
@@ -191,7 +191,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ tagged fields
 
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
-        """Copy the tagged fields of a struct, or write all of them again if one of them changes."""
+        """Copy the tagged fields of a struct. If one of them changes, write all of them again."""
         chosen = {field.tag: field for field in section.fields if field.name in step.steps}
         start = self.pos
         old: dict[int, bytes] = {}
@@ -222,7 +222,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each entry. The reader is then at the beginning of the entry's data."""
+        """Yield the tag and size of each tagged field. The reader is then at the beginning of the field's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()
@@ -232,7 +232,7 @@ class _Splicer(LayoutReader):
             yield int.from_bytes(self.buf[start : self.pos], "big"), size - (2 if section.counts_tag else 0)
 
     def changed_field(self, field: Item, step: Step, cells: Cells, end: int) -> bytes | None:
-        """Encode the new value of a tagged field that the input has. Return None if the field must be removed."""
+        """Encode the new value of a tagged field that is present in the input. Return None to remove the field."""
         original = self.buf[self.pos : end]
         default = field.default_value()
         if step.column is not None and not step.each:
@@ -280,7 +280,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value is unchanged. A struct may have been modified in place, so compare it with the input."""
+    """Return whether a value is unchanged. The caller may have modified a struct, so compare it with the input."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 

@@ -27,7 +27,7 @@ class Unfit(ValueError):
         self.hint = hint
 
     def said(self, got: Callable[[Any], str]) -> str:
-        """Return the error text to show after the field's path.
+        """Return the text that an error message shows after the field's path.
 
         `got` formats the invalid value for the text, or replaces it with a placeholder if it may be sensitive.
         """
@@ -118,7 +118,7 @@ class WireType:
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert the raw array elements in `read`, a tuple (elements, next position). Called by generated code."""
+        """Convert the array elements in `read`, a tuple (raw elements, next position). Called by generated code."""
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:

@@ -25,7 +25,7 @@ def by_python(batch: RecordBatch, header: str = "{") -> bytes:
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
-    """Return the lines that C code writes, and the number of records that it could write; None if it wrote all."""
+    """Return the lines that C code writes and, if it could not write all, the number of records that it wrote."""
     lines = native_lines(batch, b"{")
     found = b""
     while True:
@@ -57,7 +57,7 @@ def test_native_lines_equal_python_lines(format: str, codec: str) -> None:
 
 
 def test_logs_from_seeds() -> None:
-    """Check append times, delete horizons, markers and null values. C code must leave magic 1 to Python."""
+    """Check append times, delete horizons, markers and null values. C code must leave magic 1 batches to Python."""
     for seed in range(10):
         for batch in RandomLog(seed, ("v1", "v2")).batches:
             again = next(read_batches(batch.encode()))

@@ -81,7 +81,7 @@ class Noted(Partition, Noting):
 
 @dataclasses.dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
 class Frozen(Partition):  # type: ignore[misc]
-    """A frozen dataclass, whose constructor must assign fields with `object.__setattr__`."""
+    """A frozen dataclass. Its constructor can only assign fields with `object.__setattr__`."""
 
     place: int = 0
 

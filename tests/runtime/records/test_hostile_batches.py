@@ -33,7 +33,7 @@ def read_all(data: bytes | bytearray, format: str = "auto", **limits: Any) -> li
 
 
 def resealed(data: bytearray) -> bytes:
-    """Correct the length and checksum of a v2 batch that was changed."""
+    """Correct the length and checksum of a v2 batch after a test has changed it."""
     struct.pack_into(">i", data, 8, len(data) - 12)
     struct.pack_into(">I", data, V2_CRC_AT, google_crc32c.value(bytes(data[V2_CRC_AT + 4 :])))
     return bytes(data)
@@ -90,7 +90,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
-    """A wrapper has its last message's offset. If that is the smallest int64, the first offset is out of range."""
+    """A wrapper states its last message's offset. If this is the smallest int64, the first offset is out of range."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
         read_all(data, "v1")
@@ -322,7 +322,7 @@ def test_limits_on_records_and_headers() -> None:
 
 
 def beyond(format: str, codec: str, **limits: int) -> LimitError:
-    """Return the error that these limits cause for five records with two headers each."""
+    """Return the error that these limits cause when five records with two headers each are read."""
     has_headers = "headers" in format_of(format).has
     keys: tuple[Any, ...] = (1, 2) if format.startswith("kip82-int") else ("h", "h")
     headers = tuple((key, b"") for key in keys) if has_headers else ()

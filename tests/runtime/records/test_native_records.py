@@ -52,7 +52,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
 
 
 def all_of(value: Any) -> Any:
-    """Return a value together with the types of all its parts, so that 1 and True differ."""
+    """Return a value together with the types of all its parts, because == does not distinguish 1 from True."""
     if isinstance(value, Record):
         return [all_of(getattr(value, name)) for name in Record.__slots__]
     if isinstance(value, list | tuple):

@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Write partitions that use the same offsets. The marker of a transaction is in the segment after its records."""
+    """Write partitions that use the same offsets. Each transaction's marker is in the next segment."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)

@@ -66,7 +66,7 @@ def test_stream_continues_at_the_end_without_fail_on_data_loss(tmp_path: Path) -
 
 
 def test_segment_removed_during_a_read(tmp_path: Path) -> None:
-    """Check that a segment removed during a read counts as expired only if the rest of the log begins after it."""
+    """Check that a removed segment counts as expired only if the remaining log begins after its records."""
     for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)

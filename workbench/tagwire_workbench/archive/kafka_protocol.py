@@ -78,7 +78,7 @@ def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, A
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:
-    """Return a copy of the field. Add `recordFormats` to the field or to its subfields, if they contain records."""
+    """Return a copy of the field, with `recordFormats` added wherever it or one of its subfields contains records."""
     if field["name"] in _RECORD_FIELDS and field["type"] in ("records", "bytes"):
         return {**field, "recordFormats": field.get("recordFormats", formats)}
     inner = [_with_record_formats(each, formats) for each in field.get("fields", ())]
@@ -86,13 +86,13 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 
 
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
-    """Convert {first version: value} to {version range: value}, without gaps. The last range is open-ended."""
+    """Convert first versions to ranges: {0: "v0", 2: "v1"} becomes {"0-1": "v0", "2+": "v1"}."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
     return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map version ranges to header versions. The first range starts at 0, so dropped versions have a header too."""
+    """Map ranges of message versions to header versions. They begin at 0: dropped versions have headers too."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

@@ -74,7 +74,7 @@ class Listing(ABC):
 
     @abstractmethod
     def read(self) -> Iterator[bool]:
-        """Read the input in slices. Yields True after each slice, and False if there is no more input for now."""
+        """Read the input in slices. Yields True after each slice, or False if no more input is available yet."""
 
     @abstractmethod
     def cells(self, entry: int) -> Sequence[str]:
@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the index of the entry shown with this number, or of the next entry shown; None if there is none."""
+        """Return the index of the entry with this number, or of the next one shown; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:

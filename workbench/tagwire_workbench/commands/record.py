@@ -136,7 +136,7 @@ class _Stopping:
 
 
 class _Printing:
-    """Prints in a separate thread, so that the proxy never waits for whoever reads the output."""
+    """Prints in a separate thread, so that a slow reader of the output doesn't delay the proxy."""
 
     def __init__(self, stopping: _Stopping) -> None:
         self._stopping = stopping

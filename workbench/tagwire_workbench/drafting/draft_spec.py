@@ -55,7 +55,7 @@ def cut_to_plain(spec: Spec, below: int | None = None) -> Tree | None:
 
 
 def with_new_version(spec: Spec) -> Tree:
-    """Return the spec with one more version, which has the last version's fields and optional fields.
+    """Return the spec with one more version: the fields of the last version, plus optional fields.
 
     A field whose range ends at the highest version is not in the new version. If the spec already has versions with
     optional fields, they are kept. Raises SpecError if a valid version is flexible.
@@ -72,9 +72,10 @@ def with_new_version(spec: Spec) -> Tree:
 
 
 def restated(spec: Spec) -> Tree:
-    """Return the spec of a message that was always flexible, with only its lowest version, in the draft dialect.
+    """Convert a message that was always flexible to the draft dialect.
 
-    There is no inflexible version to extend, so the lowest version itself is converted, without its tagged fields.
+    A draft extends inflexible versions. This message has none, so its lowest version is converted, without tagged
+    fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))
@@ -125,7 +126,7 @@ def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
 
 
 def _restricted(spec: Spec, window: Versions) -> Tree:
-    """Reduce a spec to the versions in `window`. A range that extends beyond the window becomes open-ended."""
+    """Reduce a spec to the versions in `window`. A range that extends beyond `window` becomes open-ended."""
     valid = _range(spec, "validVersions")
     kept = valid & window
     head: Tree = {**spec, "validVersions": str(kept)}
@@ -163,7 +164,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Limit a mapping's keys, which are version ranges, to `window`. The last range becomes open-ended."""
+    """Limit version ranges, the keys of a mapping, to `window`. The last range becomes open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)
@@ -189,7 +190,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """Apply `change` to all fields and common structs, at every level. Drop those for which `change` returns None."""
+    """Apply `change` to all fields and common structs, at every level. Drop those that it maps to None."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

@@ -84,14 +84,14 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Try each kind of simplification until one makes progress. Return whether the input has changed."""
+        """Try the kinds of simplification in turn until one changes the input. Return whether one did."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input with candidates until no candidate has the property. Return whether the input changed."""
+        """Replace the input with each candidate that still has the property. Return whether the input changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -119,7 +119,7 @@ class _Search:
     # ------------------------------------------------------------ candidates for smaller inputs
 
     def without_parts(self) -> Iterator[bytes]:
-        """Yield inputs without some array elements or tagged fields, or with null for a nullable struct."""
+        """Yield inputs in which some array elements or tagged fields are removed, or a nullable struct is null."""
         for read, site in self.sites():
             if site.kind in ("array", "section", "buffer"):
                 for parts in _runs(site.inner):
@@ -138,7 +138,7 @@ class _Search:
                     yield splice(read, site.holder, site.start, site.end, data).data
 
     def with_defaults(self) -> Iterator[bytes]:
-        """Yield inputs in which one fixed-width field or array element has its default."""
+        """Yield inputs in which one fixed-width field or array element is replaced by its default."""
         for read, site in self.sites():
             if isinstance(site.type, Fixed) and site.node.complete:
                 is_element = site.holder.kind == "array"
@@ -153,12 +153,12 @@ class _Search:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a short digest of an input. The search stores digests of tried inputs, because inputs need more memory."""
+    """Return a short digest of an input, which needs less memory than the input itself to remember what was tried."""
     return blake2b(data, digest_size=16).digest()
 
 
 def _runs(parts: list[InputSite]) -> Iterator[list[InputSite]]:
-    """Yield runs of adjacent complete parts: first all parts, then halves, quarters, and so on to single parts."""
+    """Yield runs of adjacent complete parts: all, then each half, each quarter, and so on down to single parts."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]

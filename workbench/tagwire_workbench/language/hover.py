@@ -69,7 +69,7 @@ def _entry(entry: Value) -> str:
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
-    """Return the hover for a register, which names a field's numbers. `register` is the source of its file."""
+    """Return the hover for a register (an enum of a field's numbers). `register` is the source text of its file."""
     name = SpecNames(TextTree(text)).register_at(offset)
     root = TextTree(register).root
     if name is None or root.word("name") != name.text:
@@ -131,7 +131,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_place(value: Value, key: str) -> Hover | None:
-    """Return a hover with the description of a value's key. Used for values that have no hover of their own."""
+    """Return a hover with the schema's description of a value's key, for values without a hover of their own."""
     place = place_of(value.parent) if value.parent is not None else None
     found = place.key(key) if place is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None

@@ -182,7 +182,7 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """Return the file that "go to definition" opens for a name declared in another file; None if there is none.
+    """Return the file that "go to definition" opens if the declaration is not in this file; None if there is none.
 
     For a register or shared struct, this is the file that declares it. For an API key, it is the file of the other
     message: the response to the request, or the request of the response.
@@ -250,7 +250,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 
 
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
-    """Return an edit of several files. If the declaring file is named after the declared name, rename the file, too."""
+    """Return an edit of several files. If the declaring file has the declared name, rename the file, too."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
     declared = next(iter(shared.places))
     target = declared.with_name(f"{name}.json")

@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import TableColumn, print_table
 
 
 class SummaryTable(NamedTuple):
-    """A table of the report. Each row measures the batches with one value of a property, such as one codec."""
+    """A table of the report. Each row measures the batches that share a value, such as the same codec."""
 
     title: str
     rows: list[tuple[str, Measure]]
@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Group the measures by `name(kind)`. Return (group, measure) pairs; the group that saves most comes first."""
+        """Group the measures by `name(kind)`. Return (group, measure) pairs; the largest saving comes first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property

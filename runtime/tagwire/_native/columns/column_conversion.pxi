@@ -7,7 +7,7 @@ that case, the interpreter's result is stored in the columns.
 
 
 cdef class Conversion:
-    """Base class of Decoder and Encoder. Each row's result is stored in the column `value` of `results`."""
+    """Base class of Decoder and Encoder, which store each row's result in the column `value` of `results`."""
 
     cdef Shape results
     cdef Table table
@@ -16,7 +16,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """The maximum number of list elements or bytes in a column, whose offsets are int32. Tests set a lower maximum."""
+    """Maximum number of list elements or bytes in a column: the limit of int32 offsets. Tests lower it."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name
@@ -93,7 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages into the column `value`: `root` itself, or its first child if there is also an error column."""
+    """Decodes messages into the column `value`: `root` or, if there is an error column, the first child of `root`."""
 
     cdef int64_t depth
 
@@ -112,7 +112,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # the C loop doesn't check the depth limit
+        if limits.depth is None or self.depth <= limits.depth:  # for deeper messages, the interpreter raises the error
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -148,7 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows into the column `value`: `root` itself, or its first child if there is also an error column."""
+    """Encodes rows into the column `value`: `root` or, if there is an error column, the first child of `root`."""
 
     cdef Shape shape
 

@@ -22,7 +22,7 @@ enum tw_column_fault {
     TW_TOO_LONG = -3,  /* a column has more elements or bytes than int32 offsets can express */
     TW_NO_VERSION = -4,
     TW_BAD_INPUT = -5, /* the input is an inconsistent Arrow array */
-    TW_UNTRIED = -6,   /* C did not try the row; the interpreter may accept it */
+    TW_UNTRIED = -6,   /* not supported in C; the interpreter may accept the row */
 };
 
 /* Use Python's raw allocator, which tracemalloc can observe. The limited API lacks it before Python 3.13. */
@@ -52,12 +52,12 @@ typedef struct {
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* from this index on, all validity bits are still set */
+    int64_t touched;     /* all validity bits at this index and above are still set */
     int32_t first, end;  /* range of the level's columns in the table, including descendants in other levels */
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if the column can't have nulls, or is complete and has none */
+    /* validity bits; NULL if all values are valid (or, while the column grows, if it isn't nullable) */
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */

@@ -33,7 +33,7 @@ int tw_is_magic2(const tw_struct *s)
 
 /* ---------------------------------------------------------------- headers */
 
-/* Return whether the batch at `p` may have the format that stores its magic byte after a varint length (`b->tried`). */
+/* Return whether the batch at `p` may have the format `b->tried`, whose batches begin with a varint length. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -123,8 +123,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return fault;
 }
 
-/* Complete the rows from `first` up to `end`: fill the columns that are constant within a batch, and set the number of
- * rows. */
+/* Complete the rows from `first` up to `end`: set their number, and fill the columns that are constant in a batch. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = tw_put_constants(b, first, end);

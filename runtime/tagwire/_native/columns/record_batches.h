@@ -11,9 +11,9 @@
 
 #define TW_SLOTS 64
 
-/* The destination of a field of a batch header or record: a column, a slot of the reader, both, or neither (-1 means
- * none). If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the sinks for the fields
- * of its elements. */
+/* Where a field of a batch header or record is stored: in a column, in a slot of the reader, in both, or in neither
+ * (-1). If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the sinks for the fields of
+ * its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;
@@ -22,9 +22,9 @@ struct tw_sink {
     const tw_sink *inner;
 };
 
-/* The state of reading batch headers and records. A field whose sink has slot N is stored in `slots[N]`: a number, or
- * the size of a string or bytes value, whose address is stored in `spans[N]`. `r.known` has the registers (framing.h).
- * In formats that mark tombstones with an attribute bit, `flag` is that bit of the last record that was read. */
+/* The state of reading batch headers and records. If a field's sink has slot N, `slots[N]` receives its number. For a
+ * string or bytes value, `slots[N]` is the size and `spans[N]` the address. `r.known` has the registers (framing.h). In
+ * formats that mark tombstones with an attribute bit, `flag` is that bit of the last record that was read. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -57,8 +57,9 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots that every format has. Records have slots for the offset, and for the size of the value. Batch headers have
- * slots for numbers computed from the header; these follow the slots 0 to N - 1 of the header's N fields. */
+/* Slots that every format has in addition to its fields. A record has slots for its offset and the size of its value. A
+ * batch header with N fields has slots 0 to N - 1 for them, followed by the slots in tw_batch_slot, which are computed.
+ * */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
@@ -77,13 +78,13 @@ typedef struct {
     const tw_sink *head_sinks, *sinks, *no_sinks;
     const tw_constant *constants;
     const tw_input *inputs;
-    const int32_t *idle;     /* columns for fields that records of this format don't have */
+    const int32_t *idle;     /* columns whose fields this record format doesn't have */
     int32_t constants_count, inputs_count, idle_count;
-    int32_t tombstone;       /* column that shows whether a record is a tombstone, or -1 */
+    int32_t tombstone;       /* index of the column that tells whether a record is a tombstone, or -1 */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
     int32_t is_message;      /* whether a batch is a single message (perhaps a wrapper), as in magic 0 and 1 */
-    int32_t leaves_wrappers; /* whether Python must read wrappers, to verify their compressed messages */
+    int32_t leaves_wrappers; /* whether Python must read wrappers, because it verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
@@ -99,7 +100,7 @@ typedef struct {
     int64_t known[TW_REGISTERS], head_known[TW_REGISTERS];
     int64_t head[TW_SLOTS];  /* the slots of the open batch's header */
     const uint8_t *data;     /* the file's bytes, indexed by file position */
-    int64_t size, end;       /* `size`: position where the bytes at `data` end; `end`: position where reading stops */
+    int64_t size, end;       /* `size`: end of the file's bytes at `data`; `end`: position where reading stops */
     int64_t position;        /* position of the open batch, or of the next batch if none is open */
     int64_t next;            /* position of the batch after the open one */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
@@ -113,11 +114,11 @@ typedef struct {
     int64_t index;           /* number of records read from the open batch */
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
-    int is_ordered;          /* whether offsets must ascend: Python handles a batch that isn't above `last_offset` */
+    int is_ordered;          /* if set, Python handles a batch whose offsets aren't above `last_offset` */
     int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes, and its size in bytes */
 } tw_batches;
 
-/* Return whether tw_take_magic2 can read a record struct, because it has the layout of magic 2. Its attributes byte may
+/* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may
  * have named bits, and may be missing in some batches. */
 int tw_is_magic2(const tw_struct *s);
 

@@ -116,8 +116,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. Two of the row's marks let splice.h skip the row: the byte position where
- * the row ends, and the index of the first mark of the next row or field. */
+/* Read an array element that becomes a row. The row's marks include its end position and the index of the next row's
+ * (or field's) first mark, with which splice.h can skip the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
@@ -133,7 +133,7 @@ static int tw_collect_row(const tw_chosen *s, tw_collect *c)
     return 0;
 }
 
-/* Read an array inside a row. Each selected column of the array gets a list with one value per element. */
+/* Read an array inside a row. For each selected column in the array, the row gets a list with one value per element. */
 static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
 {
     PyObject *around[TW_MOST_COLUMNS];
@@ -271,7 +271,7 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
     return ch->plan->section == TW_TAGGED_SECTION ? tw_collect_section(ch, c) : 0;
 }
 
-/* Read the rows of the message at r.p, which must end at r.end. If `whole` is set, the message is a single row. */
+/* Read the selected rows of the message from r.p to r.end. If `whole` is set, the entire message is one row. */
 static TW_MAYBE_UNUSED int tw_collect_message(const tw_choice *root, tw_collect *c, int whole)
 {
     int failed = (whole && tw_begin_row(c) < 0) || tw_collect_struct(root, c) < 0;

@@ -33,8 +33,8 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* Read a tag section or an optional buffer. Known fields are stored in the object's slots, unknown fields in the dict
- * `*unknown`, which is created if it is NULL. */
+/* Read a tag section or an optional buffer. Known fields are stored in the object's slots, and unknown fields in the
+ * dict `*unknown`, created if needed. */
 static int tw_read_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
 {
     int64_t left = tw_read_entries(s, r), tag = -1, size;
@@ -98,7 +98,7 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether the garbage collector may leave this struct's objects untracked if they have no unknown tags (see
+/* Return whether objects of this struct need not be tracked by the garbage collector if they have no unknown tags (see
  * tracking.h). */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
@@ -119,7 +119,7 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
         unknown = r->shared->no_tags;
         Py_INCREF(unknown);
     } else if (tw_is_atomic_here(s, r) && !r->untracked)
-        PyObject_GC_Track(object); /* a user can create a cycle by adding values to the unknown tags */
+        PyObject_GC_Track(object); /* users can create reference cycles through the unknown tags */
     TW_SLOT(object, s->unknown_slot) = unknown;
     return tw_fill_in(s, object, r->untracked);
 fault:
@@ -261,7 +261,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* no element is tracked, so the garbage collector would untrack the tuple later */
+        PyObject_GC_UnTrack(tuple); /* the garbage collector would do this later, because no element is tracked */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
@@ -309,6 +309,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* included last because it uses the functions above; defines tw_read_framed */
+#include "engine/framed_decode.h" /* last, because it uses the functions above; defines tw_read_framed */
 
 #endif

@@ -24,7 +24,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # maps the name of each number that the caller must pass to its register
+    cdef dict inputs  # {name of a number that the caller must pass: its register}
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -33,7 +33,7 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Set and return `framed`: whether the structs of this layout need framings."""
+        """Store in `framed`, and return, whether structs of this layout need framings (framing.h)."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
@@ -46,7 +46,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier field with this name, or of the caller's input with this name."""
+        """Return the register that holds the number `name`: the nearest earlier field, or an input of the caller."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -179,7 +179,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Set the properties of a length, count or checksum, such as what it measures, counts or covers."""
+        """Set what a length measures, what a count counts, or what a checksum covers."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -208,7 +208,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set the restrictions on a field's number, and the checksum whose coverage begins at the field."""
+        """Set the checks of a field's number: its allowed values, and the checksum whose coverage begins here."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
@@ -268,7 +268,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings: its values aren't objects, or a field has rules such as a condition."""
+    """Return whether a struct needs framings (framing.h): its values aren't objects, or it has, say, a condition."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
@@ -312,7 +312,7 @@ cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_s
 
 
 cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t size):
-    """Convert an iterable to a tuple. Raises ValueError if it does not have `size` elements."""
+    """Convert an iterable to a tuple. Raises ValueError if it doesn't have exactly `size` elements."""
     found = tuple(value)
     if len(found) != size:
         raise ValueError

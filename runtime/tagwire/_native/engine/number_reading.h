@@ -79,8 +79,8 @@ static inline int tw_holds(const tw_framing *framing, const int64_t *known)
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* Check a size that was read from the length field at `start`. If it covers the rest of the struct, set the reader's
- * end accordingly. Return 0, or -1 if not enough bytes are left. */
+/* Check the size in the length field at `start`. If the field measures the rest of the struct, end the reader there.
+ * Return 0, or -1 if not enough bytes are left. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)
@@ -94,7 +94,7 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
 
 /* ---------------------------------------------------------------- fast paths */
 
-/* Return the fast path for a field; TW_ANY_WAY if there is none. */
+/* Return the fast path for a field, or TW_ANY_WAY if it has none. */
 static inline int tw_way_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;

@@ -11,7 +11,7 @@
 
 typedef struct {
     Py_ssize_t count;
-    const Py_ssize_t *slots; /* slots of the alternatives that this version has */
+    const Py_ssize_t *slots; /* slots of the union's alternatives that exist in this version */
 } tw_union;
 
 typedef struct {
@@ -25,7 +25,7 @@ struct tw_rules {
     const tw_keyed *keyed;
 };
 
-/* Return whether two elements of an array have the same key, or -1 with an exception. Defined in rules.pxi. */
+/* Return 1 if two elements of an array have the same key, 0 if not, -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
 /* Return whether exactly one alternative of a union is set. In an object with unknown tags, no alternative needs to be
@@ -36,7 +36,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
     for (Py_ssize_t index = 0; index < u->count; index++) {
         PyObject *value = TW_SLOT(object, u->slots[index]);
         if (value == NULL)
-            return 0; /* the attribute was deleted; the layout interpreter reports it */
+            return 0; /* a deleted attribute, for which the layout interpreter raises an error */
         present += value != Py_None;
     }
     if (present)
@@ -49,7 +49,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
     return some > 0;
 }
 
-/* Return 1 if an object satisfies all rules of its struct. Otherwise return 0, perhaps with an exception. */
+/* Return 1 if an object satisfies all rules of its struct. Otherwise return 0; an exception may be set. */
 static TW_MAYBE_UNUSED TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
 {
     const tw_rules *r = s->rules;

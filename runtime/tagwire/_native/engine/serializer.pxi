@@ -30,7 +30,7 @@ cdef class Plan:
     cdef list types
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
-    """Whether a struct has unions or arrays with unique keys. If so, only the layout interpreter can locate errors."""
+    """Whether structs have unions or arrays with unique keys. Then only the layout interpreter can locate errors."""
     cdef Py_ssize_t last_size  # size of the last message, used to guess how much memory the next message needs
 
     cdef readonly object MESSAGE
@@ -87,7 +87,7 @@ cdef class Plan:
         self, object data, object offset, Py_ssize_t *end, object strict, object views, object limits, object gc,
         bint trusted=False,
     ):
-        """Decode the message at `offset`. Store the offset after it in `end`; if `end` is NULL, no bytes may follow."""
+        """Decode the message at `offset`. Store the end offset in `*end`. If `end` is NULL, no bytes may follow."""
         cdef tw_reader r
         cdef int64_t known[TW_REGISTERS]
         cdef int64_t depth = INT64_MAX
@@ -115,7 +115,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # the C loop does not check the depth limit, but walk.h does
+            if tried and depth < self.depth:  # the C loop does not check the depth, so walk.h must
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
@@ -157,7 +157,7 @@ cdef class Plan:
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
-        """Raise a DecodeError for bytes that decode.h has rejected. Return only if walk.h finds no error in them."""
+        """Raise a DecodeError for bytes that decode.h rejected. Return only if walk.h can't find the error."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
             from tagwire.interpreter.error_positions import refuse_bytes
@@ -166,7 +166,7 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Append a message's spans to `rows`, and return the `Walk`; None if only Python can do this."""
+        """Append a message's spans to `rows` and return the `Walk`, or None if the message must be read in Python."""
         cdef tw_reader r
         cdef int64_t depth
         if self.framed or self.has_rules or not 0 <= offset <= len(data):
@@ -221,7 +221,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Compute a message's size with a dry-run write. If C rejects the message, use the layout interpreter."""
+        """Compute a message's size by a dry run of encoding. If C rejects the message, use the layout interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -258,7 +258,7 @@ cdef class Walk:
     cdef readonly object place
     """The position of the error, in the form that `refuse_bytes` expects; None if the bytes are valid."""
     cdef readonly list open
-    """The row numbers of the spans that contain the error, outermost first."""
+    """Numbers of the rows in `rows` whose spans contain the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w
@@ -319,13 +319,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Reset `good` and `refused`, which describe the valid bytes before an error."""
+    """Forget the valid array elements (`good`) and the rejected struct (`refused`) of an earlier read."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return which array elements C found valid before the error, in the form of `LayoutReader.good`."""
+    """Return the array elements that C found valid before the error, in the form of `LayoutReader.good`."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index
@@ -351,7 +351,7 @@ cdef int reraise() except -1:
 
 
 cdef int refused_value() except -1:
-    """Clear the current exception if it is in WRITE_FAULTS (a value is invalid). Raise any other exception."""
+    """Clear the current exception if it is in WRITE_FAULTS: a value is invalid. Raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):

@@ -5,8 +5,8 @@
 #include "records/batch.h"
 #include "records/output.h"
 
-/* The text that all lines of a batch share: the beginning of each JSON line or, in tab-separated text (`is_text`), the
- * names of the batch's attributes at the end of each line. */
+/* Text that is the same in every line of a batch. JSON lines begin with it; lines of tab-separated text (`is_text`) end
+ * with it. */
 typedef struct {
     const char *data;
     size_t size;

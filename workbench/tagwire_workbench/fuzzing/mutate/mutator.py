@@ -1,4 +1,4 @@
-"""The mutator: it changes an input at random, and claims how a decoder must treat the result."""
+"""Mutates an input at random, and states how a decoder must treat the result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Mutator:
         self._messages: Sequence[tuple[type[Message], int]] = ()
 
     def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
-        """Return a mutation of a random kind. It has at most `max_size` bytes."""
+        """Return a mutation of a random kind, at most `max_size` bytes long."""
         return self.mutate(bytes(data), seed, max_size=max_size).data
 
     def mutate(
@@ -89,7 +89,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: FuzzInput | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a mutation that is valid or invalid, as `kind` requires. If the input has errors, mutate a seed."""
+        """Return a valid or an invalid mutation, as `kind` requires. If the input itself has errors, mutate a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))

@@ -24,7 +24,7 @@ _Break = Callable[[FuzzInput, InputSite, Random], _Broken | None]
 
 
 def rule_break(read: FuzzInput, sites: list[InputSite], random: Random, rule: str | None = None) -> _Broken | None:
-    """Break a rule. Return the invalid bytes and the expected error; None if no field allows this."""
+    """Break `rule`, or a random rule. Return the invalid bytes and the expected error; None if it can't be broken."""
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
@@ -43,7 +43,7 @@ _TRIES: Final = 12
 def _broken(
     read: FuzzInput, holds: InputSite | None, start: int, end: int, data: bytes, path: str, inside: int = 0
 ) -> _Broken:
-    """Replace a range with `data`. Decoders must report an error at `path`, `inside` bytes after the data's start."""
+    """Replace a range of the input with `data`. Decoders must report an error at `path`, `inside` bytes into `data`."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
@@ -70,7 +70,7 @@ def _head(read: FuzzInput, site: InputSite) -> _Head | None:
 
 
 def _left(read: FuzzInput, site: InputSite, begin: int) -> int:
-    """Return how many bytes follow `begin` in the enclosing tagged field or, if there is none, in the input."""
+    """Return how many bytes follow `begin` in the enclosing tagged field or, outside of one, in the input."""
     entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -115,7 +115,7 @@ def _null(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
 
 
 def _too_long(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    """Write a string that is longer than Kafka allows. Only compact lengths can express its length."""
+    """Write a string longer than Kafka allows. Only a compact length can state its size."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
@@ -127,7 +127,7 @@ def _too_long(read: FuzzInput, site: InputSite, random: Random) -> _Broken | Non
 
 
 def _varints(read: FuzzInput, site: InputSite) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) for each varint in front of a site's content: its length, count, tag or size."""
+    """Return (start, end, error path) for each varint before a site's content, such as its length or tag."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
         return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
@@ -233,7 +233,7 @@ def _after_value(read: FuzzInput, site: InputSite, random: Random) -> _Broken | 
 
 
 def _cut_value(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    """Make the value of a known, fixed-width tagged field incomplete, and reduce the size of the field accordingly."""
+    """Cut off the end of a known tagged field's fixed-width value. The field's size is reduced accordingly."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
     kept = read.data[site.head : random.randrange(site.head, site.end)]
@@ -245,7 +245,7 @@ def _cut_value(read: FuzzInput, site: InputSite, random: Random) -> _Broken | No
 
 def _trailing(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     if site.end != len(read.data):
-        return None  # bytes added after a header would be read as the message
+        return None  # a header: bytes added after it would be read as the message
     return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
 
 
