@@ -282,7 +282,7 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
     """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap` instead
-    if it or an earlier line begins with `{`. Otherwise, the file probably isn't JSON.
+    if it or an earlier line begins with `{`. Otherwise, the error is raised, because the file probably isn't JSON.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

@@ -89,7 +89,7 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def environment_key(spec_set: SpecSet) -> str:
-    """Return the hash of everything, except the specs, that affects all modules of a set.
+    """Return a hash of what affects all modules of a set, such as options and templates. The specs are not included.
 
     It covers the options and the package name, the templates (the set's own and tagwire's, because a set may override
     only some of them), the source code of the generator and runtime, and the versions of the tools.

@@ -83,7 +83,7 @@ class RemoteFolder(CommitFolder):
         yield False
 
     def begin(self, job: Job) -> None:
-        """Mark a job as active by an object. Raises PipelineError if the store ignores conditions such as If-Match."""
+        """Store an object that marks the job as active. Raises PipelineError if the store ignores put conditions."""
         first = f"{job.name}/first"
         self._objects.put(first, b"1")
         try:
@@ -169,7 +169,7 @@ class RemoteFolder(CommitFolder):
     def pending(self) -> list[int]:
         """Return the numbers of all manifests, including those of commits already marked as done or undone.
 
-        Manifests of writers that were too late are left out.
+        Manifests are left out if another commit has already taken their number or a later one.
         """
         with self.refused():
             found = sorted(

@@ -65,7 +65,7 @@ def read_logs(
 
     `paths`, `schema` and `options` are as for the source, but the options `pushdown` and `minPartitions` are rejected.
     Splits of up to `maxSplitBytes` (default: 1 GiB) are distributed among `tasks` tasks (default:
-    `spark.sql.shuffle.partitions`). Raises PipelineError.
+    `spark.sql.shuffle.partitions`). Raises PipelineError for an invalid option or an unreadable log.
     """
     query = _query(paths, options or {})
     requested = _asked(schema, query)

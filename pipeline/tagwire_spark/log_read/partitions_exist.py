@@ -1,4 +1,4 @@
-"""Check that the topics and partitions which options such as `subscribe` or `assign` name exist.
+"""Reject options that name a missing topic or partition: `subscribe`, `assign`, offsets and times.
 
 Without this check, a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are
 rejected, but `subscribePattern` may match nothing. A stream accepts an unknown topic, which may be created later.

@@ -1,7 +1,6 @@
-"""The field table columns that only record formats have, and the layout items made from these field tables.
+"""The columns that only the field tables of record formats have (`Framing`), and the layouts made from these tables.
 
-Record formats have no versions, so the version of their layouts is None. The additional columns of a row are in its
-`Framing`.
+Record formats have no versions, so the version of their layouts is None.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ class RecordBatch:
     def records_size(self) -> int:
         """The size of the stored records in bytes, after compression. `size` also includes the header.
 
-        For an uncompressed message, this is the size of the whole message; for a wrapper, the size of its value.
+        In message set formats, this is the size of the whole message or, for a wrapper, of its compressed value.
         """
         if self._format.records is not None:
             return len(self._header["payload"])

@@ -30,7 +30,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
             summary("FooRequest", "request", 1, "a"),
             summary("FooResponse", "response", 1, "a"),
         ],
-        # Headers and data messages are not looked up by key, so they may share one.
+        # Headers and data messages are not looked up by API key, so several may have the same one.
         [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
         [],
     ],

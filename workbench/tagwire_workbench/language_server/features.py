@@ -66,7 +66,7 @@ def make_server() -> SpecServer:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a log record is worth logging. Rejected requests aren't, because the editor shows their errors."""
+    """Return whether to log this `logging` record. Rejected requests aren't logged: the editor shows their errors."""
     return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
 
 

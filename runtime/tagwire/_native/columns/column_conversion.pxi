@@ -103,7 +103,7 @@ cdef class Decoder(Conversion):
         self.depth = max([layout.root.depth for layout in layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Decode an array of bytes or strings. `versions` has each row's version; None if all are the same."""
+        """Decode an array of bytes or strings. `versions` has a version for each row; None if all are the same."""
         return self.converted(data, versions, errors, (strict, limits))
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):

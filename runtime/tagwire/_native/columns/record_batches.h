@@ -115,7 +115,7 @@ typedef struct {
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
     int is_ordered;          /* if set, Python handles a batch whose offsets aren't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes, and its size in bytes */
+    int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes; its current size in bytes */
 } tw_batches;
 
 /* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may
