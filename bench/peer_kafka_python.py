@@ -1,6 +1,4 @@
-"""kafka-python's benchmark entries. It creates classes from JSON at run time, and compiles an encoder and a decoder for
-each version.
-"""
+"""Benchmark kafka-python, which creates classes from JSON at run time, with an encoder and decoder per version."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module

@@ -120,7 +120,7 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # without the API, its secret fields are unknown
+        except TagwireError:  # the sensitive fields of an unknown API are unknown
             is_same = False
         if not is_same:
             raise TagwireError(

@@ -58,7 +58,7 @@ def is_unnamed(words: Sequence[str]) -> bool:
 def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
     """Yield the input that the arguments name. A log folder is yielded segment by segment, other input as a whole.
 
-    Raises InputError, and click.UsageError for a word that is neither a file nor hex.
+    Raises InputError for empty or unrecognized input, and click.UsageError for a word that is neither a file nor hex.
     """
     if not words and sys.stdin.isatty():
         raise click.UsageError("give FILE or hex, or bytes on standard input.")

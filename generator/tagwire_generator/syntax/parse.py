@@ -1,8 +1,8 @@
 """Parse the text of a spec into a tree with the line and column of every key and value.
 
 A spec is JSON with comments (`//` and `/* */`). The parser is lark's LALR parser with callbacks, so deep nesting needs
-no recursion in Python. Mistakes that JSON parsers tolerate are kept in the tree and reported: repeated keys, trailing
-commas, lone surrogates. Parsing never raises an error; the result is a tree, problems, or both.
+no recursion in Python. Mistakes that some JSON parsers tolerate (repeated keys, trailing commas, lone surrogates) are
+reported as problems. Parsing never raises an error; the result is a tree, problems, or both.
 """
 
 import functools

@@ -79,7 +79,7 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def locked(self, *, shared: bool) -> Generator[bool]:
-        """Yield False, because object storage has no locks."""
+        """Yield False: the folder can't be locked, because object storage has no locks."""
         yield False
 
     def begin(self, job: Job) -> None:

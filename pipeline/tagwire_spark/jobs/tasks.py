@@ -1,4 +1,4 @@
-"""Run units of work on workers. Units and results are small JSON values, never records.
+"""Run units of work, such as reading one segment, on workers. Units and results are small JSON values, never records.
 
 Large units start first, so that the job doesn't end with a wait for one long task. Small units share a task. Spark may
 run a unit several times, even concurrently, so repeating a unit's writes must be harmless (see `outputs`).

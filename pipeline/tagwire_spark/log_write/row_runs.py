@@ -164,7 +164,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """Return `Facts.sequence_at_zero` for each row, as an Arrow array; -1 for rows without a sequence number."""
+    """Return, for each row, the sequence number that offset 0 would have; -1 for rows without a sequence number."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

@@ -1,4 +1,4 @@
-"""Rules that involve several values: unions, and arrays whose keys must be unique.
+"""Check rules that involve several values: unions, and arrays whose elements must have unique keys.
 
 The reader and the writer share these checks, but use different error texts.
 """

@@ -46,7 +46,7 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # after an error, the path is kept for the message
+        self.path.pop()  # after an error, the path is kept for the error text
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that gets a struct's field by name, from an object's attribute or from a mapping."""
@@ -126,7 +126,7 @@ class Recorder(Protocol):
         """Record `value` as the decoded value of the innermost open span."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
-        """Attach the names and values of its bits to the most recently closed span."""
+        """Attach the names and values of the bits of an integer to its span, the most recently closed one."""
 
     def close(self, end: int) -> None:
         """Close the innermost open span, which ends at position `end`."""

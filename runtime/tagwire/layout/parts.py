@@ -1,4 +1,4 @@
-"""The parts of layouts that don't contain other types: lengths, numbers, and the additional parts of record formats.
+"""The simple parts of layouts, which contain no other types: lengths, numbers, and the extras of record formats.
 
 `tagwire.layout` exports all of them; import them from there. Record formats add:
 

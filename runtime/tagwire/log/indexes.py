@@ -153,7 +153,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
-        """Return an offset from which a reader finds all records with `timestamp` or a later timestamp."""
+        """Return an offset from which a reader finds all records whose timestamp is `timestamp` or later."""
         found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
         return self[found - 1].offset if found else self.base_offset
 
@@ -203,7 +203,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._count
 
     def __getitem__(self, index: Any) -> Any:
-        """Read an entry. Raises IndexError, LogPathError, or LogError if the file was truncated after opening."""
+        """Read an entry. Raises IndexError, LogPathError if reading fails, or LogError if the file was truncated."""
         number, width = range(self._count)[index], self._layout.size
         try:
             data = self._read(width, number * width)

@@ -22,8 +22,8 @@ def read_batch(
 ) -> "RecordBatch":
     """Return the batch, or outermost message, at `pos`. Its checksum is verified unless `outline` is true.
 
-    With `strict=False`, iterating over the batch reads its records as leniently as Kafka does. Raises LimitError, and
-    DecodeError, whose offset counts from the start of `buf`.
+    With `strict=False`, iterating over the batch reads its records as leniently as Kafka does. Raises LimitError if a
+    limit is exceeded, and DecodeError, whose offset counts from the start of `buf`.
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header

@@ -134,7 +134,7 @@ class Selection:
         return made
 
     def _refuse_broken_rules(self, data: bytes, version: int, offset: int) -> None:
-        """Raise EncodeError if the new values, each of which is valid, break a rule over several fields."""
+        """Raise EncodeError if new values that are valid one by one break a rule that involves several fields."""
         try:
             self.message.decode_from(data, version, offset)
         except DecodeError as error:

@@ -69,7 +69,7 @@ def test_values_know_their_characters() -> None:
         ('{ "a": { } | }', "comma", None, ""),
         ('{ "a": 1 // no|w\n}', "nothing", None, "// now"),
         ('{ /* a "b|" */ }', "nothing", None, '/* a "b" */'),
-        ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # the rest of the line, which may belong to another string, is kept
+        ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # the unclosed string ends at the cursor
         ('{ "a" "b|"', "key", None, '"b"'),
     ],
 )

@@ -19,7 +19,7 @@ _Found = Iterator[DesignFinding]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A field in its struct. `around` lists the message versions in which the struct can occur."""
+    """A field and its struct. `around` lists the message versions in which the struct can occur."""
 
     spec: MessageSpec
     struct: StructSpec
@@ -34,7 +34,7 @@ class _Place:
 
     @property
     def is_later(self) -> bool:
-        """Whether the field was added after its struct, so that some versions have the struct without the field."""
+        """Whether some versions have the field's struct without the field, because the field was added later."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> DesignFinding:

@@ -57,9 +57,8 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots that every format has in addition to its fields. A record has slots for its offset and the size of its value. A
- * batch header with N fields has slots 0 to N - 1 for them, followed by the slots in tw_batch_slot, which are computed.
- * */
+/* Slots that every format has in addition to its fields. A record has slots for its offset and the size of its value.
+ * A batch header with N fields has slots 0 to N - 1 for them, followed by the computed slots of tw_batch_slot. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS

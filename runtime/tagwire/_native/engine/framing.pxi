@@ -251,7 +251,7 @@ cdef bint is_number(const tw_field *field):
 
 
 cdef bint has_value(object cls, object item):
-    """Return whether objects store a field's value. Constants, and values derived from other fields, aren't stored."""
+    """Return whether objects store a field's value. They don't store constants or values derived from other fields."""
     if isinstance(item.type, FRAMING):
         return cls is None and isinstance(item.type, Checksum)
     return item.equals is None or cls is None or cls is tuple or hasattr(cls, item.name)
@@ -268,7 +268,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings (framing.h): its values aren't objects, or it has, say, a condition."""
+    """Return whether a struct needs framings (framing.h): it isn't an object, or a field has, say, a condition."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
@@ -279,7 +279,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Return whether a type is an array that is counted by another field, must be sorted, or must not be empty."""
+    """Return whether an array's count is in another field, or whether it must be sorted or must not be empty."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 
@@ -296,7 +296,7 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
 
 
 cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
-    """Return the decompressed data; None if the data is invalid or exceeds the limits."""
+    """Decompress data. Return None if the data is invalid or exceeds the limits."""
     from tagwire.wire.compression import DecompressionError, unpack
 
     try:

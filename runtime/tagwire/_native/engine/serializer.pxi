@@ -37,7 +37,7 @@ cdef class Plan:
     """The message's data class."""
     cdef readonly object VERSION
     cdef public object span_kinds
-    """The span kinds that `tagwire.explain.trace` derived from `span_types`; None before the first trace."""
+    """A cache for `tagwire.explain.trace`: the span kinds derived from `span_types`; None before the first trace."""
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -295,7 +295,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has slot -2, so no value is taken from `implied`
+    w.implied_slot = -2  # no field has slot -2, so the number in `implied` is not used
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1

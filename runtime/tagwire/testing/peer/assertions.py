@@ -117,7 +117,7 @@ MISSING: Final = object()
 
 
 class FieldDifference(NamedTuple):
-    """A field whose value differs. If an element exists on one side only, the other side's text is "nothing"."""
+    """A field whose values differ. If only one side has an array element, the other side's text is "nothing"."""
 
     path: str
     expected: str
