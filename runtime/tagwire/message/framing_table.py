@@ -61,10 +61,10 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 class Framing(FrozenData):
     """How a field of a record format is written. Fields are referred to by attribute names; "" means none.
 
-    `length` and `count` are keys of `LENGTHS`, and give the encoding of the length before bytes and strings, and of the
-    count before array elements. A number field may be the length of the field `length_of` (`rest` means everything that
-    follows), the count of the array `count_of`, or a checksum of all bytes from the field `covers` on. `compression`
-    names a field, and the group of its bits that selects the codec.
+    `length` and `count` are keys of `LENGTHS`: the encodings of the length before bytes and strings, and of the count
+    before array elements. A number may be the length of the field `length_of` ("rest" for all that follows), the
+    element count of the array `count_of`, or a checksum of all bytes from the field `covers` on. `compression` names a
+    field, and the group of its bits that selects the codec.
     """
 
     __slots__ = (

@@ -66,7 +66,7 @@ class Movable:
 def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> Movable | None:
     """Return a batch's records in a form that native code can move; None if they must be read as objects.
 
-    `facts` marks records as IS_LAST if their offsets are in `lasts`, a buffer of ascending int64 numbers. With
+    `Movable.facts` marks records as IS_LAST if their offsets are in `lasts`, a buffer of ascending int64 numbers. With
     `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
     that can't be decompressed or has a wrong record count: reading its records as objects then reports the error.
     """

@@ -92,7 +92,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map ranges of message versions to header versions. They begin at 0: dropped versions have headers too."""
+    """Map ranges of message versions to header versions. Begin at version 0: dropped versions have headers too."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

@@ -106,7 +106,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the index of the entry with this number, or of the next one shown; None if there is none."""
+        """Return the index of the entry with this number, or else of the next higher one; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:

@@ -153,7 +153,7 @@ class _Search:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a short digest of an input, which needs less memory than the input itself to remember what was tried."""
+    """Return a short digest of an input, to remember it as tried without keeping the input in memory."""
     return blake2b(data, digest_size=16).digest()
 
 

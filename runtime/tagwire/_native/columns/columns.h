@@ -57,7 +57,7 @@ typedef struct {
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if all values are valid (or, while the column grows, if it isn't nullable) */
+    /* validity bits; NULL if the column can't have nulls, or is complete and has none */
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */

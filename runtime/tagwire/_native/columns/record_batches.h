@@ -34,10 +34,10 @@ typedef struct {
     int flag;
 } tw_record_reader;
 
-/* A column that has the same value for all records of a batch. If `slot` is -1, the value is `number`. Otherwise, it is
- * the number in that slot, masked with `mask` (unless that is 0) and shifted right by `shift`. If `words` is not NULL,
- * it maps this value to an index into the column's dictionary. The column is null if the value is -1 and `null_number`
- * is set. If `test` isn't -1, it is also null if slot `test` lacks a bit of `needed` or has a bit of `unless`. */
+/* A column with the same value for all records of a batch. The value is `number` or, if `slot` isn't -1, the number in
+ * that slot, masked with `mask` (unless that is 0) and shifted right by `shift`. If `words` isn't NULL, it maps the
+ * value to an index into the column's dictionary. The column is null if `null_number` is set and the value is -1, or if
+ * `test` isn't -1 and slot `test` lacks a bit of `needed` or has a bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -66,7 +66,7 @@ enum tw_batch_slot {
 #define TW_MAGICS 16
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
-/* A number from the batch header that is needed to decode records: slot `slot` of the header is copied to register
+/* A number in the batch header that decoding the records needs. It is copied from slot `slot` of the header to register
  * `place` of the record plan. */
 typedef struct {
     int32_t place, slot;
@@ -88,7 +88,7 @@ typedef struct {
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed;
-    int32_t offset_base, timestamp_base, timestamp_scale; /* registers that receive these numbers, or -1 */
+    int32_t offset_base, timestamp_base, timestamp_scale; /* registers (framing.h) for these numbers, or -1 */
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */
     int64_t least;           /* minimum size of an encoded record, in bytes */

@@ -1,8 +1,7 @@
-"""Create invalid bytes with a known reason: they break one rule of the format, at a known position.
+"""Create invalid bytes whose error is known: they break one rule of the format, at a known position.
 
-For each rule, a function breaks the rule in a part of the input (an `InputSite`), and returns the path and offset at
-which a decoder can first detect the error. Counts and sizes around this part are adjusted, so that a decoder has no
-other reason to reject the bytes. Strict decoding by tagwire raises its error at this position.
+Each function breaks a rule in a part of the input (an `InputSite`), and returns the path and offset of the error that
+strict decoding must raise. Counts and sizes around this part are adjusted, so that it is the only error.
 """
 
 from __future__ import annotations
