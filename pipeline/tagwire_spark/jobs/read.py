@@ -102,7 +102,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partitions and segments for workers to plan. Raises PipelineError for a path that can't be listed."""
+    """Return the partitions and segments to plan, with commit numbers. Raises PipelineError if one can't be listed."""
     units: list[_Unit] = []
     for path in query.paths:
         try:

@@ -96,7 +96,7 @@ def over_units(
 
 
 def _tasks(sizes: Sequence[int]) -> list[list[int]]:
-    """Group units into tasks of limited size, with large units first. Return the unit numbers of each task."""
+    """Group units of work into tasks of limited size, with large units first. Return the unit numbers of each task."""
     tasks: list[list[int]] = []
     left = 0
     for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):

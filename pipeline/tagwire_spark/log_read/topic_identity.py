@@ -9,7 +9,7 @@ from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, 
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return a partition's topic ID and its (epoch, start offset) pairs. Both are empty if a file is unreadable."""
+    """Return a partition's topic ID and (leader epoch, start offset) pairs. Both are empty if a file is unreadable."""
     try:
         epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
         return str(partition.topic_id or ""), epochs

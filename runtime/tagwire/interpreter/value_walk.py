@@ -120,7 +120,7 @@ class Recorder(Protocol):
     """Receives the spans (byte ranges) of a message while it is read: `open` at a span's start, `close` at its end."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
-        """Open a span: a field, an array element, a struct, or a tag section."""
+        """Open a span (a range of bytes): a field, an array element, a struct, or a tag section."""
 
     def note(self, value: Any) -> None:
         """Record `value` as the decoded value of the innermost open span."""

@@ -128,7 +128,7 @@ class _Search:
                 yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:
-        """Yield inputs with a shorter or simpler string or byte string."""
+        """Yield inputs in which one string or byte string is shorter or simpler."""
         for read, site in self.sites():
             if isinstance(site.type, Sized) and site.node.complete and isinstance(site.node.value, str | bytes):
                 for content in _shorter(site.node.value):

@@ -179,7 +179,7 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """(name, type) of each field and array element type, in the order of their numbers. Elements have no name."""
+        """(name, type) of each field and array element type, by the number that spans use. Elements have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding
