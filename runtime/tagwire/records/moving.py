@@ -101,7 +101,7 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 # The header is stored as bytes, because it has values that the records lack, such as producer IDs.
 # When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
 # Compressed batches are stored whole, because their bytes depend on the version of the compression library.
-# Single messages, which have no batch header, and batches that `Record` can't represent are also stored whole.
+# Single messages, which have no batch header, and batches with records that don't fit `Record` are also stored whole.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")

@@ -74,8 +74,7 @@ def with_new_version(spec: Spec) -> Tree:
 def restated(spec: Spec) -> Tree:
     """Convert a message that was always flexible to the draft dialect.
 
-    A draft extends inflexible versions. This message has none, so its lowest version is converted, without tagged
-    fields.
+    A draft extends inflexible versions. Without any, the lowest version is converted, without its tagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))

@@ -1,4 +1,4 @@
-"""Mutates an input at random, and states how a decoder must treat the result."""
+"""Mutate inputs at random, and state how a decoder must treat the result."""
 
 from __future__ import annotations
 
