@@ -13,7 +13,7 @@ else:
     from types import GenericAlias
 
     class Generic:
-        """A minimal `Generic` for `Frame[M, H]` and `Message[H]`."""
+        """Replaces `typing.Generic`, which is slow to import. Supports expressions such as `Frame[M, H]`."""
 
         __slots__ = ()
         __class_getitem__ = classmethod(GenericAlias)

@@ -19,7 +19,7 @@ class LimitsError(TagwireError, ValueError):
 class Limits:
     """Immutable limits for untrusted input. Both engines, the record readers, the command line and Spark apply them.
 
-    None means that only the input size limits a value. This still limits memory, because every element and every tag
+    None means no limit other than the input size. This still limits memory, because every element and every tag
     takes at least one byte of input, and the engines check counts against the remaining bytes before they allocate.
     Decompressed data can be much larger than the input, so `decompressed_bytes` and `decompression_ratio` always have a
     value.

@@ -154,7 +154,7 @@ def _changed(
     *,
     is_new: bool,
 ) -> SpecChange:
-    """Return the changed spec of a message. It has the new `version` if `is_new`, and `field` unless that is None."""
+    """Return a change that adds `version` to a message's spec if `is_new`, and adds `field` if it isn't None."""
     data = files[spec.file]
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)

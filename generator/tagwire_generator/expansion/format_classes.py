@@ -21,7 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
-    """Return a runtime class of a format. It only has field tables, from which the format's layout is created."""
+    """Create a record format's class without methods: only its field tables, from which the layout is created."""
     assert spec.format is not None
     tables = format_rows(spec, options)
     classes: dict[str, type[Struct]] = {}

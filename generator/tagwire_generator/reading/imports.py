@@ -40,7 +40,7 @@ _HEAD: Final = ("name", "versions", "reservedTags", "fields")
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return a spec's tree with imported structs turned into common structs. `shared` has the imported trees."""
+    """Return a spec's tree in which imported structs are common structs, copied from the trees in `shared`."""
     made = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -240,7 +240,7 @@ def _import_of(values: Mapping[str, Any]) -> ImportSpec:
 
 @dataclass(frozen=True, slots=True)
 class ImportedStruct:
-    """A struct that a spec imports, and the import at which errors in the struct are reported."""
+    """A struct that a spec imports. Errors in the struct are reported at the import, whose position is `part`."""
 
     spec: StructSpec
     part: Part
@@ -262,7 +262,7 @@ class Imports:
 
 
 def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """Read a spec's imports. For an invalid import, only the import itself is reported, not the fields that use it."""
+    """Read a spec's imports. Report an invalid import once, and not again for each field that uses its struct."""
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):

@@ -148,7 +148,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def done(self) -> dict[str, Any]:
-        """Return the manifest of the last finished commit; empty if tagwire did not write `_SUCCESS`."""
+        """Return the manifest of the last finished commit, or {} if tagwire did not write `_SUCCESS`."""
 
     @abstractmethod
     def pending(self) -> list[int]:
@@ -156,7 +156,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def manifest(self, number: int) -> dict[str, Any]:
-        """Return the manifest of a commit; empty if there is none, because the commit is finished or undone."""
+        """Return the manifest of a commit, or {} if the commit is already finished or undone."""
 
     @abstractmethod
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:

@@ -109,7 +109,7 @@ class RemotePartition(Partition):
 # The checks below detect whether a listing of object storage may show only part of a commit.
 # Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
 # While a commit copies objects, its manifest is in the log folder. When the commit is done, `_SUCCESS` is replaced.
-# So a listing is consistent if it contains no manifest, and if `_SUCCESS` is the same object before and afterwards.
+# A listing is complete if it contains no manifest, and if `_SUCCESS` is the same object before and after listing.
 # Folders are checked only if `kafka_log` has written to them, or if listing them took several requests.
 
 _ONE_REQUEST: Final = 1000

@@ -192,7 +192,7 @@ class _Rows:
         self._begun.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Convert arrays from the engine to a Spark batch of the requested rows. Yield the batch unless it is empty."""
+        """Convert an Arrow array from the engine to a batch for Spark. Yield nothing if none of its rows are requested."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -276,7 +276,7 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Raise PipelineError if the transaction index lacks the transaction of an abort marker."""
+        """Raise PipelineError if the transaction of an abort marker is missing in the transaction index."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
@@ -288,7 +288,7 @@ class _Rows:
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the rows that are not in aborted or open transactions."""
+        """Return a mask that is false for the rows of aborted and open transactions."""
         bases = batch.column("base_offset")
         changes = pc.not_equal(bases[1:], bases[:-1])
         if numbers is not None:
@@ -307,7 +307,7 @@ class _Rows:
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 
     def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
-        """Remember the transactions that are open at the query's end offset. They may be aborted after that offset."""
+        """Track open transactions by batch header. Those still open at the query's end may be aborted after it."""
         if is_transactional and offset < split.end_offset < NO_OFFSET:
             _, begun = self._begun.get(folder_name(split.file), (split, {}))
             if is_control:
@@ -373,7 +373,7 @@ class _SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # `batch` is None if the batch's own bytes are damaged. Otherwise, only its records or offsets are invalid.
+        # `batch` is None if the batch can't be decoded. Otherwise, only its records or its offsets are invalid.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
@@ -390,7 +390,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If no batch was read yet (-1), return the first expected offset, if known."""
+        """Return the offset after `last`, or if no batch was read yet (-1), the first expected offset (None if unknown)."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

@@ -109,12 +109,12 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Raise PipelineError if an abort marker's transaction has records in the log, but no entry in the index.
+    """Raise PipelineError if an aborted transaction has records in the log, but isn't in the transaction index.
 
     Raises LogError if the log can't be read.
 
-    A transaction without records in this partition isn't in the index either. Its marker is accepted, because it hides
-    no records. `of_logs` caches the transactions found in each folder's batches.
+    An abort marker without an index entry is accepted if the transaction has no records in this partition. `of_logs`
+    caches the transactions found in each folder's batches.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:

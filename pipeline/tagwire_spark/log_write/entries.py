@@ -78,7 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record. A redundant tombstone flag is dropped if the format has no such flags."""
+    """Convert an entry to a record. If the format has no tombstone flags, drop a flag that agrees with the value."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -123,7 +123,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return each row's offset; None for all rows without an offset column. Raises PipelineError for a null."""
+        """Return each row's offset. Every offset is None if there is no offset column. Raises PipelineError for a null."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")

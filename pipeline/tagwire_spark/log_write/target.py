@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the write's options. Columns or defaults apply if an option is None."""
+    """The log folder or URL to write to, and the write's options. For an option that is None, a column or default is used."""
 
     root: str
     format: str | None = None

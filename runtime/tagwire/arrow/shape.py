@@ -162,7 +162,7 @@ class ColumnSelection:
         return chosen
 
     def check(self, owner: str, names: list[str]) -> None:
-        """Raise SchemaError if a path begins with a field that isn't one of `names`. `owner` is the struct's name."""
+        """Raise SchemaError if a selected path begins with a field that the struct `owner` lacks. `names` are its fields."""
         for first, *_ in self.paths or ():
             if first not in names:
                 raise SchemaError(f"{owner} has no field {first!r} in the selected versions{near(first, names)}")
@@ -192,7 +192,7 @@ def _struct(
 def _names(structs: list[StructLayout]) -> list[str]:
     """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    # A struct of a schema defined at run time has no class, and so no FIELDS.
+    # Structs of schemas defined at run time have no class, so their spec order is unknown.
     rows = getattr(structs[0].cls, "FIELDS", ())
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]

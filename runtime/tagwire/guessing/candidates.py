@@ -73,7 +73,7 @@ class Candidate:
 
     @property
     def version(self) -> int | None:
-        """The highest of the candidate's versions; None if it has none."""
+        """The highest of the candidate's versions; None if it has no versions."""
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:

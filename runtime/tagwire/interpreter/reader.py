@@ -161,7 +161,7 @@ class LayoutReader(TagSectionReader):
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # raise outside this handler, so that the error's context has no value
+            odd = deviation  # raise outside this handler, so that `__context__` doesn't reveal the value
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value

@@ -248,7 +248,7 @@ class Pass:
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
         """Read the batches of a file that begin before `end`.
 
-        Yield each array that becomes full. The last rows, which don't fill an array, stay in `self.rows`.
+        Yield each array as soon as it is full. The last rows, which don't fill an array, stay in `self.rows`.
         """
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end

@@ -91,7 +91,7 @@ class FileBytes:
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
-        """Read exactly `size` bytes from `start` on. Raises LogPathError if the file was truncated."""
+        """Read exactly `size` bytes, starting at `start`. Raises LogPathError if the file was truncated."""
         try:
             data = pread(self._file, size, start)
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
@@ -111,7 +111,7 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return at least `least` bytes of `data` from `start` on, or all remaining bytes.
+    """Return at least `least` bytes of `data`, starting at `start`, or all bytes after `start` if there are fewer.
 
     Raises LogPathError if reading fails.
     """

@@ -32,7 +32,7 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Take the next batch of the segment, `seen`, and check the index entries that it proves right or wrong."""
+        """Check the index entries that the segment's next batch, `seen`, proves right or wrong."""
         raise NotImplementedError
 
     def end(self) -> None:

@@ -23,7 +23,7 @@ _MOST_SHOWN = 12
 
 
 class _Members(dict[int, "Register"]):
-    """Enum members by number. An unknown number is returned unchanged, or raises Deviation if the enum is closed."""
+    """Maps numbers to enum members. An unknown number maps to itself, or raises Deviation if the enum is closed."""
 
     __slots__ = ("type",)
     type: EnumType

@@ -90,7 +90,7 @@ class FormatSet:
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            # The usual case: at most one format fits, and its magic byte is at the usual position.
+            # In the usual case, at most one format has this magic byte, and it is at Kafka's position (16).
             return found
         return [
             each

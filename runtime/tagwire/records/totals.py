@@ -52,8 +52,8 @@ def totals(batch: RecordBatch) -> Totals | None:
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
     """Return (walk, record count, bases, whether records have attributes) of a batch, for native functions.
 
-    Return None if native code can't be used: with limits on records, or if the record fields differ from magic 2. Also
-    return None for a batch that can't be decompressed or is too short; the caller's read then raises the error.
+    Return None if the number of records or headers is limited, or if the format's record fields differ from magic 2.
+    Also return None for a batch that can't be decompressed or is too short; the caller's read then raises the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None

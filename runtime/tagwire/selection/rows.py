@@ -154,7 +154,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Return the new value, with the lists that `_thawed` made converted back to tuples."""
+    """Convert lists in `new` to tuples where `old`, the value before a user's function changed it, has lists."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

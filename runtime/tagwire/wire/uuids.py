@@ -26,12 +26,12 @@ DEFAULT_UUID: Final[Any] = _DefaultUuid()
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """Return `value`. DEFAULT_UUID stands for the field's own default: the UUID with the number `default`."""
+    """Return `value`, or the field's own default if `value` is DEFAULT_UUID. `default` is that default as an int."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 
 def default_uuid(number: int) -> UUID:
-    """Return the UUID with this number."""
+    """Return the UUID whose 128-bit integer is `number`."""
     from uuid import UUID
 
     return UUID(int=number)

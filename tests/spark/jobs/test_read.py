@@ -72,7 +72,7 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     file = read_logs(spark, root / "a-1" / f"{10:020}.log", StructType().add("offset", LongType()))
     assert sorted(row.offset for row in file.collect()) == [*range(10, 20)]
     assert file.rdd.getNumPartitions() == int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
-    # A deleted partition is read only if the path names it.
+    # The broker adds "-delete" to a partition's folder name on deletion. It is read only if the path names the folder.
     deleted = read_logs(spark, root / f"a-2.{'0' * 32}-delete", "offset long", tasks=1)
     assert deleted.count() == 5
 

@@ -161,7 +161,7 @@ def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: s
 def test_index_without_an_abort_after_the_end_of_the_read(
     tmp_path: Path, key: bytes, end: dict[str, str], level: str
 ) -> None:
-    """Check reads that end after a transaction's records but before its abort marker. The index lacks the abort."""
+    """A read that ends between a transaction's records and its abort marker must fail if the index lacks the abort."""
     segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6, 2))
     segment(tmp_path / "t-0", 9, batch(9), marker(12, 2, COMMIT), marker(13, 1, key))
     segment(tmp_path / "t-0", 14, batch(14))

@@ -53,7 +53,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"Info": ("0", []), "InfoData": ("0", [])}),
         ([data("0", name="Info")], [data("1", name="InfoData")], {"Info": ("0", []), "InfoData": ("1", [])}),
         ([data("0", name="Info")], [data("0", name="Other")], {"Info": ("0", []), "Other": ("0", [])}),
-        # If both names occur in one release, they belong to different messages.
+        # `Info` and `InfoData` both occur in one release, so they are two messages, not one that was renamed.
         ([data("0", name="Info"), data("0-3", name="InfoData")], [data("0", name="Info")],
          {"Info": ("0", []), "InfoData": ("0-3", [])}),
         ([data("0-3", name="InfoData"), data("0", name="Info")], [data("0", name="Info")],

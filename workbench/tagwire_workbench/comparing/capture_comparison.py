@@ -114,7 +114,7 @@ def value_strings(values: Iterable[Any]) -> list[str]:
 
 
 class FieldComparison(NamedTuple):
-    """A field of a message that occurs in both captures, and how each capture uses it."""
+    """How each of two captures uses a field. Only messages that occur in both captures are compared."""
 
     path: str
     a: int
@@ -174,9 +174,9 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """Return the values seen only in the first capture, only in the second, and the possible values seen in neither.
+    """Return three lists: the values seen only in the first capture, only in the second, and in neither.
 
-    A capture without the field counts as having only the field's default. Returns None if the values can't be compared.
+    A capture without the field counts as having the field's default. Returns None if the values can't be compared.
     """
     known = one or other
     assert known is not None, "a capture has it"

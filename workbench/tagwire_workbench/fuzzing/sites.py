@@ -124,7 +124,7 @@ class Spliced(NamedTuple):
 
 
 def sites_of(read: FuzzInput) -> list[InputSite]:
-    """Return the parts of a header and a message. Record batches have none: changes would break their checksum."""
+    """Return the parts of a message and its header that can be mutated; [] for record batches, which have checksums."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -235,7 +235,7 @@ def splice(
 
 
 def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch | None:
-    """Return the patch that adjusts the count or size of `holder` after a change inside it; None if neither changes."""
+    """Return the patch for the count or size at the start of `holder` after a change inside it; None if it still fits."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None

@@ -146,7 +146,7 @@ class Workspace:
         return known[1]
 
     def files(self, path: Path) -> list[Path]:
-        """Return the specs in the set of a file, including unsaved specs. Return [] if the file is in no set.
+        """Return the paths of all specs in the same set as a file, including unsaved ones; [] if the file is in no set.
 
         Raises SpecError if the spec folder or the settings can't be read.
         """

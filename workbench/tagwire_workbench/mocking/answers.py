@@ -59,7 +59,7 @@ class AnswerMaker:
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Report the errors in the answer that can be found while the script is read."""
+        """Report errors in the answer when the script is read, except those that depend on a request."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
@@ -110,7 +110,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a value without the parts that depend on a request. Report unknown field names in those parts."""
+        """Return a copy of a value without the parts that depend on a request. Report unknown field names."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

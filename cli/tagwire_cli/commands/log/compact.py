@@ -154,7 +154,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in the paths, and yield a report for each partition. Also copy the broker's own files."""
+    """Compact the partitions in the paths and copy the broker's checkpoint files. Yield a report for each partition."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import copy_directory_files
 

@@ -35,7 +35,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     return fault;
 }
 
-/* Read a tag section that isn't empty, or an optional buffer (KIP-482 draft). Set the defaults of absent fields. */
+/* Read a tag section that isn't empty, or an optional buffer (KIP-482 draft). Store the defaults of absent fields. */
 static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;

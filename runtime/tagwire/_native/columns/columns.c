@@ -133,7 +133,7 @@ void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);
-    /* The columns of a list's elements come after the list column, which sets the length of their level. */
+    /* A list column comes before the columns of its elements, so it can set their length first. */
     for (int32_t c = 0; c < frame->columns_count; c++) {
         const tw_column *column = frame->columns + c;
         tw_buffers *b = frame->buffers + c;

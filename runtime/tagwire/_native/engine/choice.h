@@ -29,7 +29,7 @@ typedef struct {
     uint8_t each, is_row, has_row, has_structs;
     Py_ssize_t columns_count, holes_count;
     const int *columns;      /* columns of all paths through this field */
-    const tw_hole *holes;    /* values for these columns if the field is absent */
+    const tw_hole *holes;    /* what to write to these columns if the field is absent */
 } tw_chosen;
 
 /* The selected fields of one struct. */

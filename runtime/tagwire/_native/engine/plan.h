@@ -79,7 +79,7 @@ typedef struct {
 struct tw_fresh {
     tw_class made;
     Py_ssize_t count;
-    const tw_field *fields; /* only `slot`, `value`, `fresh` and `late` are used */
+    const tw_field *fields; /* where each default goes and what it is; only `slot`, `value`, `fresh` and `late` are set */
 };
 
 /* How measure.h treats a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_ONCE:
@@ -105,7 +105,7 @@ struct tw_struct {
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */
     const tw_look *looks_end[TW_LOOK_WAYS];
-    int64_t looks_width;    /* the part of the encoded size that does not depend on values: see tw_choose_looks */
+    int64_t looks_width;    /* the bytes that the struct always takes, whatever its values; see tw_choose_looks */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
     const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in column plans,
@@ -131,7 +131,7 @@ typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
     PyObject *empty_text;
-    PyObject *write_faults; /* tuple of the exception classes that mean that a value is invalid */
+    PyObject *write_faults; /* tuple of the exception classes that encoding raises for invalid values */
     PyTypeObject *uuid;     /* the class uuid.UUID; NULL until a plan needs it */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;

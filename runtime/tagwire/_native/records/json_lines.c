@@ -4,8 +4,8 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* The maximum number of characters in a line, not counting its key, value and headers, and the text that all lines of
- * a batch share. */
+/* The maximum number of characters in a line, apart from the key, the value, the headers, and the text that is the same
+ * in all lines of a batch. */
 #define TW_LINE_LETTERS 192
 
 /* Return an upper limit for the size of headers in JSON. An encoded byte becomes at most TW_MOST_ESCAPED characters on
