@@ -58,9 +58,9 @@ class InputPath(click.Path):
         is_text: bool = False,
         stdin_name: str = "",
     ) -> None:
-        """Create the parameter type. With `allow_dash`, the command gets the path `-` unchanged.
+        """Create the parameter type. With `allow_dash`, `-` is accepted and passed to the command unchanged.
 
-        With `stdin_name`, the command gets a temporary file of this name, a copy of standard input, instead of `-`.
+        With `stdin_name`, standard input is copied to a temporary file of that name, whose path replaces `-`.
         """
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)

@@ -20,7 +20,7 @@ NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatReq
 
 
 def call_of(name: str) -> Callable[[], object]:
-    """Prepare a call that every thread makes, and return it as a function."""
+    """Return the function that every thread calls, after importing what the function needs."""
     return CALLS[name]()
 
 

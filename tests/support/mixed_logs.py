@@ -20,7 +20,7 @@ OLDER = {
 
 
 class Mixture(NamedTuple):
-    """A record format, and the older formats of other batches in the same log."""
+    """The formats of one test log: the format `named`, and one or more older formats."""
 
     named: str
     older: tuple[str, ...]

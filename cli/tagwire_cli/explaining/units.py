@@ -134,7 +134,7 @@ def _detected_units(
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """Yield the units of an input. The first unit gets the description of the input."""
+    """Yield the units of an input. Add the description of the detected input to the first unit."""
     description = found.description
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Read the JSON input of commands: one value, a sequence of values, or one value per line.
+"""Read JSON files for commands: one value, a sequence of values, or one value per line.
 
 The parser is stricter than Python's `json`: to avoid losing data, it rejects duplicate keys, NaN and infinities.
 """
@@ -53,7 +53,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(line, f"line {number}, ").rstrip()  # else an error at the end of the line would name the next
+    text = _decoded(line, f"line {number}, ").rstrip()  # without the newline, so that an error at the end doesn't name the next line
     return json_of(text, number)
 
 

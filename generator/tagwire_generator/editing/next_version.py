@@ -67,8 +67,8 @@ def plan_next_version(
     `files` are all specs of the message's set, by path. If the response (or request) that belongs to the message lacks
     the new version, the plan adds it there, too. `released` are additional releases that the change must not break.
 
-    Raises SpecError if the message can't have another version, if the position for the field is unknown, or if the
-    change violates a rule (`problems` lists all violations) or breaks a released version.
+    Raises SpecError if the message can't have another version, if the field's parent or neighbour doesn't exist, or if
+    the change violates a rule (`problems` lists all violations) or breaks a released version.
     """
     reader = SpecReader()
     texts = reader.read(files, options)

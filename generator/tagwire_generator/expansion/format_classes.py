@@ -47,7 +47,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a format and its structs, by struct name. The rows don't refer to classes yet."""
+    """Return the field tables of a format and its structs, by struct name. The classes of struct fields are added later."""
     graph = StructGraph(spec.root, spec.structs)
     around = places(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}
@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute of the field that refers to the field `name` in its framing key `key`; "" if none does."""
+    """Find the field whose framing refers to `name` by `key`, such as `length_of`. Return its attribute, or ""."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

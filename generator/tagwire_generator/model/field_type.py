@@ -70,7 +70,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """Return a hint with the spec type to write instead of another language's type; "" for an unknown name."""
+    """Return a hint with the spec type for another language's type, such as `uint` or `list<str>`; "" if unknown."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")
@@ -87,7 +87,7 @@ def foreign_type_hint(name: str) -> str:
 
 
 def _array(element: str) -> str:
-    """Suggest the correct spelling of an array type that was written in another way, given its element type."""
+    """Return a hint for an array type in another language's notation, such as `int32[]`, given its element type."""
     element = element.strip()
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":

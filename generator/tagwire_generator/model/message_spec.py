@@ -40,7 +40,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
-    """The properties of a message that the rules for spec sets and the package index need. Fields are not included."""
+    """The properties of a message, without its fields, for the package index and for rules about the whole spec set."""
 
     name: str
     kind: str

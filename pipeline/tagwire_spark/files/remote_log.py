@@ -54,7 +54,7 @@ class RemoteSegment(Segment):
     def copy(self, path: Path, target: Path) -> None:
         """Download the segment, or a file next to it, in several ranges.
 
-        Raises OSError, PipelineError, LogPathError.
+        Raises OSError, PipelineError or LogPathError if the download fails.
         """
         self._location.copy(path, target)
 
@@ -106,7 +106,7 @@ class RemotePartition(Partition):
         return super().is_compacted
 
 
-# The checks below detect whether a listing of object storage may show only part of a commit.
+# `Marks` detects listings of object storage that may show only part of a commit.
 # Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
 # While a commit copies objects, its manifest is in the log folder. When the commit is done, `_SUCCESS` is replaced.
 # A listing is complete if it contains no manifest, and if `_SUCCESS` is the same object before and after listing.

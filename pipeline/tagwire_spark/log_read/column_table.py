@@ -84,7 +84,7 @@ class SparkColumn(NamedTuple):
 
 
 def has_number_keys(formats: FormatSet) -> bool:
-    """Return whether record headers have numeric keys in these formats. KIP-82 assigns names to such numbers."""
+    """Return whether record headers in these formats have numeric keys, as in KIP-82's first draft."""
     key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
     return key.format == "i"
 

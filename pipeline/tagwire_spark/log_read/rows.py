@@ -104,7 +104,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """If the file is a capture, return a clearer error to raise instead of `error`; otherwise, return None."""
+    """Return the error to raise instead of `error` if the file is a network capture; otherwise return None."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))
@@ -255,16 +255,16 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The column to compare with the query's end offset. With `level=batch`, it has each batch's first offset."""
+        """The name of the column to compare with the query's end offset: for `level=batch`, the batch's first offset."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return each row's bound: the attribute `name` of its split (its first or end offset) plus `more`."""
+        """Return an offset for each row: `first_offset` or `end_offset` (`name`) of the row's split, plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield masks of the rows in the query's time range. With `level=batch`, the end of the range is ignored."""
+        """Yield a mask for each end of the query's time range. With `level=batch`, the upper end is ignored."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -390,7 +390,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`, or if no batch was read yet (-1), the first expected offset (None if unknown)."""
+        """Return the offset after `last`; if `last` is -1 (no batch yet), the first expected offset, None if unknown."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

@@ -207,7 +207,7 @@ def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, in
 def _headers(
     partition: Partition, offset: int, query: LogQuery, reached: _Reached | None
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
-    """Yield the headers of a partition's whole batches from `offset` or the cached position on, as non-empty lists.
+    """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
     Each list contains the headers of all transactional and control batches, and the last header (possibly twice).
     Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are ignored, because
@@ -282,7 +282,7 @@ def _marker_type(key: bytes | None, value: bytes | None) -> str:
 def _follow(
     header: _Header, scan: Scan, running: dict[int, int], aborted: set[tuple[int, int, int]], *, permissive: bool
 ) -> None:
-    """Update the open and aborted transactions with a transactional batch or marker. Raises LogError."""
+    """Update the open (`running`) and `aborted` transactions with a batch. Raises LogError for an invalid marker."""
     if not header.is_control:
         running.setdefault(header.producer_id, header.base_offset)
         return

@@ -47,7 +47,7 @@ _OPEN_FILES: Final = 64
 
 
 class Output:
-    """Writes the output of one task attempt. Methods raise PipelineError."""
+    """Writes the output of one task attempt. Methods raise PipelineError for rows that can't be written."""
 
     def __init__(self, root: str, staging: Callable[[], Attempt], target: LogTarget, *, anew: bool) -> None:
         self.root = root
@@ -234,7 +234,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # A previous batch already uses this base offset: the rows of one original batch were split.
+        # If a previous batch already uses this base offset, the rows of one original batch were split into two.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {

@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the write's options. For an option that is None, a column or default is used."""
+    """The log folder or URL to write to, and the write's options. None means to use a column or a default instead."""
 
     root: str
     format: str | None = None

@@ -216,7 +216,7 @@ def refused(row: dict[str, Any], file: str) -> PipelineError | None:
 
 # Read captured frames from files, in capture order.
 # `tagwire.captures` reads JSON lines and network captures; this module also reads Parquet files.
-# A Parquet row has the fields of a JSON line, but the frame may be in `data` as bytes instead of in `hex`.
+# A row of a Parquet file has the same fields as a JSON line, but may have the frame's bytes in `data` instead of `hex`.
 
 _PARQUET: Final = b"PAR1"
 _ROWS: Final = 1_000

@@ -237,7 +237,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # a struct or array only in some versions; the caller raises an error
+        format = str(type)  # the field is a struct or array only in some versions; the caller raises an error
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")
     return _WIDE.get(format, format) if wide else format

@@ -321,7 +321,7 @@ class Pass:
 
 
 class _Window:
-    """The bytes of a file that the native loop reads in its next call: at least one whole batch, usually many."""
+    """The bytes of a file that the native loop reads in one call: at least one whole batch, usually many."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
@@ -390,7 +390,7 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear" if Python must read a batch, "full" if the caller must `take` rows first, or "done"."""
+        """Return what the caller must do next: "unclear" (read a batch in Python), "full" (`take` the rows) or "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

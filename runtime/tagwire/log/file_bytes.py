@@ -26,7 +26,7 @@ _JUMP: Final = 1 << 12
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:
-    """Read up to `size` bytes from position `start` on. Raises OSError if reading fails."""
+    """Read up to `size` bytes, starting at `start`, without moving the file position. Raises OSError if that fails."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -81,13 +81,13 @@ class FileBytes:
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:
-        """Read new bytes into the cache, from `start` on: at least `least` bytes, unless the file ends earlier."""
+        """Refill the cache with at least `least` bytes, starting at `start`, unless the file ends earlier."""
         follows = self._start <= start <= self._end
         self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Read at least `least` bytes from `start` on, or all remaining bytes. Raises LogPathError if reading fails."""
+        """Read `least` bytes or more, starting at `start`, or all remaining bytes. Raises LogPathError if that fails."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:

@@ -38,8 +38,8 @@ class Totals(NamedTuple):
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals; None if its records must be read one by one.
 
-    This is necessary without native code, with limits on records, and if the record fields differ from magic 2. It is
-    also necessary for invalid records, because only reading them one by one raises the error.
+    This is necessary without native code, if records or headers are limited, and if the record fields differ from
+    magic 2's. It is also necessary for invalid records, because only reading them one by one raises the error.
     """
     found = walk_natively(batch)
     if _native is None or found is None:

@@ -42,7 +42,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Follow the steps from `owner` to a value. Inside a null, return None; below an array, return a list."""
+    """Follow a path's steps from `owner` to a value. Return None inside a null struct, and a list after an array."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -70,7 +70,7 @@ class Changes:
         self.appended: tuple[Any, ...] = ()
 
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
-        """Call `function` for each row, and create the elements to append. Return the lists `new` and `appended`."""
+        """Call `function` for each row, and create the elements to append. Return (`new`, `appended`)."""
         self.rows = rows
         has_lists = any(step.each for line in self.paths.behind for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
@@ -98,7 +98,7 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """Return the element to append: `row` itself if it is an element, otherwise one with the row's values."""
+        """Return the element to append: `row` itself if it is an element, otherwise a new element with its values."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row
@@ -154,7 +154,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Convert lists in `new` to tuples where `old`, the value before a user's function changed it, has lists."""
+    """Return the rewritten value `new`, with a tuple at each level at which the original value `old` has a list."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

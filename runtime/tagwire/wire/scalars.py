@@ -100,7 +100,7 @@ def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
 
 
 def string_length(buf: bytes, pos: int, first: int) -> tuple[int, int]:
-    """Read a compact length (n + 1) of a string, which is at most 32767 bytes. Otherwise like `uvarint`."""
+    """Read the compact length (n + 1) of a string, like `uvarint`. Raises UnreadableBytes for n above 32767."""
     value, pos = uvarint(buf, pos, first)
     if value > STRING_MAX + 1:
         raise UnreadableBytes

@@ -72,7 +72,7 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     file = read_logs(spark, root / "a-1" / f"{10:020}.log", StructType().add("offset", LongType()))
     assert sorted(row.offset for row in file.collect()) == [*range(10, 20)]
     assert file.rdd.getNumPartitions() == int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
-    # The broker adds "-delete" to a partition's folder name on deletion. It is read only if the path names the folder.
+    # A deleted partition, whose folder name ends with "-delete", is read only if the path names the folder.
     deleted = read_logs(spark, root / f"a-2.{'0' * 32}-delete", "offset long", tasks=1)
     assert deleted.count() == 5
 
@@ -129,7 +129,7 @@ def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_pat
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
-    """Plan and read as workers do, with units from JSON. Return the offsets that are read."""
+    """Run the plan and its tasks in this process, passing units as JSON. Return (topic, partition, offset) of each row."""
     schema = full_schema(query)
     tasks = [
         pickle.loads(task.as_py())

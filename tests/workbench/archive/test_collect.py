@@ -44,7 +44,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"ARequest": ("0", []), "AResponse": ("0", [])}),
         ([keyed("metadata", 1, "QuotaRecord", "0")], [keyed("metadata", 1, "ClientQuotaRecord", "0-1")],
          {"ClientQuotaRecord": ("0-1", ["QuotaRecord"])}),
-        # Without an API key, messages match by name. If the bytes are equal, one name may also begin with the other.
+        # Messages without an API key match by name. If their bytes are equal, one name may be a prefix of the other.
         ([data("0", name="Info")], [data("0-1", name="Info")], {"Info": ("0-1", [])}),
         ([data("0-1", field("A"), name="Info")], [data("1", field("B"), name="InfoData")],
          {"InfoData": ("0-1", ["Info"])}),

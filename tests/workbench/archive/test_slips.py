@@ -50,7 +50,7 @@ def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
         ("{} {}", {"TW113", "TW204"}),
         ("3 {}", {"TW109"}),
         (f"{{ {HEAD}, \"flexibleVersions\": \"often\" }} }}", {"TW201"}),
-        # A missing `flexibleVersions` would be corrected, but the other errors must still be reported.
+        # A duplicate key or a missing flexibleVersions could be corrected, but the other errors must be reported.
         (f'{{ {WHOLE}, "fields": 7 }}', {"TW111"}),
         (f'{{ {WHOLE}, "fields": [{{"name": "A"}}] }}', {"TW113", "TW405"}),
         (f'{{ {WHOLE}, "name": {{}} }}', {"TW111"}),

@@ -36,7 +36,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Add a value to `values`, which becomes None if there are too many. Count values other than the default."""
+        """Count a value if it isn't the default, and add it to `values`, which becomes None if it gets too large."""
         self.used += not same(value, self.default)
         if self.values is None:
             return

@@ -134,7 +134,7 @@ class Workspace:
         return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
-        """Return the registers and shared structs that a file may use. Raises SpecError if the set can't be read."""
+        """Return the registers and shared structs that a file may use. Raises SpecError if its spec set can't be read."""
         spec_set = self.spec_set(path)
         if spec_set is None:
             return ALONE
@@ -174,7 +174,7 @@ class Workspace:
         return (*result.problems, *self._linted(path, result.message)) if result.message else result.problems
 
     def set_problems(self, path: Path) -> SetProblems:
-        """Return the problems in the set of a file. If the file is in no set, return the file's own problems.
+        """Return the problems in the spec set that contains a file or, if there is no such set, in the file alone.
 
         Raises SpecError if the spec folder or the settings can't be read.
         """

@@ -35,7 +35,7 @@ typedef struct {
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* copy of the plan's fields, in which no run of merged fields has a selected field */
+    const tw_field *items;    /* copy of the plan's fields; runs, which are skipped as one, contain no selected field */
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* selected tagged fields, in ascending order of tags */

@@ -1,5 +1,5 @@
-/* Cython functions (coercion.pxi) for rare cases: values of types that decoding never creates, unknown tags, and some
- * comparisons. */
+/* Functions for rare cases of encoding, defined in coercion.pxi: values of types that decoding never creates (such as
+ * lists), unknown tags, and some comparisons. */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H
 

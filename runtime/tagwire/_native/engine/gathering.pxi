@@ -15,7 +15,7 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """The encoded records of a batch that is being built. `inputs` has the bases of their deltas."""
+    """The encoded records of a new batch. `inputs` has the bases of their deltas, such as the base timestamp."""
 
     cdef Elements plan
     cdef readonly tuple inputs
@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the bytes that `finished` took from the writer; kept until a record is added
+    cdef bytes done  # the result of `finished`; None if records were added since
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):

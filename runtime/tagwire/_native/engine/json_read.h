@@ -71,7 +71,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     }
     digits[size] = 0;
     if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
-        return NULL; /* Python reads the text again: it converts an integer, and rejects anything else */
+        return NULL; /* Python must read the text again: this is an integer, which Python converts, or invalid */
     if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;
@@ -343,7 +343,7 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
     return tw_json_object(j->c, placed, made);
 }
 
-/* Read a message. Return NULL if it can't be read here, or if other text follows it. */
+/* Read a message that takes up the whole text. Return NULL if Python must read the text again. */
 static TW_MAYBE_UNUSED PyObject *tw_json_read_all(tw_json_reader *t, const tw_json_reading *j)
 {
     PyObject *message = tw_json_read_struct(t, j);

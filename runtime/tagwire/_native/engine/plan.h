@@ -100,7 +100,7 @@ struct tw_struct {
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
     uint8_t entry_length;   /* a tw_length_code: how the entry lengths of an optional buffer are encoded */
     uint8_t counts_tag;     /* whether an entry length in an optional buffer includes the tag's two bytes */
-    const tw_field *enclosing; /* length before the struct, for traces and errors; only `name` and `number` are set */
+    const tw_field *enclosing; /* the length field in front of the struct, to name it in traces and errors */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */
@@ -139,12 +139,12 @@ typedef struct {
     int moves_views;        /* whether tw_moved_view works in this version of Python */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
-    /* The address and size in bytes of CPython's array of small ints. Its first element is ints[0]. */
+    /* The address and size in bytes of CPython's array of small ints, whose first element is ints[0]. */
     size_t ready_ints;
     size_t ready_size;
 } tw_shared;
 
-/* The valid elements at the start of an array in a record format. After an error, the layout interpreter skips them. */
+/* Array elements that C found valid before an error in a record format. The interpreter, which reports it, skips them. */
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
     int64_t count, elements; /* `count`: number of valid elements; `elements`: remaining limit on array elements */
@@ -184,7 +184,7 @@ typedef struct {
     int counting;
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
-    int gap;                /* width of the last varint that filled a gap, used as the width of the next gap */
+    int gap;                /* width of the last varint length; the next length, not known yet, gets a gap of that width */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;

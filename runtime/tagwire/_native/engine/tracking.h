@@ -33,7 +33,7 @@ static inline int tw_is_atomic(PyObject *value)
     return !PyType_IS_GC(Py_TYPE(value)) || (PyTuple_CheckExact(value) && tw_is_atomic_tuple(value));
 }
 
-#else /* the limited API can't tell whether a value may be in a cycle, so only decoding leaves objects untracked */
+#else /* with the limited API, values can't be checked: objects that Python code constructs are always tracked */
 
 static inline int tw_is_atomic(PyObject *value)
 {

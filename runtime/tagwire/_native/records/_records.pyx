@@ -43,7 +43,7 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # usual length of a line without the text that all lines share, the key, the value and the headers
+    LINE = 160  # estimated length of a line, apart from its key, value and headers, and the text that all lines share
 
 
 @final

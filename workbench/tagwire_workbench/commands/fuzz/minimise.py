@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION. In the help, its name includes a bracket (`[MESSAGE VERSION]`), but not in errors."""
+    """The argument VERSION. Its metavar ends with a bracket for the usage line (`[MESSAGE VERSION]`); errors omit it."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
