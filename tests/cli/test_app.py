@@ -14,7 +14,6 @@ HEAVY = ("black", "jinja2", "jsonschema", "lark", "rich", "tagwire_messages")
 
 
 def listed(text: str) -> list[str]:
-    """Return the commands listed in a help text."""
     rows = text.partition("Show this message and exit.\n")[2].splitlines()
     return [row.split()[0] for row in rows if row.startswith("  ") and row[2] != " " and not row.endswith("docs")]
 

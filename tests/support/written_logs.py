@@ -1,4 +1,4 @@
-"""Helpers for tests of writing: write logs by `kafka_log` without Spark, and read them."""
+"""Helpers for tests of writing: write logs with `kafka_log`, but without Spark, and read them."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -53,7 +53,7 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(line, f"line {number}, ").rstrip()  # without the newline, so that an error at the end doesn't name the next line
+    text = _decoded(line, f"line {number}, ").rstrip()  # the newline would shift an error at the end to the next line
     return json_of(text, number)
 
 

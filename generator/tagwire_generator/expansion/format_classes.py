@@ -47,7 +47,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a format and its structs, by struct name. The classes of struct fields are added later."""
+    """Return the field tables of a format and its structs, by struct name, without the classes of struct fields."""
     graph = StructGraph(spec.root, spec.structs)
     around = places(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}

@@ -46,7 +46,7 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """A field's length, checksum, condition and so on. Strings name other fields, or are "", unless documented below."""
+    """A field's length, checksum, condition etc. Strings name other fields, or are "", unless documented below."""
 
     length: str = ""
     """The length encoding of bytes or a string: int16, int32, varint or uvarint; or "rest" of the struct."""

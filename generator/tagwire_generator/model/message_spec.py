@@ -57,12 +57,12 @@ class MessageSummary:
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
+        """Return the summary as a JSON-compatible dict."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
-        """Return the summary that `as_dict` wrote."""
+        """Create a summary from the result of `as_dict`."""
         values = dict(summary)
         values |= {key: tuple(values[key]) for key in ("aliases", "numbers")}
         return cls(**values)

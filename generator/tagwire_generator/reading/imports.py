@@ -108,7 +108,7 @@ class _Inlined:
 
 
 def _is_by_version(kind: str) -> bool:
-    """Return whether values of this kind are objects that are keyed by version ranges."""
+    """Return whether the schema defines values of this kind as objects whose keys are version ranges."""
     return "propertyNames" in schema()["$defs"][kind]
 
 
@@ -214,7 +214,7 @@ def shared_structs_near(
 
 
 def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
-    """Yield all specs of `spec_set`. If it is None, yield all specs in the folder `path`, or next to the file `path`."""
+    """Yield all specs of `spec_set` or, if it is None, all specs in the folder `path` or next to the file `path`."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):
         with suppress(SpecError):  # errors in the folder are reported elsewhere

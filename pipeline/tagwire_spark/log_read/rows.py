@@ -192,7 +192,7 @@ class _Rows:
         self._begun.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Convert an Arrow array from the engine to a batch for Spark. Yield nothing if none of its rows are requested."""
+        """Convert an Arrow array from the engine to a Spark batch of the requested rows. Yield it if it isn't empty."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -255,7 +255,7 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The name of the column to compare with the query's end offset: for `level=batch`, the batch's first offset."""
+        """The column to compare with the query's end offset: for `level=batch`, that of the batch's first offset."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
@@ -390,7 +390,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`; if `last` is -1 (no batch yet), the first expected offset, None if unknown."""
+        """Return the offset after `last`. If `last` is -1 (no batch yet), return the first expected offset or None."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

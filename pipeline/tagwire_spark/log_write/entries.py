@@ -123,7 +123,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return each row's offset. Every offset is None if there is no offset column. Raises PipelineError for a null."""
+        """Return each row's offset; only Nones if there is no offset column. Raises PipelineError for a null offset."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")

@@ -162,7 +162,7 @@ class ColumnSelection:
         return chosen
 
     def check(self, owner: str, names: list[str]) -> None:
-        """Raise SchemaError if a selected path begins with a field that the struct `owner` lacks. `names` are its fields."""
+        """Raise SchemaError if a path begins with a field that isn't in `names`, the fields of the struct `owner`."""
         for first, *_ in self.paths or ():
             if first not in names:
                 raise SchemaError(f"{owner} has no field {first!r} in the selected versions{near(first, names)}")

@@ -108,7 +108,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are fixed-width array elements. The trace stores no row for each of them."""
+        """Whether the children are array elements of one fixed width. The trace doesn't store them one by one."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def _element(self, index: int) -> "Node":

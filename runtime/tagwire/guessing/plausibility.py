@@ -67,7 +67,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _place(node: Node) -> str:
-    """Return a field's type and path, without array indexes. All elements of an array have the same such key."""
+    """Return a field's type and path without array indexes, as a key that all elements of an array share."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 

@@ -87,7 +87,7 @@ class FileBytes:
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Read `least` bytes or more, starting at `start`, or all remaining bytes. Raises LogPathError if that fails."""
+        """Read `least` bytes or more, starting at `start`, or all bytes that remain. Raises LogPathError on failure."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:

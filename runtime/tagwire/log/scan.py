@@ -187,7 +187,7 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Detect wrong checksums by a faster method from now on, because many positions without a batch are tested."""
+        """Prepare for a search in damaged bytes: verify checksums in a way that is fast if many positions are tried."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     @cached_property
@@ -201,7 +201,7 @@ class Scan:
         return HeaderSearch(self.data, forms)
 
     def may_begin(self, position: int, header: bytes) -> bool:
-        """Return whether a batch may begin at a position. `header` contains the bytes from that position on."""
+        """Return whether a batch may begin at a position. `header` has the bytes that begin at that position."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None
@@ -220,7 +220,7 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Yield the spans of all batches from `position` on, without verifying checksums.
+        """Yield the span of each batch at or after `position`, without verifying checksums.
 
         Raises LogError for an invalid header.
         """

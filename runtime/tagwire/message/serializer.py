@@ -68,7 +68,7 @@ class Serializer(Generic[M]):
             cls.write(message, out)
             return bytes(out)
         except WRITE_FAULTS:
-            pass  # call the interpreter below, so that its error's `__context__` isn't this exception, which may show a secret
+            pass  # raise the error outside this handler: `__context__` would reveal the value, which may be secret
         from tagwire.interpreter.writer import encode
 
         return encode(cls.layout(), message)

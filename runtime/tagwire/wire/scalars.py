@@ -2,10 +2,9 @@
 
 Arrays are in `number_arrays`, but the functions for their counts are here.
 
-The functions read from `bytes` at a position, or append to a `bytearray`. They raise `UnreadableBytes` (or
-`struct.error`, `IndexError`, `UnicodeDecodeError` ...) for everything that could otherwise go wrong unnoticed, but
-without a position: the serializer then lets the interpreter process the same bytes or value again, to report the
-position. So successful calls need no bookkeeping.
+The functions read from `bytes` at a position, or append to a `bytearray`. For invalid bytes or values, they raise
+`UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The serializer then lets the
+interpreter process the same bytes or value again, to find the position.
 
 Strings need no bounds check of their own: a slice past the end is too short, and the next read, or the final comparison
 of the position with the length, fails. This requires that positions only grow: no function here may return a smaller

@@ -129,7 +129,7 @@ def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_pat
 
 
 def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
-    """Run the plan and its tasks in this process, passing units as JSON. Return (topic, partition, offset) of each row."""
+    """Plan a read with units from JSON, and run its tasks here. Return (topic, partition, offset) for each row."""
     schema = full_schema(query)
     tasks = [
         pickle.loads(task.as_py())

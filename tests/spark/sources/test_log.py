@@ -113,7 +113,6 @@ def test_each_record_is_in_exactly_one_split(logs: Path, split_bytes: int) -> No
 
 
 def big_partition(logs: Path) -> Path:
-    """Return the partition folder with the most records."""
     folders = [f for f in sorted(logs.glob("*/*")) if f.is_dir() and any(f.glob("*.log"))]
     return max(folders, key=lambda f: sum(b.count or 0 for b in log.read(f)))
 

@@ -134,7 +134,7 @@ class Workspace:
         return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
-        """Return the registers and shared structs that a file may use. Raises SpecError if its spec set can't be read."""
+        """Return the registers and shared structs that a file may use. Raises SpecError if its set can't be read."""
         spec_set = self.spec_set(path)
         if spec_set is None:
             return ALONE

@@ -1,4 +1,4 @@
-"""The answers of a script. They are checked when the script is read, and completed when a request arrives."""
+"""The answers in a mock peer's script. They are checked when the script is read, and completed on request."""
 
 from collections.abc import Callable
 from typing import Any, Final

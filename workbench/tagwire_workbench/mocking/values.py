@@ -57,7 +57,7 @@ _FAULTY: Final = Later(lambda _: None)
 
 
 class ValueReader:
-    """Reads the values of a rule. Errors are added to `tree`, the parsed script."""
+    """Reads the values in one rule of a script. Errors are added to `tree`, the parsed script."""
 
     def __init__(self, tree: Tree, setting: Setting) -> None:
         self.tree = tree

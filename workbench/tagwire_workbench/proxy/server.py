@@ -58,7 +58,7 @@ async def serving(
 
 
 class _Listeners:
-    """The sockets on which the proxy listens, and the links of the clients that connected to them."""
+    """The proxy's listening sockets, and its open client connections, each with its own `_Link`."""
 
     def __init__(
         self, proxy: RecordingProxy, host: str, on_listening: Callable[[Address, Address], object] | None

@@ -53,7 +53,7 @@ struct tw_field {
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
     int32_t run_count;    /* number of fields in the run that begins here; 0 if a bool is in it: bools are validated */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
-    int64_t longest;      /* maximum size of a string or bytes value; exact size of a block */
+    int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
     Py_ssize_t slot;      /* the slot's offset in objects; in column plans, a column index or -1 */
     PyObject *name;
@@ -79,7 +79,7 @@ typedef struct {
 struct tw_fresh {
     tw_class made;
     Py_ssize_t count;
-    const tw_field *fields; /* where each default goes and what it is; only `slot`, `value`, `fresh` and `late` are set */
+    const tw_field *fields; /* each default and its slot; only `slot`, `value`, `fresh` and `late` are set */
 };
 
 /* How measure.h treats a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_ONCE:
@@ -144,7 +144,7 @@ typedef struct {
     size_t ready_size;
 } tw_shared;
 
-/* Array elements that C found valid before an error in a record format. The interpreter, which reports it, skips them. */
+/* The array elements before an error in a record format. They are valid, so the layout interpreter skips them. */
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
     int64_t count, elements; /* `count`: number of valid elements; `elements`: remaining limit on array elements */
@@ -184,7 +184,7 @@ typedef struct {
     int counting;
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
-    int gap;                /* width of the last varint length; the next length, not known yet, gets a gap of that width */
+    int gap;                /* width of the last varint length, which is reserved for the next one before it is known */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;

@@ -150,7 +150,7 @@ cdef class Rows:
     Bytes columns are `(valid, ends, data, first)`. Timestamps (in microseconds) and offsets (which must not be null)
     are `(valid, numbers, first)`. Headers are `(valid, ends, first, count, keys, values)`: each row has a list of
     key-value pairs, and `count` is the total number of pairs. Header keys must not be null. Without offsets, rows are
-    numbered from `next_offset` on. Raises ValueError for buffers that are too small.
+    numbered, starting at `next_offset`. Raises ValueError for buffers that are too small.
     """
 
     cdef tw_rows rows
@@ -174,7 +174,7 @@ cdef class Rows:
 
     @property
     def content(self):
-        """A checksum of all appended rows: the sum of the CRC-32Cs of each record's bytes from the key on."""
+        """A checksum of all appended rows: the sum of the CRC-32Cs of each record's encoded key, value and headers."""
         return self.rows.content
 
     cdef int headers(self, object buffers) except -1:
@@ -264,7 +264,7 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Move records that `facts` has accepted, until a limit is reached. The first record may exceed the limits.
+        """Append a batch's records, after `facts` has accepted them, until a limit is reached. The first may exceed it.
 
         `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records. Returns the
         position of the next record, the number of records left, and the next record's offset. That offset is None if

@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION. Its metavar ends with a bracket for the usage line (`[MESSAGE VERSION]`); errors omit it."""
+    """The argument VERSION. For the usage line, its metavar ends with a bracket, which errors must not show."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"

@@ -1,4 +1,4 @@
-"""The results of a mutator: bytes, and claims about how a decoder must treat them."""
+"""The results of a mutator: bytes, and how a decoder must treat them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fault(NamedTuple):
 
 
 class Mutation(NamedTuple):
-    """Mutated bytes, and claims about how a decoder must treat them."""
+    """Mutated bytes, and whether a decoder must accept or reject them."""
 
     data: bytes
     kind: Kind
