@@ -65,9 +65,10 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return (function that explains one unit, remaining command-line words for FILE). Raises click.UsageError.
+    """Return (function that explains one unit, remaining command-line words for FILE).
 
-    The function is None for record batches, because input can't be split into batches without reading them.
+    The function is None for record batches, because input can't be split into batches without reading them. Raises
+    click.UsageError if the words name an unknown message or version.
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)
@@ -119,7 +120,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """Return a note that names the package, and the option to read Kafka's messages instead; "" for Kafka's package."""
+    """Return a note that names the package and the option to select Kafka's instead; "" if it is Kafka's."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note
@@ -205,7 +206,7 @@ def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explai
 
 
 def _open(settings: ExplainSettings, seen: Trace) -> str:
-    """Add the record batches in a message to its trace. If a library is missing, such as a codec, return the error."""
+    """Add a message's record batches to its trace. Return an error if a library is missing (such as a codec), or ""."""
     if settings.opens_records and seen.message_name in settings.registry:
         from tagwire.records.opening import open_records
 

@@ -293,7 +293,7 @@ class _Uses:
         """The first import that leads to each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """Add an import that `user` declares: the spec itself, or a shared struct that the spec imports."""
+        """Add an import. It is declared by `user`: the spec itself, or a shared struct that the spec imports."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}

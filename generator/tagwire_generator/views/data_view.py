@@ -25,7 +25,7 @@ __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "literal", 
 
 @dataclass(frozen=True)
 class FieldView:
-    """A field of a data class, as templates see it."""
+    """The values with which a template prints a field of a data class."""
 
     name: str
     annotation: str
@@ -40,7 +40,7 @@ class FieldView:
 
 @dataclass(frozen=True)
 class StructView:
-    """The data class of a message or a struct, as templates see it."""
+    """The values with which a template prints the data class of a message or struct."""
 
     name: str
     base: str
@@ -61,7 +61,7 @@ class StructView:
 
 @dataclass(frozen=True)
 class DataModuleView:
-    """A module with the data classes of a message, as templates see it."""
+    """The values with which a template prints the module of a message's data classes."""
 
     source: str
     """The spec's name, which is part of the module's first line."""

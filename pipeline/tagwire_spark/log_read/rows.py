@@ -168,7 +168,7 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Read a split. Yield each Arrow batch that fills up meanwhile, and an error row for each damaged range.
+        """Read a split. Yield each Arrow batch as soon as it is full, and an error row for each damaged range.
 
         The last rows stay buffered until the next split or `rest`. Raises LogError, after yielding the rows before the
         invalid bytes.
@@ -259,7 +259,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return an offset for each row: `first_offset` or `end_offset` (`name`) of the row's split, plus `more`."""
+        """For each row, return its split's `first_offset` or `end_offset`, as selected by `name`, plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
@@ -276,7 +276,7 @@ class _Rows:
             yield pc.less(times, end)
 
     def _check_markers(self, batch: Any, numbers: Any) -> None:
-        """Raise PipelineError if the transaction of an abort marker is missing in the transaction index."""
+        """Raise PipelineError if the transaction of an abort marker is missing from the transaction index."""
         found = pc.indices_nonzero(batch.column("is_control"))
         rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()

@@ -123,7 +123,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return each row's offset; only Nones if there is no offset column. Raises PipelineError for a null offset."""
+        """Return each row's offset, or all None if there is no offset column. Raises PipelineError for a null."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")

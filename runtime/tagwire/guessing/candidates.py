@@ -163,7 +163,7 @@ class _Work:
     # ------------------------------------------------------------ messages that decode completely
 
     def requests(self) -> Iterator[Candidate]:
-        """Yield the request that the bytes' request header names, even if only part of its body can be decoded."""
+        """Yield a candidate for the request that the header identifies, even if its body is only partly decodable."""
         if "RequestHeader" not in self.registry:
             return
         try:
@@ -177,7 +177,7 @@ class _Work:
         yield self.candidate("request", message, [version] if version in message.VERSIONS else [], seen, 0.0, facts)
 
     def responses(self) -> Iterator[Candidate]:
-        """Yield every response that decodes to the last byte."""
+        """Yield a candidate for each response that decodes to the last byte."""
         if "ResponseHeader" not in self.registry:
             return
         classes = self.classes("response")
@@ -187,7 +187,7 @@ class _Work:
                 yield self.candidate("response", message, versions, seen, prior, [])
 
     def messages(self) -> Iterator[Candidate]:
-        """Yield every message that decodes to the last byte if the input is read as a body without a header."""
+        """Yield a candidate for each message that decodes to the last byte, given that there is no header."""
         classes = self.classes()
         prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:
@@ -195,7 +195,7 @@ class _Work:
                 yield self.candidate("message", message, versions, seen, prior, [])
 
     def batches(self) -> Iterator[Candidate]:
-        """Yield record batches, up to the first invalid batch."""
+        """Yield a candidate if the bytes are record batches, at least up to the first invalid batch."""
         from tagwire.records.tracing import trace_batches
 
         if len(self.data) < _SMALLEST_BATCH:
@@ -218,7 +218,7 @@ class _Work:
     # ------------------------------------------------------------ messages that decode only in part
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the best partial decodings. Called only if no message decodes to the last byte."""
+        """Yield the best candidates that decode only in part. Called only if nothing decodes to the last byte."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message
@@ -240,7 +240,7 @@ class _Work:
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Yield groups of versions that decode the bytes to equal values, each with a trace in its highest version."""
+        """Group versions that decode the bytes to equal values. Yield (group, trace in its highest version)."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

@@ -390,7 +390,7 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return what the caller must do: "unclear" (read a batch in Python), "full" (`take` the rows) or "done"."""
+        """Tell the caller to read a batch in Python ("unclear"), to `take` the rows ("full"), or to stop ("done")."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

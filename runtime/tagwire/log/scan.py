@@ -92,7 +92,7 @@ class PlacedBatch(RecordBatch):
             return super().__len__()
 
     def walk(self) -> Walk:
-        """Return `RecordBatch.walk()`, but raise errors as LogError."""
+        """Walk the batch's records like `RecordBatch.walk`, but raise LogError instead of DecodeError."""
         with self._placing():
             return super().walk()
 
@@ -201,7 +201,7 @@ class Scan:
         return HeaderSearch(self.data, forms)
 
     def may_begin(self, position: int, header: bytes) -> bool:
-        """Return whether a batch may begin at a position. `header` has the bytes that begin at that position."""
+        """Return whether a batch may begin at a position. `header` has the bytes at and after the position."""
         if self._sums is None:
             return True
         has_magic = self.formats.pattern is not None

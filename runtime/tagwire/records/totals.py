@@ -1,4 +1,4 @@
-"""Totals of a batch's records, counted in native code without making record objects."""
+"""Count a batch's records and their bytes in native code, without creating record objects."""
 
 from typing import NamedTuple
 

@@ -52,7 +52,6 @@ AFTER = {"t-0": [0, 1, 2, 3], "u-0": [0]}
 
 
 def read_offsets(root: Path) -> dict[str, list[int]]:
-    """Return the offsets of each partition, as read with `kafka_log`."""
     found: dict[str, list[int]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():

@@ -44,7 +44,7 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"ARequest": ("0", []), "AResponse": ("0", [])}),
         ([keyed("metadata", 1, "QuotaRecord", "0")], [keyed("metadata", 1, "ClientQuotaRecord", "0-1")],
          {"ClientQuotaRecord": ("0-1", ["QuotaRecord"])}),
-        # Messages without an API key match by name. If their bytes are equal, one name may be a prefix of the other.
+        # Messages without an API key match by name. If equal on the wire, one name may be a prefix of the other.
         ([data("0", name="Info")], [data("0-1", name="Info")], {"Info": ("0-1", [])}),
         ([data("0-1", field("A"), name="Info")], [data("1", field("B"), name="InfoData")],
          {"InfoData": ("0-1", ["Info"])}),
@@ -193,7 +193,7 @@ def test_core_without_a_home_is_rejected() -> None:
         ([data("0", name="Info")], [data("0", name="Info", type="header")],
          "2.0/Info.json: Info is a different message in newer releases (3.0/Info.json)"),
         ([data("0")], [data("2")], "2.0/FooData.json: can't be merged into newer releases: FooData: validVersions"),
-        # Version 0 exists only in the older release. There, the fields have another order than in the newer release.
+        # Version 0 exists only in the older release, which has the fields in a different order.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
          "FooData version 0 has the fields [int32, int8] in release 2.0, but [int8, int32] after merging"),
         # The newer release has one field in place of two fields of the older release.

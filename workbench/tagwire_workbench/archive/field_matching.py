@@ -72,7 +72,7 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs that have the same position in a version, for versions with equal wire formats.
+    """Pair the fields of two specs by position, in each version in `shared` whose wire format is equal in both.
 
     Raises SpecError if two versions pair one older field with different newer fields.
     """

@@ -174,7 +174,7 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 
 
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
-    """Return three lists: the values seen only in the first capture, only in the second, and in neither.
+    """Return three lists of values: seen only in the first capture, only in the second, and possible but never seen.
 
     A capture without the field counts as having the field's default. Returns None if the values can't be compared.
     """

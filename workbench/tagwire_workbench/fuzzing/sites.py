@@ -235,7 +235,7 @@ def splice(
 
 
 def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch | None:
-    """Return the patch for the count or size at the start of `holder` after a change inside it, or None."""
+    """Return the patch for the count or size of `holder` after a change inside it; None if neither changes."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None

@@ -1,4 +1,4 @@
-"""The answers in a mock peer's script. They are checked when the script is read, and completed on request."""
+"""The answers in a mock peer's script: checked when the script is read, and completed when a request arrives."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -96,7 +96,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Call `read` with the parts of a value that are known before a request arrives, and report its errors."""
+        """Pass the parts of a value that don't depend on a request to `read`, and report the error that it raises."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return

@@ -28,7 +28,7 @@ typedef struct {
     int column;              /* index of the column if a path ends at this field; otherwise -1 */
     uint8_t each, is_row, has_row, has_structs;
     Py_ssize_t columns_count, holes_count;
-    const int *columns;      /* columns of all paths through this field */
+    const int *columns;      /* indexes of the columns of all selected paths through this field */
     const tw_hole *holes;    /* what to write to these columns if the field is absent */
 } tw_chosen;
 

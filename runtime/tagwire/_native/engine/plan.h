@@ -136,7 +136,7 @@ typedef struct {
     allocfunc uuid_alloc;
     PyObject *uuid_safety;
     Py_ssize_t uuid_int_slot, uuid_safety_slot;
-    int moves_views;        /* whether tw_moved_view works in this version of Python */
+    int moves_views;        /* whether slices of views can be made by the faster tw_moved_view in this version of Python */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
     /* The address and size in bytes of CPython's array of small ints, whose first element is ints[0]. */
@@ -161,11 +161,11 @@ typedef struct {
     const tw_shared *shared;
     int64_t elements, unknown_tags, unknown_tag_bytes; /* remaining limits: how many more of each may be read */
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
-    int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
+    int64_t *known;         /* the registers: numbers on which other fields of a record format depend (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */
     int packed;             /* whether the input was itself compressed; C then rejects compressed data in it */
     int trusted;            /* whether to skip the verification of checksums */
-    const uint8_t *numbers; /* bytes of the previous int32 array: see tw_same_numbers */
+    const uint8_t *numbers; /* bytes of the previous int32 array, to reuse its tuple: see tw_same_numbers */
     PyObject *numbers_tuple;
     Py_ssize_t filled;      /* after an error in an array: number of elements read before the error */
     const uint8_t *refused; /* after an error in a record format: start of the struct with the error; else NULL */
@@ -186,7 +186,7 @@ typedef struct {
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
     int gap;                /* width of the last varint length, which is reserved for the next one before it is known */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
-    int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
+    int64_t implied;        /* the number to encode for `implied_slot` if that slot is empty */
     Py_ssize_t implied_slot;
     Py_ssize_t expected; /* expected size in bytes, to allocate at once when the stack buffer is full; 0 if unknown */
     const tw_shared *shared;
