@@ -1,7 +1,7 @@
 """The operations on a log folder that commits need, for local folders and for object storage.
 
-`commit` works with both kinds of folders. They differ in how they claim a commit number, and in how they move files and
-undo moves: local folders use links and renames (`local_commit`), object storage uses conditional puts and copies
+`commit` works with both kinds of folders. They differ in how they claim a commit number, move files and undo moves.
+Local folders use links and renames (`local_commit`); object storage uses conditional puts and copies
 (`remote_commit`). All names are paths relative to the log folder, with `/`.
 """
 

@@ -1,7 +1,7 @@
 """Find the messages that unknown bytes may be: try every message of a package, and rank the results.
 
 The first bytes of a request identify it. Responses and messages without a header have no such bytes, so every message
-is tried, and each that decodes strictly to the last byte is a candidate. Often there are several. `plausibility` ranks
+is tried. Each that decodes strictly to the last byte is a candidate, and often there are several. `plausibility` ranks
 them by their values, and the difference in cost between the first and the second candidate shows how reliable the
 result is. Record batches have checksums, so they are recognized with certainty.
 
@@ -126,10 +126,10 @@ class Guess:
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
     """Return the messages of `registry` that `data` may be. `data` is any bytes-like object, without a frame size.
 
-    Candidates are sorted by the cost of their values, lowest first. Each decodes strictly to the last byte, with two
-    exceptions: a request whose header is complete is also listed if its body is damaged, and if nothing decodes to the
-    last byte, the best partial decodings are listed. Invalid bytes raise no error. Raises ValueError for a kind that is
-    not in `KINDS`.
+    Candidates are sorted by the cost of their values, lowest first. They decode strictly to the last byte, except that
+    a request with a complete header is listed even if its body is damaged. If nothing decodes to the last byte, the
+    best partial decodings are listed. Invalid bytes raise no error. Raises ValueError for a kind that is not in
+    `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")

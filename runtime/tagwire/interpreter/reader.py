@@ -5,11 +5,11 @@ reads the same bytes again by the same layout, keeps track of the field path, an
 `strict=False`, it accepts everything that Kafka's own reader accepts. It reports every field to its recorder, if it has
 one. A struct without a class becomes a dict.
 
-Lenient reading accepts the following, each of which makes `canonical` false: any negative length is null; any non-zero
-boolean is true; invalid UTF-8 becomes U+FFFD as in Java; any null marker below zero is null and any other marker means
-present; varints may be longer than needed; tags may repeat (the last one counts) or descend; an unknown tag above 2^31
-- 1 is dropped (Kafka keeps it and fails when it writes it); the size of a known tagged field need not match its value;
-a union may have none or several of its alternatives; keys may repeat; bytes may follow the message.
+Lenient reading accepts the following, each of which makes `canonical` false. Any negative length is null. Any non-zero
+boolean is true. Invalid UTF-8 becomes U+FFFD, as in Java. A null marker below zero means null; any other means present.
+Varints may be longer than needed. Tags may repeat (the last one counts) or descend. An unknown tag above 2^31 - 1 is
+dropped (Kafka keeps it and fails when it writes it). The size of a known tagged field need not match its value. A union
+may have none or several of its alternatives. Keys may repeat. Bytes may follow the message.
 """
 
 from struct import unpack_from

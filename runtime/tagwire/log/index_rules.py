@@ -3,10 +3,10 @@
 Offsets ascend both in an index and in the batches. So each rule remembers the next entry to check, and checks it as
 soon as it sees the batch that proves the entry right or wrong.
 
-The offset in an entry of an offset index depends on the broker's version: the first offset of an append (0.8, 0.9), its
-last offset (0.10 to 3), or the last offset of a batch (4); after compaction, it is the last offset that was kept. The
-check accepts all of them: every batch before the entry's position must end below its offset, and a batch at or after
-the position must contain the offset.
+Which offset an entry of an offset index contains depends on the broker's version. It is the first offset of an append
+(0.8, 0.9), its last offset (0.10 to 3), or the last offset of a batch (4). After compaction, it is the last offset that
+was kept. The check accepts all of them: every batch before the entry's position must end below the offset, and a batch
+at or after the position must contain it.
 """
 
 from collections import deque

@@ -30,8 +30,8 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if encoding in this version would lose a value: the value of a field that is missing in the version, or
- * unknown tags in a struct without a tag section. */
+/* Return -1 if encoding in this version would lose something: the value of a field that the version lacks, or unknown
+ * tags in a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     PyObject *value;
