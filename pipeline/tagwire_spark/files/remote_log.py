@@ -1,4 +1,4 @@
-"""Partitions and segments in remote file systems, for planning.
+"""Read the partitions and segments of a log in a remote file system, to plan a read or a job.
 
 A local tree of empty files mirrors the listing of a remote log, with the same names, so the code for local logs also
 works for remote logs. Only the bytes that planning needs are fetched: ranges of segments and indexes, and small files.

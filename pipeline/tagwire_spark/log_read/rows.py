@@ -104,7 +104,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """Return the error to raise instead of `error` if the file is a network capture; otherwise return None."""
+    """Return a clearer error than `error` if the file is a capture of frames; None if it is anything else."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))

@@ -1,4 +1,4 @@
-"""Convert Arrow columns to records, and to the properties of the batches that contain them."""
+"""Convert the rows of a write from Arrow to records, and to properties of the batches that will contain them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat

@@ -176,7 +176,7 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
     """Return three lists of values: seen only in the first capture, only in the second, and possible but never seen.
 
-    A capture without the field counts as having the field's default. Returns None if the values can't be compared.
+    A capture without the field counts as having only the field's default. Returns None if the values can't be compared.
     """
     known = one or other
     assert known is not None, "a capture has it"

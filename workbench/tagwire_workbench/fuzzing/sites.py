@@ -124,7 +124,7 @@ class Spliced(NamedTuple):
 
 
 def sites_of(read: FuzzInput) -> list[InputSite]:
-    """Return the parts of a message and its header that can be mutated; [] for record batches, which have checksums."""
+    """Return the parts that mutations may change. Batches have none, because their checksums would be wrong."""
     if not read.trace.structs:
         return []
     parts = zip(read.trace.parts, read.trace.structs, strict=False)

@@ -126,7 +126,7 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Report that a server gets no listener, but only once: a cluster may advertise thousands of servers."""
+        """Report the first server that gets no listener. The others are not reported: there may be thousands."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")

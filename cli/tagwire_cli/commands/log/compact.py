@@ -154,7 +154,7 @@ def _compacted(
     *,
     resumes: bool,
 ) -> "Iterator[CompactReport]":
-    """Compact the partitions in the paths and copy the broker's checkpoint files. Yield a report for each partition."""
+    """Compact the partitions, and yield a report for each. Also copy the broker's properties and checkpoints."""
     from tagwire.log.compact import compact_partition
     from tagwire.log.convert import copy_directory_files
 

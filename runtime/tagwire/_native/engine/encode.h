@@ -21,7 +21,7 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return -1 if this version lacks a field that isn't ignorable and does not have its default value. */
+/* Return -1 if a field that this version lacks has a value other than its default, and is not ignorable. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)

@@ -100,7 +100,7 @@ struct tw_struct {
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
     uint8_t entry_length;   /* a tw_length_code: how the entry lengths of an optional buffer are encoded */
     uint8_t counts_tag;     /* whether an entry length in an optional buffer includes the tag's two bytes */
-    const tw_field *enclosing; /* the length field in front of the struct, to name it in traces and errors */
+    const tw_field *enclosing; /* the length field before the struct; only `name` and `number` are set, for traces */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */
@@ -113,7 +113,7 @@ struct tw_struct {
     Py_ssize_t unknown_slot; /* the slot for unknown tags; in column plans, -1 if no column stores them */
     PyObject *known_tags;   /* frozenset */
     const tw_rules *rules;  /* rules that involve several fields (rules.h), or NULL */
-    uint8_t framed;         /* whether the struct belongs to a record format; its fields then have framings */
+    uint8_t framed;         /* whether the struct belongs to a record format; its fields then have `framing` */
     uint8_t shape;          /* a tw_shape: the Python type of the struct's values */
     uint8_t enclosed;       /* whether the struct's own length is one of its fields */
     uint8_t leaves;         /* whether the values are tuples that contain only numbers, strings and bytes */

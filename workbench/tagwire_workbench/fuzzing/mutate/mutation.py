@@ -23,7 +23,7 @@ class Fault(NamedTuple):
 
 
 class Mutation(NamedTuple):
-    """Mutated bytes, and whether a decoder must accept or reject them."""
+    """Mutated bytes, and how a decoder must treat them (`kind`)."""
 
     data: bytes
     kind: Kind
