@@ -1,4 +1,4 @@
-"""UUIDs as defaults, without importing `uuid` before it is needed.
+"""Defaults of uuid fields, without importing the module `uuid` before it is needed.
 
 Importing `uuid` takes longer than importing a generated package and one of its messages. Most programs only read UUIDs
 from bytes, or use none.

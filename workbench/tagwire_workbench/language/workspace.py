@@ -232,7 +232,7 @@ class Workspace:
         return sorted(found.values())
 
     def _component(self, path: Path) -> str:
-        """Return the component of a file: the name of its top folder within the set, or ""."""
+        """Return the component of a file: the name of its top-level folder in the spec set, or ""."""
         spec_set = self.spec_set(path)
         folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
         parts = path.relative_to(folder).parts[:-1] if folder else ()

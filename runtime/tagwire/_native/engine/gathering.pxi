@@ -278,7 +278,7 @@ cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *nam
         place, name = count, TW_TUPLE_GET(names, index)
         while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
-        if place == GIVEN:  # leave unknown keywords, and keyword strings that are not interned, to Python
+        if place == GIVEN:  # Python handles unknown keywords, and keyword strings that are not interned
             return False
         given[place] = args[count + index]
     return True

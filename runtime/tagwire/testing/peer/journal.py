@@ -115,7 +115,7 @@ class Journal:
         return request
 
     def add_problem(self, problem: PeerProblem) -> None:
-        """Add a problem, and end every `wait`."""
+        """Add a problem, and make all running calls of `wait` return."""
         self._keep(problem)
         error = _error_of(self.on_problem, problem)
         if error is not None:
