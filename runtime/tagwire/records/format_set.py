@@ -123,7 +123,7 @@ class FormatSet:
 
     @cached_property
     def quickly(self) -> "BatchReader | None":
-        """The native reader of v2 batches, for reads without limits on records.
+        """The native reader of v2 batches. It enforces no limits, so it is used only with the default limits.
 
         None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
         other formats.
