@@ -86,8 +86,8 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
-    Otherwise, return only the candidates. But if the likeliest candidate is a request, or record batches, with an
-    error, explain the bytes up to the error.
+    Otherwise, return only the candidates, with one exception: if the best candidate is a request or record batches with
+    an error, the bytes before the error are explained.
     """
     shown = guess.clear
     best = guess.best

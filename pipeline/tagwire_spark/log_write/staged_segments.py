@@ -151,7 +151,7 @@ class Segments:
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 # Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
-# Renumbering changes only the 8 bytes of the base offset if no checksum covers it and all offsets are relative to it.
+# Renumbering changes only the 8-byte base offset if no checksum covers it and all other offsets are relative to it.
 # Offsets in index files are relative to the segment's first offset, so only the names of these files change.
 
 _OFFSET: Final = Struct(">q")
@@ -193,10 +193,7 @@ def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "l
 
 
 def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":
-    """Add `shift` to all offsets of a segment, and return the new description of the segment.
-
-    Raises PipelineError, OSError.
-    """
+    """Add `shift` to all offsets of a segment, and return the new description of the segment."""
     if not shift:
         return segment
     if segment.places is None:

@@ -113,7 +113,7 @@ class Opened(NamedTuple):
 
 
 class Spans:
-    """The rows of a trace, with methods to read them."""
+    """A trace's rows (one per field, struct, array or tag section), with methods to read them."""
 
     __slots__ = (
         "_elements",

@@ -169,9 +169,9 @@ def network_frames(
     """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is a path or an open file.
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
-    the order matters. To find the first request after a gap, the API keys and versions of the registry are used or,
-    without a registry, any plausible numbers. Raises MissingExtraError. Raises CaptureError, after yielding the frames
-    before the error, for a file that can't be read.
+    the order matters. After a gap, a request is recognized by an API key and version of the registry or, without a
+    registry, by plausible numbers. Raises MissingExtraError. Raises CaptureError, after yielding the frames before the
+    error, for a file that can't be read.
     """
     connections: dict[str, _Connection] = {}
     fault = None

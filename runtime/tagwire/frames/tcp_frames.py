@@ -50,7 +50,7 @@ class RequestHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is very unlikely to be a coincidence. True if a registry limits the API keys and versions."""
+        """Whether a match is almost certainly a request, because a registry limits the API keys and versions."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -77,7 +77,7 @@ class RequestHeaders:
 
 
 class ResponseHeaders:
-    """Recognizes the start of a response: a size, then the correlation ID of a request without a response.
+    """Recognizes the start of a response: a size, then the correlation ID of a request that has not been answered yet.
 
     If the capture has no requests of the connection, successive responses must have ascending correlation IDs instead.
     """
@@ -272,7 +272,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield complete frames that can't be confirmed any more, because a gap or the end of the data follows."""
+        """Yield complete frames that can't be confirmed any more, because a gap or the end of the data follows them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()

@@ -162,9 +162,9 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read the headers column, which needs the same key type in all formats.
+    """Return whether native code can read the headers column: the type of header keys must not depend on the format.
 
-    Also true if `root` has no headers column.
+    Also returns true if `root` has no headers column.
     """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
@@ -285,7 +285,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Add the column of decoded messages to `array`, as the last column. `root` is the type of the result."""
+        """Append the column of decoded messages to the struct array `array`. `root` is the resulting type."""
         if native:
             from tagwire._columns import with_message
 

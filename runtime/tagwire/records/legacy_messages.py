@@ -1,4 +1,4 @@
-"""Messages of magic 0 and 1: a single message as a record, and the messages in a wrapper.
+"""Read messages of magic 0 and 1, single or in a wrapper.
 
 A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the offsets inside are
 absolute (or whatever the producer wrote). In magic 1, they are relative, and the wrapper has the offset of its last

@@ -214,7 +214,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return a batch's highest timestamp, even if the header has it as a delta. For a message, return its timestamp."""
+    """Return a batch's highest timestamp, even if the header stores a delta. A message has only one timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

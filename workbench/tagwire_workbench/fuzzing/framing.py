@@ -46,17 +46,16 @@ class FuzzInput(NamedTuple):
 
     @property
     def error(self) -> DecodeError | None:
-        """The first error in the input; None if the input is valid. The error's offset is relative to `begin`."""
+        """The first error in the input; None if the input is valid. Error offsets are relative to `begin`."""
         return self.trace.error
 
 
 class InputFraming:
-    """The form of fuzz inputs. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
+    """How the bytes of a fuzz input are read. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
 
-    With `message` and `version`, all inputs are this message. Otherwise an input identifies its message: with
-    `prefix="key"`, by the API key and version before a message of the given kind; with `frames=True`, by the request
-    header. Raises FramingError if inputs would not identify their message, and UnsupportedVersionError if the message
-    lacks the version.
+    With `message` and `version`, each input is such a message. Otherwise, each input must say which message it
+    contains: in an API key and version at its start (`prefix="key"`), or in a request header (`frames=True`). Raises
+    FramingError if the options provide neither, and UnsupportedVersionError if the message lacks the version.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Construct, compare and copy objects of data classes, and write their `repr`. None of this needs a plan.
+"""Construct, compare and copy objects of data classes, and write their `repr`. None of this reads or writes wire bytes.
 
 `Struct` defines these methods in Python. `tagwire.message.binding` replaces each of them with a native method when it
 is first used. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the
@@ -160,7 +160,7 @@ cdef DataClass data_class(PyTypeObject *cls):
         made = vars(owner).get(DATA_CLASS)
         if made is None:
             made = DataClass(owner)
-            found_meanwhile = vars(owner).get(DATA_CLASS)  # computing the defaults may have created this DataClass
+            found_meanwhile = vars(owner).get(DATA_CLASS)  # computing the defaults may have called this function again
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
             type.__setattr__(owner, DATA_CLASS, made)
@@ -168,7 +168,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """Return a class's slots, for comparing its objects; NULL if Python must compare them."""
+    """Return what native code needs to compare objects of a class; NULL if Python must compare them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL

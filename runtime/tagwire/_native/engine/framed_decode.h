@@ -225,8 +225,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read a field on the fast path, after its first varint, `bits`. Advance `*p` to the end of the field. `held` is the
- * slot's old value, which may be reused. */
+/* Read a string, bytes or another field on the fast path. The caller has already read the field's first varint, `bits`.
+ * Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -243,8 +243,8 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
     return tw_new_bytes(held, data, (Py_ssize_t)size);
 }
 
-/* Read a struct on the fast path into `made`, whose slots may still contain old values. `p` is a local copy of the read
- * position, because the compiler must assume that stores into the object may change the reader. */
+/* Read a struct on the fast path into `made`, whose slots may still contain old values. The loop keeps the read
+ * position in a local variable, because the compiler must assume that stores into the object may change the reader. */
 static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *p = r->p;

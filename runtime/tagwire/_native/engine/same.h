@@ -39,7 +39,7 @@ static inline int tw_same_exact(PyObject *one, PyObject *other)
     return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
 }
 
-/* Compare two tuples, to which the caller holds references. */
+/* Compare two tuples. The caller must hold references to both. */
 static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(one);

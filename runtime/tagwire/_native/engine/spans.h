@@ -30,10 +30,11 @@ enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_O
 
 typedef struct {
     PyObject *rows;       /* bytearray of the rows; NULL if no spans are requested */
-    tw_span *span;        /* the rows in the memory of the bytearray `rows` */
+    tw_span *span;        /* first row; points into the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
-    int32_t first_kind;   /* added to this plan's kinds, to keep them unique if several plans write to `rows` */
+    int32_t first_kind;   /* added to this plan's kind numbers, so that several plans that share `rows` use different
+                           * ones */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }
