@@ -97,7 +97,7 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # otherwise, unreadable specs would be reported as missing messages
+    if len(summaries) == len(tasks):  # if a spec is unreadable, its message would be reported as missing
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
@@ -196,7 +196,7 @@ def _package_entry(
 ) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # these keys don't affect the modules
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the modules don't depend on these keys
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry

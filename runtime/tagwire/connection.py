@@ -308,7 +308,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Otherwise `self.sent` would keep the response alive until the next request.
+        # Without this, `self.sent` would keep the response alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()

@@ -1,6 +1,6 @@
 """Damage batches, and then correct their lengths and checksums, so that readers don't reject them at once.
 
-Also make records with invalid or unusual values. With equal seeds, every run is the same.
+Also make records with invalid or unusual values. The same seed always gives the same damage.
 """
 
 import struct
@@ -128,7 +128,7 @@ def _messages(data: bytes) -> list[bytes]:
 
 
 def _scrambled_body(message: bytes, random: Random) -> bytes:
-    """Damage a message after its first 16 bytes, which are the offset, size and checksum in every format."""
+    """Damage a message at random after its first 16 bytes (offset, size and checksum in every format)."""
     return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
 
 

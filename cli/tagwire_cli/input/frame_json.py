@@ -47,7 +47,7 @@ class JsonOptions(NamedTuple):
 
 
 def request_decoder(registry: "Registry", how: JsonOptions) -> "Decoder":
-    """Return a decoder of requests. Each request's header determines its class and version."""
+    """Return a function that converts requests to JSON. Each request's header determines its class and version."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_request(data, strict=how.strict, limits=how.limits)
@@ -57,7 +57,7 @@ def request_decoder(registry: "Registry", how: JsonOptions) -> "Decoder":
 
 
 def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int, int]]", how: JsonOptions) -> "Decoder":
-    """Return a decoder of responses. A response lacks its API key and version, which `api_of` finds."""
+    """Return a function that converts responses to JSON. `api_of` finds a response's API key and version."""
 
     def decode(data: bytes) -> str:
         frame = registry.decode_response(data, *api_of(data), strict=how.strict, limits=how.limits)
@@ -67,7 +67,7 @@ def response_decoder(registry: "Registry", api_of: "Callable[[bytes], tuple[int,
 
 
 def captured_decoder(frame: "CapturedFrame", how: JsonOptions) -> "Decoder":
-    """Return a decoder of captured frames."""
+    """Return a function that converts a captured frame to JSON."""
 
     def decode(data: bytes) -> str:
         found = frame.decode(strict=how.strict, limits=how.limits)
@@ -79,7 +79,7 @@ def captured_decoder(frame: "CapturedFrame", how: JsonOptions) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: JsonOptions) -> "Decoder":
-    """Return a decoder of messages without headers, all of the same class and version."""
+    """Return a function that converts messages without headers, all of the same class and version, to JSON."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -94,17 +94,17 @@ def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of messages without headers, all of the same class and version."""
+    """Return a function that converts messages without headers, all of the same class and version, from JSON."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Return an encoder of JSON bodies of one class and version. It encodes each as a frame with a default header."""
+    """Return a function that converts JSON bodies of one class and version to frames with default headers."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """Return an encoder of whole requests or responses from the JSON form described in this module's docstring."""
+    """Return a function that converts requests or responses from JSON. The JSON form is in the module docstring."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):

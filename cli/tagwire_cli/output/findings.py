@@ -51,7 +51,7 @@ def print_findings(texts: Sequence[tuple[str, str]]) -> None:
 
 
 def finding_text(finding: "Finding") -> str:
-    """Format a finding as a paragraph."""
+    """Format a finding as a paragraph of text."""
     text = (
         _placed_text(finding) if finding.line else printable(f"{_prefix(finding)}{_subject(finding)}{finding.message}")
     )
@@ -64,7 +64,7 @@ def _placed_text(finding: "Finding") -> str:
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # not a Problem's severity, but `render` accepts it
+        severity=cast(Any, finding.severity),  # `render` also accepts the severities of findings
         file=finding.file,
         line=finding.line,
         column=finding.column,

@@ -12,7 +12,7 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewField:
-    """A field to add to a message. Its versions start at the new version."""
+    """A field to add to a message in the message's new version."""
 
     name: str
     type: str

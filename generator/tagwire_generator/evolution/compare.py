@@ -134,8 +134,8 @@ class _Walk:
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
         """Compare two structs.
 
-        `is_default` means that the struct is the default of a tagged field, so changed defaults inside it change the
-        bytes.
+        With `is_default`, the struct is the default value of a tagged field. A changed default inside it changes the
+        encoded bytes.
         """
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
@@ -188,7 +188,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """For fields that only other versions have, compare the defaults, and whether the fields are ignorable."""
+        """Compare fields that only other versions have: their defaults, and whether they are ignorable."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)

@@ -60,8 +60,8 @@ class Proof:
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     """Return a Proof with a value that one layout encodes and the other can't decode correctly; None if none is found.
 
-    `steps` is the path to the difference between the layouts. Both layouts are of one version. `steps` may come from
-    another version, because only its field names are used.
+    `steps` is the path to the difference between the layouts. Both layouts describe the same version. `steps` may come
+    from another version, because only its field names are used.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}

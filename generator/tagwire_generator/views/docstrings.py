@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths that only `some` has. If `others` lacks a whole struct, leave out the struct's fields."""
+    """Return the paths that only `some` has, without those inside a struct that only `some` has."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -250,7 +250,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Return whether some values of a struct are slices of the input, which its read function takes as `raw`."""
+    """Return whether a struct's read function needs the input (`raw`), because bytes values are slices of it."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

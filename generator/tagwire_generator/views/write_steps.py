@@ -1,4 +1,4 @@
-"""The steps of straight-line code in which a serializer writes a struct, the counterpart of `read_steps`.
+"""Determine the code that writes a struct in a serializer, step by step; the counterpart of `read_steps`.
 
 In each step, `shape` names a macro in `templates/write.jinja`. In generated code, `m` is the object and `out` the
 bytearray to which bytes are appended. A tagged field is first written to a separate bytearray, because its size
@@ -36,7 +36,7 @@ class WriteTag:
 
 @dataclass(frozen=True)
 class WriteStep:
-    """One step of the generated code. `shape` determines which of the strings are set."""
+    """One step of the generated code. Which of the other attributes are set depends on `shape`."""
 
     shape: str
     lines: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return an expression for a value. It checks for None if the value may be None although null isn't allowed."""
+        """Return an expression for a value. If null isn't allowed, but the attribute may be None, it rejects None."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"

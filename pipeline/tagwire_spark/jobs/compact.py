@@ -101,7 +101,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return [(task, size in bytes)] with a single task, which compacts the whole partition."""
+        """Return [(unit of work, size in bytes)] with a single unit, which compacts the whole partition."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return (task, size in bytes) pairs. A task merges several segments, or copies a single one unchanged."""
+        """Return (unit of work, size in bytes) pairs. A unit merges several segments, or copies one unchanged."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)

@@ -35,7 +35,7 @@ _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class JobFolders:
-    """The paths of a job's folders, which the driver sends to workers."""
+    """The paths of a job's folders. The driver sends this object to workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -150,13 +150,13 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
     except OSError as error:
         raise LogPathError(f"{folder} can't be written: {error.strerror}") from None
     finally:
-        with suppress(PipelineError):  # on an error, the next write removes the staged objects
+        with suppress(PipelineError):  # if this fails, the next write removes the staged objects
             abandon(job)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def attempt(attempts: str | Path) -> Path:
-    """Create a folder for one task attempt, on a worker. Raises LogPathError if the worker can't write there."""
+    """On a worker, create a folder for a task attempt. Raises LogPathError if the worker can't write there."""
     made = Path(attempts) / uuid.uuid4().hex
     try:
         made.mkdir()

@@ -178,7 +178,7 @@ def _place(name: str, is_compressed: bool) -> int | None:
 
 
 def places_file(segment: Path) -> Path:
-    """Return the path of the file with the positions of a staged segment's base offsets, which `numbered` needs."""
+    """Return the path of the file that lists the positions of a staged segment's base offsets, for `numbered`."""
     return segment.with_name(f"places-{segment.stem}")
 
 

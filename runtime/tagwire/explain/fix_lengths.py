@@ -74,9 +74,9 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length at the start of a line to the number of bytes that follow. If this is 0, a null length is kept.
+    """Set the length at the start of a line to the number of bytes that follow. If this is 0, a null length stays.
 
-    These bytes are the rest of the line and, for records, the `opened` bytes of the batches on later lines.
+    The bytes that follow are the rest of the line and, for records, the `opened` bytes of the batches on later lines.
     """
     width = _width(code, line.data)
     content = line.data[width:]

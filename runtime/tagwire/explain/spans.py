@@ -56,7 +56,7 @@ class SpanRow(NamedTuple):
 
 
 class SpanKind:
-    """The type and name of a span. Reading the same field of several array elements gives spans of the same kind."""
+    """The type and name that spans share. All spans of one field, in all elements of an array, have the same kind."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 
@@ -262,7 +262,7 @@ class SpanRecorder:
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
-            return  # not stored, because it can be decoded from the bytes when needed
+            return  # not stored: values without nested spans can be decoded from the bytes when needed
         if value is True:
             kind.is_struct = True
         if isinstance(value, int) and value in _INT32 and value != NULL:
@@ -310,7 +310,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    # Drop an item that was rejected after it had been read, such as a wrong checksum.
+                    # Drop the row of a field that was read but then rejected, such as a wrong checksum.
                     spans.truncate(parts.pop())
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()

@@ -190,7 +190,7 @@ class _Search:
 
 
 class DirectionFrames:
-    """Turns the bytes of one direction into frames and lost bytes.
+    """Splits the bytes of one direction of a connection into frames, and reports the bytes lost between them.
 
     Takes bytes in stream order (`feed`), and the sizes of gaps (`miss`).
     """

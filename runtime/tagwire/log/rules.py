@@ -79,7 +79,7 @@ class Problems:
         self._kept.append(LogProblem(position, rule, message))
 
     def rows(self) -> list[LogProblem]:
-        """Return the kept problems. If problems of a rule were left out, add a problem that states how many."""
+        """Return the problems that were kept. If some of a rule were left out, add a problem that states how many."""
         more = [
             LogProblem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

@@ -178,7 +178,7 @@ def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
 
 
 def from_json(cls: type[M], obj: Any, version: int) -> M:
-    """Make a message from `obj`, the JSON form (either style) of a version.
+    """Make a message from `obj`, its JSON form in a version. Both JSON styles are accepted.
 
     All untagged fields of the version are required; fields of other versions are accepted. Raises EncodeError, with the
     field's path, for invalid values, and UnsupportedVersionError for an unknown version.
@@ -281,7 +281,7 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError if two alternatives of a union are set, or none although this version has alternatives."""
+        """Raise EncodeError if a union has two alternatives set, or none although this version has alternatives."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:

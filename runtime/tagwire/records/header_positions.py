@@ -21,7 +21,7 @@ LONGEST: Final = 64
 
 
 class ChecksumPosition(NamedTuple):
-    """The position of a format's checksum, and of the first checksummed byte, from the end of the length field."""
+    """Where a format's checksum is, and which byte it covers first; both relative to the end of the length field."""
 
     algorithm: str
     at: int
@@ -63,7 +63,7 @@ class HeaderPositions:
 
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
-        """The arguments for the native search for batch headers; None if C doesn't support this length field."""
+        """The arguments for the native search for batch headers; None if C doesn't support the format."""
         code, place = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):
@@ -169,7 +169,7 @@ def _is_length(item: Item) -> bool:
 
 
 def _width(items: tuple[Item, ...]) -> int | None:
-    """Return the total size of these items in bytes; None if the size varies."""
+    """Return the total size of layout items in bytes; None if the size varies."""
     width = 0
     for item in items:
         code = item.type.code if isinstance(item.type, Extent) else item.type

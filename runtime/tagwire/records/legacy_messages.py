@@ -179,7 +179,7 @@ class Messages:
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
         """Yield the format and header values of each message from `pos` on.
 
-        `elements` is the number of messages before `pos`, which count towards the limit on elements.
+        `elements` is the number of messages before `pos`. The limit on elements includes these messages.
         """
         reader = LayoutReader(self.format.header, bytes(self.data), offset=pos, limits=self.limits)
         reader.compressed_at = self.offset

@@ -138,7 +138,7 @@ class Walk:
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
-        """Yield the records, without the native engine. Where the fast path can't continue, the interpreter does."""
+        """Yield the records without the native engine: on the fast path, then by layout where that can't continue."""
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
@@ -201,7 +201,7 @@ def is_int64(number: int) -> bool:
 
 
 def plain_attributes(format: Format, attributes: int) -> int:
-    """Return those attribute bits of a record that have no name in its format."""
+    """Return a record's attribute bits without those that its format names."""
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes

@@ -86,7 +86,7 @@ def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> 
 
 
 def dying(marker: Path, times: int) -> Callable[..., list[Any]]:
-    """Return a replacement for `run_units` that kills `times` workers, each after its unit has written its output."""
+    """Return a replacement for `run_units` that kills `times` workers, each after writing its unit's output."""
 
     def run(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         def killed(unit: Any) -> Any:

@@ -4,8 +4,8 @@ A jar is a download, so its contents are not trusted. A jar with an entry name t
 `../x`, is rejected. The number of bytes read is limited, whatever sizes the jar's directory claims. Entry names are
 never used as paths.
 
-The artifact determines a spec's component, which is needed because the coordinators of different components use the
-same record keys.
+The artifact's name (such as `kafka-clients`) determines a spec's component, which is needed because the coordinators of
+different components use the same record keys.
 """
 
 import re
@@ -58,8 +58,8 @@ class SpecText:
 def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]:
     """Yield the specs of a jar or directory, sorted by path.
 
-    `component` replaces the component that the source's path names. Raises SpecError for an unreadable or hostile
-    source, and for a path without a component.
+    If `component` is given, it is used instead of the component in the source's path. Raises SpecError for an
+    unreadable or hostile source, and for a path without a component.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
         raise SpecError(f"component {component!r} must be lower-case letters and digits, with hyphens between words")

@@ -159,7 +159,7 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        # Compare the unsplit value as well, because a name may contain commas.
+        # The user may mean a single name that contains commas, so compare the unsplit value as well.
         values = [value.casefold() for value in (term.value, *term.values)]
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)

@@ -34,7 +34,7 @@ class PlainFile:
         self._place = 0
 
     def more(self) -> bytes:
-        """Return the next bytes in order; b"" if there are no more for now. Raises InputError for truncated gzip."""
+        """Return the file's next bytes; b"" if it has no more yet. Raises InputError for truncated gzip."""
         data = _read(self._file, self.path, _CHUNK, self._place)
         if not data:
             _refuse_cut(self._file, self.path, self._place)
@@ -81,7 +81,7 @@ class _Unpacking:
         return made
 
     def more(self) -> bytes:
-        """Return the next decompressed bytes; b"" if none are available yet. Raises InputError for invalid gzip."""
+        """Return the next decompressed bytes; b"" if it has no more yet. Raises InputError for invalid gzip."""
         while True:
             data = _read(self._file, self._path, _CHUNK, self.packed)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):

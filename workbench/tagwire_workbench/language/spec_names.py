@@ -127,7 +127,7 @@ class SpecNames:
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """Yield the fields of the innermost struct that contains an object, then those of the enclosing structs."""
+        """Yield the fields inside the JSON object `owner`, then those next to it, then those of each outer struct."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)

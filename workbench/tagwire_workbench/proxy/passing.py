@@ -173,7 +173,7 @@ class Passing:
             parts.append(bytearray(part))
 
     def _give_up(self, going: _Going) -> None:
-        """Stop collecting the current frame, and pass its bytes on unchanged."""
+        """Stop collecting the current frame, which exceeds the budget, and pass its bytes on unchanged."""
         changes = ", and its addresses are unchanged" if self._is_held else ""
         self._note(
             f"byte {self.offset}: a frame of {count(self._size, 'byte')} is not recorded{changes}: incomplete frames "
@@ -255,7 +255,7 @@ def _joined(parts: list[Bytes]) -> bytes:
 # A proxy and its writing process both call `keep_freed_memory`, so that large frames don't slow them down.
 # By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
 # On a virtual machine, new pages cost more than passing the frame: several microseconds per 4 KB.
-# The kept memory never exceeds the process's peak memory use, which `CaptureFile` and `Budget` limit.
+# The freed memory kept by a process never exceeds its peak memory use, which `CaptureFile` and `Budget` limit.
 
 _KEPT: Final = 1 << 28
 _TRIM_THRESHOLD: Final = -1

@@ -19,7 +19,7 @@ typedef struct {
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
     PyObject *fresh;      /* the attribute's value after constructing an object without arguments */
     PyObject *parameter;  /* the argument's default in the constructor's signature */
-    PyObject *deleted;    /* marks a deleted attribute's slot: an empty slot may instead mean the default */
+    PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* whether the argument is required; `parameter` is then the default in versions that don't have the field */
     uint8_t required;
@@ -102,7 +102,7 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
     for (Py_ssize_t index = 0; index < c->count; index++)
         if (c->attributes[index].name == name)
             return index;
-    for (Py_ssize_t index = 0; index < c->count; index++) /* `name` may be an equal string that isn't interned */
+    for (Py_ssize_t index = 0; index < c->count; index++) /* compare the text, because `name` may not be interned */
         if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
             return index;
     return -1;
@@ -151,7 +151,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Return a copy of an object in which arguments replace attributes. An attribute whose argument is NULL is copied. */
+/* Return a copy of an object with some attributes replaced. If an attribute's argument is NULL, its value is copied. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);

@@ -23,7 +23,7 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Convert an encoded number to an attribute's value: remove the bits that belong to other attributes, and add the base.
+/* Convert an encoded number to an attribute's value: clear the bits of other attributes, and add the base to a delta.
  * Return NULL without an exception if the result needs more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {

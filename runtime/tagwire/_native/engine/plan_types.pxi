@@ -104,7 +104,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Join adjacent fixed-width fields into runs with one size check each. Fields set in `apart` are not joined."""
+    """Group adjacent fixed-width fields into runs, each with one size check. Fields set in `apart` are left out."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -110,7 +110,7 @@ cdef class Shared:
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        # The size is 0 if CPython's small ints aren't in an array.
+        # The size is 0 if CPython doesn't store its small ints in an array.
         self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0
         return 0
 
@@ -131,7 +131,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether changing the address and size of a copied memoryview gives the same view as slicing."""
+    """Return whether moving a copied memoryview, by changing its address and size, has the same effect as slicing."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -146,7 +146,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return the verified offset of a `UUID` slot. The test sets the slot by its descriptor: UUIDs reject `setattr`."""
+    """Return the offset of a `UUID` slot, after a test. It sets the slot by its descriptor: UUIDs reject `setattr`."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()
