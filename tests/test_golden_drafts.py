@@ -196,7 +196,7 @@ def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
 
 
 def test_authorized_operations_as_optional_fields_on_captured_responses(tmp_path: Path) -> None:
-    """Check how many bytes captured responses save if authorized operations are optional fields, as in the draft."""
+    """Check how many bytes captured responses would save if authorized operations were optional fields."""
     spec = json.loads((ROOT / "message_specs/drafts/kip482_rpcs/clients/MetadataResponse.json").read_text())
     for struct in (spec, next(field for field in spec["fields"] if field["name"] == "Topics")):
         *struct["fields"], operations = struct["fields"]

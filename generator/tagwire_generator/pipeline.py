@@ -97,7 +97,7 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # if a spec is unreadable, its message would be reported as missing
+    if len(summaries) == len(tasks):  # skipped if a spec is unreadable: its message would be reported as missing
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:

@@ -65,7 +65,7 @@ def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
 
 
 def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
-    """Yield records with 300 headers that are damaged near their end. Their checksums are valid."""
+    """Yield records that have 300 headers and are damaged near the end. Their checksums are valid."""
     known = format_of(format)
     keys: list[Any] = list(range(300)) if format.startswith("kip82-int") else [f"h{index:03}" for index in range(300)]
     whole = build([Record(7, 1_700_000_000_000, b"key", b"value", [(key, b"xy") for key in keys])], format).encode()

@@ -13,7 +13,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """A click parameter type for record format names. `is_read` also allows `auto` and a list of names."""
+    """A click parameter type for record format names. With `is_read`, `auto` and lists of names are also valid."""
 
     name = "format"
 

@@ -79,7 +79,7 @@ def captured_decoder(frame: "CapturedFrame", how: JsonOptions) -> "Decoder":
 
 
 def message_decoder(message: "type[Message]", version: int, how: JsonOptions) -> "Decoder":
-    """Return a function that converts messages without headers, all of the same class and version, to JSON."""
+    """Return a function that converts messages of one class and version, without headers, to JSON."""
 
     def decode(data: bytes) -> str:
         found = message.decode(data, version, strict=how.strict, limits=how.limits)
@@ -94,7 +94,7 @@ def raw_text(data: bytes, error: TagwireError, indent: int | None) -> str:
 
 
 def message_encoder(message: "type[Message]", version: int) -> "Encoder":
-    """Return a function that converts messages without headers, all of the same class and version, from JSON."""
+    """Return a function that converts JSON to messages of one class and version, without headers."""
     return lambda value: message.from_json(value, version).encode(version)
 
 
@@ -104,7 +104,7 @@ def body_encoder(registry: "Registry", message: "type[Message]", version: int) -
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """Return a function that converts requests or responses from JSON. The JSON form is in the module docstring."""
+    """Return a function that converts JSON to requests or responses. The JSON form is in the module docstring."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):

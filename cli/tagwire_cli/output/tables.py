@@ -134,7 +134,7 @@ def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert dict keys such as `new_batches` to `newBatches` at any depth, except inside `kept` and `removed`."""
+    """Convert dict keys (`new_batches` to `newBatches`) at any depth, except the reasons in `kept` and `removed`."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)

@@ -1,1 +1,1 @@
-"""Problems and their positions, all rules and their IDs, and examples of each rule."""
+"""Describe problems in specs: their positions, the rules and their IDs, and examples of each rule."""

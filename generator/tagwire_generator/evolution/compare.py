@@ -1,4 +1,4 @@
-"""Compare two layouts of one version, and find what the new layout breaks.
+"""Compare the old and new layouts of a version, and find what the new layout breaks.
 
 The comparison uses layouts, never the text of specs. Specs with the same meaning have the same layouts. A change that
 looks harmless (a wider range, two fields swapped) is visible in the layouts of the versions that it affects. Each
@@ -60,7 +60,7 @@ class Comparison:
 
 
 def compare_layouts(old: Layout, new: Layout) -> Comparison:
-    """Compare two layouts of one version. Return the differences, in the order of the new layout's fields."""
+    """Compare the old and new layouts of a version. Return the differences, in the order of the new layout's fields."""
     walk = _Walk()
     before, now = _encoding(old.root), _encoding(new.root)
     if before != now:

@@ -108,7 +108,7 @@ class _Trial:
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """Decode the bytes that the other layout encoded. Return the error or wrong value; None if all is right."""
+        """Decode the bytes that the other layout encoded. Return the error or wrong value, or None if there is none."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None

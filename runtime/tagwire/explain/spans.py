@@ -106,7 +106,7 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Spa
 
 
 class Opened(NamedTuple):
-    """The traced batches of a records field, and their number. The `nodes` replace the field's own child nodes."""
+    """The traced batches of a records field. `nodes` replace the field's child nodes; `number` counts the batches."""
 
     number: int
     nodes: tuple[Any, ...]

@@ -120,13 +120,13 @@ class _FrameSelection:
 
 
 class RequestSelection(_FrameSelection):
-    """Selected fields of requests: see `Registry.select_request`. A request's version is in its header."""
+    """Selects fields of requests; see `Registry.select_request`. A request's version is in its header."""
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
         super().__init__(registry, message, registry.request_header, paths)
 
     def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the rows of a frame, like `Selection.read`.
+        """Return the selected rows of a frame, like `Selection.read`.
 
         Raises DecodeError for invalid bytes, and for a frame of another API.
         """
@@ -169,7 +169,7 @@ class RequestSelection(_FrameSelection):
 
 
 class ResponseSelection(_FrameSelection):
-    """Selected fields of responses: see `Registry.select_response`. `version` is the request's version.
+    """Selects fields of responses; see `Registry.select_response`. `version` is the request's version.
 
     If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead. It is
     detected as in `Registry.decode_response`.
@@ -179,7 +179,7 @@ class ResponseSelection(_FrameSelection):
         super().__init__(registry, message, registry.response_header, paths)
 
     def read(self, frame: Any, version: int, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the rows of a frame, like `Selection.read`."""
+        """Return the selected rows of a frame, like `Selection.read`."""
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, version, limits), limits), self.paths)
 

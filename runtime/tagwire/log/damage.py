@@ -38,7 +38,7 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A range of bytes without a whole batch, and the reason. The range ends at the next batch, or with the file."""
+    """A damaged range of bytes, and its error. The range ends at the next whole batch or at the end of the file."""
 
     position: int
     end: int

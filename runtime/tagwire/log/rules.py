@@ -37,7 +37,7 @@ RULES: Final = {
 
 
 class LogProblem(NamedTuple):
-    """A rule that a file breaks, with the position and a message."""
+    """A problem in a log file: the broken rule, the position, and a message."""
 
     position: int
     """The byte position in the file; in a text file, the position of the line."""

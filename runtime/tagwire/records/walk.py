@@ -138,7 +138,7 @@ class Walk:
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
     def in_python(self) -> Iterator[Record]:
-        """Yield the records without the native engine: on the fast path, then by layout where that can't continue."""
+        """Yield the records without the native engine. If the fast path can't continue, the interpreter takes over."""
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0

@@ -81,7 +81,7 @@ class _Unpacking:
         return made
 
     def more(self) -> bytes:
-        """Return the next decompressed bytes; b"" if it has no more yet. Raises InputError for invalid gzip."""
+        """Return the next decompressed bytes; b"" if none are available yet. Raises InputError for invalid gzip."""
         while True:
             data = _read(self._file, self._path, _CHUNK, self.packed)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):

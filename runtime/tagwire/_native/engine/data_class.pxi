@@ -177,7 +177,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return a class's slots, for writing its objects' `repr`; NULL if Python must write the `repr`."""
+    """Return what native code needs to write the `repr` of a class's objects; NULL if Python must write it."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL

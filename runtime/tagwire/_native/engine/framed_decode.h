@@ -225,8 +225,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read a string, bytes or another field on the fast path. The caller has already read the field's first varint, `bits`.
- * Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
+/* Read a field (a number, bytes, or an empty array) on the fast path. The caller has already read the field's first
+ * varint, `bits`. Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;

@@ -1,4 +1,4 @@
-"""The base class of the builders for object plans and column plans: builds the fields and tag section of a struct."""
+"""Build the parts that object plans and column plans have in common: the fields and tag section of a struct."""
 
 
 cdef class PlanBuilder(Owner):
