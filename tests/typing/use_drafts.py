@@ -1,4 +1,4 @@
-"""Check the types in a draft's package, and those of a schema that is built at run time."""
+"""Check type annotations: those of the draft packages, and those of a schema that is built at run time."""
 
 from typing import assert_type
 

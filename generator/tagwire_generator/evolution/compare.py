@@ -266,7 +266,7 @@ class _Walk:
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
         """Compare types of different kinds, such as a struct and an array.
 
-        They are incompatible, unless one is a struct whose only field has the other type: both have the same encoding.
+        They are incompatible unless one is a struct whose only field has the other type, which makes the bytes equal.
         """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):

@@ -48,7 +48,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
     """Return a struct class's docstring, which lists the fields that use the struct.
 
-    If a field belongs to another struct than the message, its name is preceded by that struct's name.
+    The name of a field in another struct is preceded by that struct's name.
     """
     places = []
     for owner in (spec.root, *spec.structs):

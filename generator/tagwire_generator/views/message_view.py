@@ -25,7 +25,7 @@ __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireTypeView", 
 
 @dataclass(frozen=True)
 class RowView:
-    """A field in all versions, as templates see it. A struct's fields follow the field that contains the struct."""
+    """Template data for a field in all versions. A struct's fields follow the field that contains the struct."""
 
     path: str
     name: str
@@ -49,7 +49,7 @@ class RowView:
 
 @dataclass(frozen=True)
 class WireTypeView:
-    """The wire format of a type, as templates see it."""
+    """Template data for the wire format of a type."""
 
     shape: str
     type: str
@@ -63,7 +63,7 @@ class WireTypeView:
 
 @dataclass(frozen=True)
 class WireField:
-    """A field in one version, as templates see it."""
+    """Template data for a field in one version."""
 
     name: str
     path: str
@@ -74,7 +74,7 @@ class WireField:
 
 @dataclass(frozen=True)
 class WireStruct:
-    """A struct in one version, as templates see it. Fields are in wire order."""
+    """Template data for a struct in one version. Fields are in wire order."""
 
     name: str
     fields: tuple[WireField, ...]
@@ -84,7 +84,7 @@ class WireStruct:
 
 @dataclass(frozen=True)
 class WireVersion:
-    """A version and its wire format, as templates see it."""
+    """Template data for a version and its wire format."""
 
     number: int
     header: str
@@ -94,7 +94,7 @@ class WireVersion:
 
 @dataclass(frozen=True)
 class MessageView:
-    """A message, as templates see it."""
+    """Template data for a message."""
 
     source: str
     package: str

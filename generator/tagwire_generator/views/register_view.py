@@ -13,7 +13,7 @@ __all__ = ["RegisterModuleView", "register_view"]
 
 @dataclass(frozen=True)
 class RegisterModuleView:
-    """A register's module, as templates see it."""
+    """Template data for a register's module."""
 
     source: str
     doc: str

@@ -49,9 +49,9 @@ def _transaction_rows(transactions: Mapping[str, Any]) -> Iterator[dict[str, Any
 
 
 class _Table(NamedTuple):
-    """Defines a table of `log_state`.
+    """One of the tables that `log_state` can return.
 
-    Columns are named as in the topic's messages. `rows` converts the state of one partition to rows.
+    Columns are named as in the messages of the internal topic. `rows` converts the state of one partition to rows.
     """
 
     topic: str

@@ -1,1 +1,1 @@
-"""Write `kafka_log`: what tasks write, what the driver commits, and the existing log that a write continues."""
+"""Write to the data source `kafka_log`: what tasks write, what the driver commits, and the log that a write extends."""

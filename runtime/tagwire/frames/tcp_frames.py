@@ -224,7 +224,7 @@ class DirectionFrames:
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
-        """Record a gap of `count` bytes. Before that, yield the complete frames that are already there."""
+        """Record a gap of `count` bytes. First, yield the complete frames before the gap."""
         yield from self._settle()
         self._missing += count
         self._reason = self._reason or "packets are missing from the capture"
@@ -265,7 +265,7 @@ class DirectionFrames:
                 for frame in self._splitter:
                     self._headers.take(frame)
                     yield frame
-            except DecodeError as error:  # invalid size: search from the next byte on
+            except DecodeError as error:  # invalid size: search again, starting at the next byte
                 data = self._splitter.rest()[1:]
                 self._skipped += 1
                 self._splitter = FrameSplitter()
@@ -288,7 +288,7 @@ class DirectionFrames:
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search because it found a frame at `at`. Return the bytes from that position on."""
+        """End the search because it found a frame at `at`. Return the bytes starting at that position."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]

@@ -30,7 +30,7 @@ class ClusterState:
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:
-        """Apply the next entry. An entry that doesn't change the state, such as a marker, is ignored."""
+        """Apply the next log or snapshot entry. Entries that don't change the state, such as markers, are ignored."""
         if entry.name == "BeginTransactionRecord":
             self._waiting = []
         elif entry.name in ("EndTransactionRecord", "AbortTransactionRecord"):

@@ -67,7 +67,7 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 
 
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
-    """Yield the whole batches from `position` on.
+    """Yield the whole batches, starting at `position`.
 
     `skip` is called with a LogError for damage between batches, and for invalid records. With `partial`, a truncated
     batch at the end of the file is left out without an error.
@@ -161,6 +161,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 
 def _has_bytes_behind_values(batch: RecordBatch) -> bool:
-    """Return whether this format's records end with a list of headers, so that a count follows the value."""
+    """Return whether this format's records end with a list of headers, whose count follows the value."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

@@ -231,7 +231,7 @@ def _has_sensitive(struct: type[Struct]) -> bool:
 
 
 class _Reader:
-    """Reads one JSON value in a single pass."""
+    """Converts one JSON value to a message or a field's value, in a single pass."""
 
     def __init__(self, message_name: str, version: int | None) -> None:
         self.message_name = message_name
@@ -240,7 +240,7 @@ class _Reader:
         self.is_hidden = False
 
     def shown(self, value: Any) -> str:
-        """Return a value for an error message, shortened, or a placeholder if it is sensitive."""
+        """Shorten a value for an error message. Return a placeholder if the value is sensitive."""
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:

@@ -164,7 +164,7 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item is the length of the batch, which counts only the bytes after the item itself."""
+    """Return whether an item is the batch's length field, which counts only the bytes after itself."""
     return isinstance(item.type, Extent) and not item.type.of
 
 

@@ -177,7 +177,7 @@ class Messages:
     def batch_headers(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[tuple[Format, dict[str, Any]]]:
-        """Yield the format and header values of each message from `pos` on.
+        """Yield the format and header values of each message, starting at `pos`.
 
         `elements` is the number of messages before `pos`. The limit on elements includes these messages.
         """

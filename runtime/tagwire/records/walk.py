@@ -156,7 +156,7 @@ class Walk:
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
-        """Use the layout interpreter to read and yield the records from number `index` on.
+        """Use the layout interpreter to read and yield the records, starting with number `index`.
 
         `elements` is the number of array elements that already count towards the limit, initially the record count in
         the header. If record `index` is invalid, `good` lists its array elements that needn't be read again.

@@ -14,11 +14,11 @@ Spec = Mapping[str, Any]
 
 
 def documented(spec: Spec, folder: Path) -> dict[str, Any]:
-    """Return the spec with the `about` strings of the same message's spec in `folder`.
+    """Return `spec` with the `about` strings from the same message's spec in `folder`.
 
-    That spec may have the message's current name or an older name. Fields and common structs are matched by name, so a
-    renamed field loses its `about`. Raises SpecError if the spec in `folder` can't be read, because its `about` strings
-    would be lost.
+    The spec in `folder` may have the message's current name or an older name. Fields and common structs are matched by
+    name, so a renamed field loses its `about`. Raises SpecError if the spec in `folder` can't be read, because its
+    `about` strings would be lost.
     """
     result = deepcopy(dict(spec))
     names = [spec["name"], *spec.get("aliases", ())]

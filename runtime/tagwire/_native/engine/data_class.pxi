@@ -138,7 +138,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return which values (enum tw_takes) the constructor accepts for the field `row`; None means `unknown_tags`."""
+    """Return which values (enum tw_takes) the constructor accepts for a field; `row` is None for `unknown_tags`."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:

@@ -15,7 +15,7 @@ PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap for a length or checksum, and the data for computing the number that will fill the gap. */
+/* A gap in the output for a length or checksum, and the data for computing the number that will fill the gap. */
 typedef struct {
     const tw_field *field;
     /* `at`: offset of the gap; `covered`: offset of the first checksummed byte; `size`: size of the measured field */

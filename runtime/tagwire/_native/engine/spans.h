@@ -1,5 +1,5 @@
-/* The spans of a trace: where in the bytes each value of a message is. Each span is a row of 32 bytes, and the rows are
- * sorted by the first bytes of the values.
+/* The spans of a trace: the position of each value of a message in the bytes. Each span is a row of 32 bytes, and the
+ * rows are sorted by the first bytes of the values.
  *
  * A row contains the value's position, its `kind` (a number from the plan), and the number of the first row after the
  * nested spans (`after`). tagwire.explain.spans reads and writes the same rows, and looks up names, types and values on
@@ -23,8 +23,8 @@ typedef struct {
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* The span kinds that all plans share. Field number N of a plan also has one kind for each role below, starting at
- * TW_SPAN_FIELDS + TW_ROLES * N. */
+/* The span kinds that all plans share. A plan's field number N also has one kind per role below: TW_SPAN_FIELDS +
+ * TW_ROLES * N + the role. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
