@@ -417,7 +417,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the pauses before retries, which are `seconds` long in total. A final 0 means that no retry is left."""
+    """Yield the lengths of the pauses before retries, `seconds` in total. A final 0 means that no retry is left."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

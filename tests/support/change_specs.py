@@ -27,7 +27,7 @@ def spec(
 def draft(
     optional: str = "", fields: str = "", more: str = "", *, name: str = "R", since: str = "1+", valid: str = "0-2"
 ) -> str:
-    """Return a spec in the draft dialect. By default, it has optional fields from version 1 on."""
+    """Return a spec in the draft dialect. By default, it has optional fields starting with version 1."""
     listed = f'"optionalFields": [{optional}],' if optional else ""
     return (
         f'{{"name": {q(name)}, "type": "data", "validVersions": {q(valid)}, "versionsWithOptional": {q(since)},\n'

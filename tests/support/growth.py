@@ -1,8 +1,8 @@
 """Measure how the executed Python lines, the CPU time, and the peak memory grow with the input size.
 
 Tests compare the cost of two input sizes instead of checking seconds. Line counts are exact, and reveal repeated work
-in Python. CPU time reveals repeated work in C (copies, searches), and its bound is generous. If the input grows by 8,
-linear work also grows by 8, and quadratic work by 64.
+in Python. CPU time reveals repeated work in C, such as copies and searches; its limit is generous. If the input grows
+by 8, linear work also grows by 8, and quadratic work by 64.
 """
 
 import gc

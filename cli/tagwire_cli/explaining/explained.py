@@ -14,7 +14,7 @@ _LISTED = 8
 
 
 class Explained(NamedTuple):
-    """An explained message, frame or batch (a unit of the input)."""
+    """An explained unit of the input: a message, frame or batch."""
 
     title: str
     """The title of a unit among several units; "" for a single unit."""

@@ -20,7 +20,7 @@ RUNTIME_LEVEL = 2
 
 @dataclass(frozen=True)
 class MessageEntry:
-    """The entry of a message in the package's index."""
+    """A message's entry in the package index."""
 
     name: str
     module: str

@@ -2,8 +2,8 @@
 
 Segments are converted independently, except for transaction indexes: a transaction may begin in one segment and be
 aborted in another. So each task returns the transactions that are open at the end of its segment, and a second round
-rebuilds the index of each segment at whose start transactions are open. The output is byte for byte that of `tagwire
-log convert`.
+rebuilds the index of each segment that begins while a transaction is open. The output is byte for byte that of
+`tagwire log convert`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -132,7 +132,7 @@ def _convert(
 def _finish_transactions(
     spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
-    """Rebuild the transaction index of each segment at whose start transactions are open."""
+    """Rebuild the transaction index of each segment that begins while a transaction is open."""
     again: list[Any] = []
     known, target = OpenTransactions(), None
     for unit, result in zip(units, results, strict=True):

@@ -107,7 +107,7 @@ class _Direction:
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
             self._waiting_bytes -= len(data)
-            new = data[self._next - sequence :]  # the segment may repeat bytes of an earlier one; skip these
+            new = data[self._next - sequence :]  # the segment may repeat bytes of an earlier one, which are skipped
             if new:
                 self._next += len(new)
                 self._time = max(self._time, time)

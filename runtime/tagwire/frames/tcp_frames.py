@@ -135,7 +135,7 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Add bytes. Return the position in `self.data` of the first frame that they confirm; None if there is none."""
+        """Add bytes. If they confirm any frame, return the position of the first one in `self.data`; else None."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found

@@ -249,9 +249,9 @@ _TOO_SHORT: Final = -1
 class Payload:
     """Decodes the messages in record keys or values into an additional column.
 
-    Records in coordinator and metadata logs contain their record type and version; records of another type become null.
-    For all other messages, `version` gives the version of all values. Raises ColumnError if `version` is missing or
-    superfluous, UnsupportedVersionError, and SchemaError for invalid `fields`.
+    Records in coordinator and metadata logs contain their record type and version; records of other types than the
+    chosen message's become null. For all other messages, `version` gives the version of all values. Raises ColumnError
+    if `version` is missing or superfluous, UnsupportedVersionError, and SchemaError for invalid `fields`.
     """
 
     def __init__(

@@ -70,12 +70,12 @@ class Problems:
         return False
 
     def add(self, position: int, rule: str, message: str) -> None:
-        """Count a problem. Keep it unless too many problems of its rule are kept already."""
+        """Count a problem, and store it unless too many problems of its rule are already stored."""
         if self.has_room(rule, position):
             self.keep(position, rule, message)
 
     def keep(self, position: int, rule: str, message: str) -> None:
-        """Keep a problem. `has_room` has already counted it, and returned true."""
+        """Store a problem that `has_room` has already counted. Call this only if it returned true."""
         self._kept.append(LogProblem(position, rule, message))
 
     def rows(self) -> list[LogProblem]:

@@ -51,7 +51,7 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
     if native is not None:
         utf8 = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
         found: M | None = native.from_json_text(cls, utf8, version)
-        del utf8  # it may contain secrets, and debuggers show local variables in tracebacks
+        del utf8  # `utf8` may contain secrets, and debuggers show local variables in tracebacks
         if found is not None:
             return found
     return from_json(cls, _value(cls, version, text), version)

@@ -115,7 +115,7 @@ class FrameListing(Listing):
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
     def find_fault(self, entry: int) -> str:
-        """Return the error that `tagwire explain` would show; "" for none, or for a response to an unknown request."""
+        """Return the error that `tagwire explain` would show; "" if none, or if a response's request is unknown."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)

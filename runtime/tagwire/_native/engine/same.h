@@ -124,7 +124,7 @@ static int tw_same_by_python(PyObject *one, PyObject *other)
     return same;
 }
 
-/* Compare two values, to which the caller holds references. Return 1 if they are equal, 0 if not, or -1 with an
+/* Compare two values. The caller must hold references to both. Return 1 if they are equal, 0 if not, or -1 with an
  * exception. */
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 {
