@@ -5,9 +5,9 @@ The history is a file next to the specs, with one line per version:
     [clients.ConsumerGroupHeartbeatRequest]
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
-A version's spec comes from the last release of its last span. A version has several spans if it was redefined, or if
-some releases in between lack it. Digests represent the wire format (`wire_facts`), so specs can be checked against
-every release without the release's jars. The layouts of redefined versions are listed at the end.
+A version's spec comes from the last release of its last span (range of releases). A version has several spans if it was
+redefined, or if some releases in between lack it. Digests represent the wire format (`wire_facts`), so specs can be
+checked against every release without the release's jars. The layouts of redefined versions are listed at the end.
 """
 
 import re
@@ -61,7 +61,7 @@ class ReleaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class MessageHistory:
-    """The versions of a message, each with its spans in the order of releases."""
+    """The versions of a message, each with its spans (ranges of releases), in the order of releases."""
 
     versions: Mapping[int, tuple[ReleaseSpan, ...]]
 
@@ -92,7 +92,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[ReleaseSpan]:
-        """Among all redefined versions, yield the newest span of each distinct layout."""
+        """Among all redefined versions, yield the newest ReleaseSpan of each distinct layout."""
         found: dict[str, ReleaseSpan] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:

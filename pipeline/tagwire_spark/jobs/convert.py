@@ -1,7 +1,7 @@
 """`convert_logs` does what `tagwire log convert` does on one machine, but segment by segment on all workers.
 
 Segments are converted independently, except for transaction indexes: a transaction may begin in one segment and be
-aborted in another. So each task returns the transactions that are open at the end of its segment, and a second round
+aborted in another. So each task returns the transactions that are open at the end of its segment. A second round then
 rebuilds the index of each segment that begins while a transaction is open. The output is byte for byte that of
 `tagwire log convert`.
 """

@@ -23,7 +23,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class StagedSegment(NamedTuple):
-    """The description of a segment that a task has written, for the driver."""
+    """Describes a segment that a task has written; sent to the driver."""
 
     log: str
     """The name of the partition's folder, such as `orders-0`."""

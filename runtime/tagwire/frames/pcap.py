@@ -2,8 +2,8 @@
 
 A capture may lack data: it may begin or end in the middle of a connection, the machine may have been too slow to record
 all packets, or only the first bytes of each packet were recorded. After such a gap, `tagwire.frames.tcp_frames` finds
-the next frame. The gap is reported when the capture ends, when its connection begins again, or when too much data has
-piled up after the gap. Needs the extra `pcap`.
+the next frame. The gap is reported when the capture ends, when its connection restarts, or when too much data has
+arrived after it. Needs the extra `pcap`.
 """
 
 from collections import Counter

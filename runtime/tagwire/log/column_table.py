@@ -44,7 +44,7 @@ class Source(NamedTuple):
 
 
 class LogColumn(Column):
-    """A column of a log.
+    """A column of a log's Arrow table.
 
     `value` computes a row's value from the `Record`, or from the `RecordBatch` if all of the batch's records have the
     same value.
@@ -81,7 +81,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return the base offset; None for a wrapper, because only the messages inside it contain offsets."""
+    """Return the base offset; None for a wrapper, whose header does not contain it."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 

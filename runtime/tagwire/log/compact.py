@@ -1,9 +1,9 @@
 """Compact a partition offline, into a new folder.
 
 Compaction makes three passes, with one batch in memory at a time. The first reads batch headers and transaction markers
-(`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the records to keep
-(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records to keep. Segments that are not compacted,
-such as the active one, are copied byte for byte.
+(`tagwire.log.batch_summary`), the second finds the last offset of every key, and the third writes the remaining records
+(`tagwire.log.rewriting`). `tagwire.log.compaction` decides which records to keep. Segments that are not compacted, such
+as the active one, are copied byte for byte.
 """
 
 import shutil
@@ -50,9 +50,9 @@ def compact_partition(
 ) -> CompactReport:
     """Write a compacted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is called with the number of bytes read since its last call. The total can be up to three times the size of
-    the segments, because there are three passes. Raises LogPathError if the folder exists or can't be written, LogError
-    for a damaged log, and CompactionError if the log can't be compacted with these options.
+    `tell` is called with the number of bytes read since its last call. The total can reach three times the segments'
+    size, because there are three passes. Raises LogPathError if the folder exists or can't be written, LogError for a
+    damaged log, and CompactionError if the log can't be compacted with these options.
     """
 
     def compacted(found: Partition) -> CompactReport:

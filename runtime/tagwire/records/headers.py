@@ -28,8 +28,8 @@ class Headers:
     """The headers of a record, in order. A key may occur several times.
 
     `encoding` names the record format of the bytes: `kip82-str` (no count, no null values), or `v2` and `v3` (preceded
-    by a count). A `ProducerRecord`'s headers have no format yet, so a null value raises an error only when the bytes
-    are requested in a format that does not allow it. A `ConsumerRecord`'s headers can't be changed.
+    by a count). A `ProducerRecord`'s headers have no format yet. A null value raises an error only when the bytes are
+    requested in a format without nulls. A `ConsumerRecord`'s headers can't be changed.
     """
 
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")

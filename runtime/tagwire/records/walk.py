@@ -82,7 +82,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the header's record count, or None. Raises DecodeError if the batch is too small for this count."""
+        """Return the record count in the header, if any. Raises DecodeError if it can't fit into the batch."""
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None

@@ -1,7 +1,7 @@
 """The primitive wire types: one table with a row for each.
 
-Everything that depends on a primitive (layouts, serializers, traces, JSON, the generator's annotations and default
-rules) uses its row, so to add a type, add a row. The class of a row is its family, which handles the values
+To add a type, add a row: everything that depends on a primitive uses its row (layouts, serializers, traces, JSON, the
+generator's annotations and default rules). The class of a row is its family, which handles the values
 (`tagwire.wire.families`). Sources: the table of Kafka's protocol guide for the fixed types, KIP-482 for the unsigned
 varint lengths.
 """

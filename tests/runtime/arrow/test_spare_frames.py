@@ -47,7 +47,7 @@ def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
-    """Return a decoder that keeps up to `most` bytes of frames for reuse."""
+    """Return a decoder that keeps up to `most` bytes of column frames for reuse."""
     spares = import_module("tagwire._columns").Spares(most)
     wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:

@@ -35,7 +35,7 @@ typedef struct {
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
     PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
     uint8_t asks;         /* whether the constructor has required arguments */
-    uint8_t atomic;       /* whether no field contains structs; objects may then be untracked (tracking.h) */
+    uint8_t atomic;       /* set if no field contains structs: garbage collection may skip objects (tracking.h) */
 } tw_data_class;
 
 /* Return a class's attributes, for comparing objects (tw_data_class_of) or writing their `repr` (tw_shown_class_of).

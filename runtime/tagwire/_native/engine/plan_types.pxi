@@ -2,7 +2,7 @@
 
 
 cdef class PlanBuilder(Owner):
-    """Builds one plan.
+    """Builds one plan: a layout as C structs, which the C loops follow.
 
     The argument `owner` of its methods is the destination of the decoded values: a data class or a column, or None if
     the values are only validated.
@@ -29,7 +29,7 @@ cdef class PlanBuilder(Owner):
         return 0
 
     cdef const tw_struct *child(self, object layout, object owner) except NULL:
-        """Return the plan of a nested struct."""
+        """Return the plan (the C structs) of a nested struct."""
         raise NotNative(f"{layout.name} is a struct")
 
     # ------------------------------------------------------------ common to all plans
