@@ -199,7 +199,7 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, including the frame size and header.
 
-        The default version is the highest that the peer supports and that can represent the whole request. Before the
+        The default version is the highest that both sides support and that can represent the whole request. Before the
         peer has announced its versions, it is the highest stable one that can. Raises NoCommonVersionError or
         LossyVersionsError if there is no such version, EncodeError for an invalid value, and UnusableConnectionError
         after an unreadable frame.

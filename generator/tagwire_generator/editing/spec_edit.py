@@ -194,7 +194,7 @@ def _texts(comments: Comments) -> list[str]:
 
 
 def _move_homeless(comments: Comments, form: Mapping[str, Any]) -> None:
-    """Move the comments of redundant keys to the top of the spec, because canonical text omits these keys."""
+    """Move the comments of redundant keys, which canonical text omits, to the top of the spec."""
     places = {(), ("end",), ("tail",), *((key,) for key in form), *_places(form, ())}
     for path in [path for path in comments.above if path not in places]:
         comments.above.setdefault((), []).extend(comments.above.pop(path))

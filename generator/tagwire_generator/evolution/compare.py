@@ -175,7 +175,7 @@ class _Walk:
             self.add("TW941", here, "the field, which took no bytes, was removed", "versions")
 
     def names(self, here: Steps, old: Item, new: Item) -> None:
-        """Report changes of a field's name and tag."""
+        """Report changes to a field's name and tag."""
         if (old.tag is None) != (new.tag is None):
             was, now = ("no tag" if each.tag is None else f"tag {each.tag}" for each in (old, new))
             self.add("TW909", here, f"the field had {was} and now has {now}", "tag")

@@ -110,7 +110,7 @@ def _reason(what: str, why: str) -> str:
 
 
 def sentences(*texts: str) -> str:
-    """Join sentences with spaces. A missing period is added to all but the last."""
+    """Join sentences with spaces. Add a missing period to each sentence except the last."""
     *before, last = [text.strip() for text in texts if text] or [""]
     return " ".join([*(text if text.endswith((".", "!", "?")) else f"{text}." for text in before), last])
 
@@ -208,7 +208,7 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 
 
 class StructNames:
-    """Chooses a module's function names. Versions of a struct that have the same layout share a function.
+    """Chooses the function names in a serializer module. Versions of a struct with equal layouts share a function.
 
     The function is named after the struct and the first of these versions. A prefix that is the message's name is left
     out (`_read_topic_v0`), unless another struct already has the shorter name.

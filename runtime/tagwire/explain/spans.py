@@ -56,7 +56,7 @@ class SpanRow(NamedTuple):
 
 
 class SpanKind:
-    """The type and name that spans share. All spans of one field, in all elements of an array, have the same kind."""
+    """The type and name of a span. All spans of the same field, in all elements of an array, share one kind."""
 
     __slots__ = ("is_indexed", "is_leaf", "is_struct", "is_tag", "name", "text", "type", "width", "wire")
 

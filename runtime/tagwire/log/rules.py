@@ -75,11 +75,11 @@ class Problems:
             self.keep(position, rule, message)
 
     def keep(self, position: int, rule: str, message: str) -> None:
-        """Store a problem that `has_room` has already counted. Call this only if it returned true."""
+        """Store a problem that `has_room` has already counted. Call this only if `has_room` returned true."""
         self._kept.append(LogProblem(position, rule, message))
 
     def rows(self) -> list[LogProblem]:
-        """Return the problems that were kept. If some of a rule were left out, add a problem that states how many."""
+        """Return the stored problems. If more problems of a rule were counted, add a problem that states how many."""
         more = [
             LogProblem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

@@ -26,7 +26,7 @@ M = TypeVar("M", bound="Message")
 def to_json_text(message: "Message", version: int, style: str = "lossless", indent: int | None = None) -> str:
     """Return `json.dumps(message.to_json(version, style=style), indent=indent, ensure_ascii=False)`.
 
-    Raises EncodeError for a value that the version can't represent, UnsupportedVersionError for an unknown version.
+    Raises EncodeError for a value that the version can't represent, and UnsupportedVersionError for an unknown version.
     """
     native = native_engine()
     if native is not None:

@@ -51,11 +51,11 @@ class FuzzInput(NamedTuple):
 
 
 class InputFraming:
-    """How the bytes of a fuzz input are read. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
+    """The format of a fuzz input's bytes. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
 
     With `message` and `version`, each input is such a message. Otherwise, each input must identify its message: in an
     API key and version before a message of the given `kind` (`prefix="key"`), or in a request header (`frames=True`).
-    Raises FramingError if neither is given, and UnsupportedVersionError if the message lacks the version.
+    Raises FramingError if nothing identifies it, and UnsupportedVersionError if the message lacks the version.
     """
 
     def __init__(

@@ -200,8 +200,8 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
         PyObject_GC_Track(object);
 }
 
-/* Sort keyword arguments into `placed`, which has one element per attribute: the argument, or NULL if none was passed.
- * Return 0, or -1 for an unknown keyword. */
+/* Store keyword arguments in `placed`, in attribute order; NULL stands for an argument that was not passed. Return 0,
+ * or -1 for an unknown keyword. */
 static TW_MAYBE_UNUSED int tw_place_arguments(
     const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
 {

@@ -47,7 +47,8 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 /* ---------------------------------------------------------------- values */
 
 /* Read an array. Record its valid elements in r->good, so that the layout interpreter can skip them after an error. In
- * an array sorted by a number, also record the last valid number: the error may be that the next isn't higher. */
+ * an array sorted by a number, also record the last valid number: the error may be that the next number isn't higher.
+ */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;

@@ -179,8 +179,8 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Skip a field that must be absent because of another field's value. Return -1 if the object's value for the skipped
- * field isn't the default. */
+/* Skip a field that must be absent because of another field's value. Return -1 if the object has a value for it that
+ * isn't the default. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     w->known[f->framing->keep] = f->framing->absent;
