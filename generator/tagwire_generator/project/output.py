@@ -213,7 +213,7 @@ def _target(directory: Path, name: str) -> Path:
         raise OutputError(f"{name!r} is not a path within {directory}; generated files must stay in their package")
     path = directory.joinpath(*parts)
     if not path.parent.resolve().is_relative_to(directory.resolve()):
-        raise OutputError(f"{path} is outside {directory} because of a link; remove the link")
+        raise OutputError(f"{path} leads outside {directory} through a symbolic link in its path; remove that link")
     if path.parent.exists() and not path.parent.is_dir():
         raise OutputError(f"{path.parent} is a file, but must be a folder; move the file")
     return path

@@ -207,7 +207,9 @@ class StructLayout(FrozenData):
         names = [item.name for item in (*items, *(section.fields if section else ()))]
         for name_of_item in names:
             if names.count(name_of_item) > 1:
-                raise SchemaError(f"{name} has two fields named {name_of_item}; names are unique in a struct")
+                raise SchemaError(
+                    f"{name} has two fields named {name_of_item}; field names must be unique within a struct"
+                )
         self.name = name
         self.items = items
         self.section = section

@@ -167,8 +167,8 @@ def publish(made: Path, target: Path) -> None:
         if error.errno not in (EEXIST, ENOTEMPTY):
             raise
         raise LogPathError(
-            f"{target} was written by another run in the meantime; it is not overwritten, and this run's output"
-            " is removed"
+            f"{target} was written by another run in the meantime; it was not overwritten, and this run's output"
+            " was removed"
         ) from None
     on_disk(target.parent)
 

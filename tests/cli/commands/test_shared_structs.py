@@ -124,7 +124,9 @@ def test_show_diff_and_json(project: Path) -> None:
 
 def test_draft_version_rejects_imports(project: Path) -> None:
     result = run("draft-version", "specs", "--output", "drafts")
-    assert result.exit_code != 0 and "does not support shared structs" in result.output + str(result.exception)
+    assert result.exit_code != 0 and "does not support structs shared between files" in result.output + str(
+        result.exception
+    )
 
 
 def test_add_version_to_a_message_with_imports(project: Path) -> None:

@@ -115,7 +115,7 @@ def test_no_link_leads_out_of_the_package(tmp_path: Path) -> None:
     package.mkdir()
     outside.mkdir()
     (package / "sub").symlink_to(outside)
-    with pytest.raises(OutputError, match="because of a link"):
+    with pytest.raises(OutputError, match="through a symbolic link"):
         plan({"sub/a.py": HEAD}, package)
 
 

@@ -127,7 +127,7 @@ def _decoded(data: bytes, origin: str) -> str:
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         byte = data[error.start]
         raise SpecError(
-            f"{origin}:{line}:{column}: byte 0x{byte:02x} is not UTF-8; specs are UTF-8",
+            f"{origin}:{line}:{column}: byte 0x{byte:02x} is not valid UTF-8; specs must be encoded in UTF-8",
             file=origin,
             line=line,
             column=column,

@@ -201,7 +201,8 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
         if result.message is not None:
             if result.message.imports or result.message.kind == "struct":
                 raise SpecError(
-                    f"{path}: the draft dialect does not support shared structs; define the structs in commonStructs",
+                    f"{path}: the draft dialect does not support structs shared between files; "
+                    "define them in commonStructs",
                     file=data.file,
                 )
             root = parse(data.data.decode(), file=data.file).root

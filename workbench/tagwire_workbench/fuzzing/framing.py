@@ -69,7 +69,7 @@ class InputFraming:
         prefix: str | None = None,
     ) -> None:
         if prefix not in (None, "size", "key"):
-            raise FramingError(f"prefix: expected size, key or None, got {prefix!r}")
+            raise FramingError(f"prefix: expected 'size', 'key' or None, got {prefix!r}")
         self.registry = registry
         self.message = message
         self.version = version

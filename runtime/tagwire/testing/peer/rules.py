@@ -98,9 +98,7 @@ class AnswerRule:
             return
         message = as_reply(answer).message
         if message is not None and type(message) is not self.response:
-            raise PeerError(
-                f"{self}: expected a {self.response.__name__} as the answer, got a {type(message).__name__}"
-            )
+            raise PeerError(f"{self}: expected {self.response.__name__} as the response, got {type(message).__name__}")
 
     def __repr__(self) -> str:
         return f"on({self.request.NAME})"

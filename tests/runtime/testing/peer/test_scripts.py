@@ -210,7 +210,7 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
     [
         (
             kafka.MetadataResponse(),
-            "on(HeartbeatRequest): expected a HeartbeatResponse as the answer, got a MetadataResponse",
+            "on(HeartbeatRequest): expected HeartbeatResponse as the response, got MetadataResponse",
         ),
         (BEAT, "expected a response, a Reply or None, got a request, HeartbeatRequest"),
         (kafka.HeartbeatResponse, "expected a response, a Reply or None, got a type"),
@@ -227,7 +227,7 @@ def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer,
 def test_wrong_result_of_a_reply_function_is_a_problem(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(lambda _: kafka.MetadataResponse())
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
-    assert "expected a HeartbeatResponse as the answer, got a MetadataResponse" in peer.problems[0].text
+    assert "expected HeartbeatResponse as the response, got MetadataResponse" in peer.problems[0].text
 
 
 def test_a_fault_that_there_is_not(peer: MockPeer) -> None:

@@ -186,7 +186,7 @@ def test_changes_are_reported() -> None:
         ({}, "do not identify the message"),
         ({"message": kafka.HeartbeatRequest}, "do not identify the version of HeartbeatRequest"),
         ({"prefix": "key"}, "does not identify the message; give a kind"),
-        ({"prefix": "both"}, "prefix: expected size, key or None, got 'both'"),
+        ({"prefix": "both"}, "prefix: expected 'size', 'key' or None, got 'both'"),
         ({"message": kafka.RequestHeader, "version": 1, "frames": True}, "a header has no header"),
         ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
     ],
