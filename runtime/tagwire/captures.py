@@ -237,7 +237,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time: a frame after missing bytes is found late, after newer frames of other connections.
+    # Sort by time, because missing bytes delay the next frame: newer frames of other connections are found before it.
     found, fault = [], None
     try:
         for frame in frames_of_network(stream, registry, port):
@@ -254,8 +254,8 @@ def frames_of_stream(
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
     """Decompress the stream if it is gzipped. Return the stream, and whether it holds a network capture.
 
-    `start` is the stream's first four bytes. Raises CaptureError for invalid gzip data; `name` is the file that it
-    names.
+    `start` is the stream's first four bytes. Raises CaptureError for invalid gzip data; `name` is the file name
+    in the error.
     """
     if start.startswith(_GZIP):
         packed = gzip.GzipFile(fileobj=stream)
@@ -281,8 +281,8 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
     """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
-    Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap` instead
-    if it or an earlier line begins with `{`. Otherwise, the error is raised, because the file probably isn't JSON.
+    Raises CaptureError for an invalid line. With `keeps_damaged`, yield a frame with a `gap` instead, unless no line so
+    far begins with `{`: the file is then probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

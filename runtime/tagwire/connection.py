@@ -184,7 +184,7 @@ class Connection(_Side):
 
     @property
     def has_versions(self) -> bool:
-        """Whether the peer's versions are known. Also true if the protocol has no version request."""
+        """Whether the peer's versions are known, or the protocol has no request to ask for them."""
         return self._has_announced or self._announcement is None
 
     @property
@@ -200,7 +200,7 @@ class Connection(_Side):
         """Return the bytes of a request, including the frame size and header.
 
         The default version is the highest that both sides support and that can represent the whole request. Before the
-        peer has announced its versions, it is the highest stable one that can. Raises NoCommonVersionError or
+        peer has announced its versions, it is the highest stable version that can. Raises NoCommonVersionError or
         LossyVersionsError if there is no such version, EncodeError for an invalid value, and UnusableConnectionError
         after an unreadable frame.
         """
@@ -292,7 +292,7 @@ class Connection(_Side):
             data = self.send(request, version)
             sent.append(self.sent)
             yield data
-            if self.waiting > _MOST_WAITING:  # a peer may stop reading requests if its responses are not read
+            if self.waiting > _MOST_WAITING:  # else the peer may stop reading, because nobody reads its responses
                 yield next(self.unanswered())
         responses = []
         for each in sent:
@@ -315,7 +315,7 @@ class Connection(_Side):
         return response
 
     def _best(self, request: Message) -> tuple[int, bytes]:
-        """Return the best version for a request, and the request encoded as a frame in that version."""
+        """Return the default version for a request (see `send`), and the request encoded as a frame in that version."""
         cls = type(request)
         usual = self._usual_versions.get(cls)
         if usual is None:

@@ -31,7 +31,7 @@ Path = tuple[str, ...]
 
 
 class Bait(NamedTuple):
-    """An array that an attacker may fill. An element takes `size` encoded bytes, and about `memory` bytes decoded."""
+    """An array that an attacker may fill. An element takes `size` bytes of input, and about `memory` bytes of RAM."""
 
     cls: type[tagwire.Message]
     version: int
@@ -114,10 +114,7 @@ class _Grown(NamedTuple):
 
 
 class _Filler:
-    """Builds values that take as much memory per encoded byte as possible.
-
-    The array at the path `target` gets `number` elements.
-    """
+    """Builds a message that takes much memory: the array at the path `target` gets `number` elements."""
 
     def __init__(self, target: Path, number: int) -> None:
         self.target = target
@@ -140,7 +137,7 @@ class _Filler:
         return _Grown(value, size, memory)
 
     def tags(self, value: Any, fields: tuple[Item, ...], path: Path) -> _Grown:
-        """Set an empty unknown tag, which costs a dict, and fill the tagged fields that lead to the target array."""
+        """Fill the tagged fields that lead to the target array. Also set an empty unknown tag, which costs a dict."""
         known = {field.tag for field in fields}
         value.unknown_tags = {next(tag for tag in count() if tag not in known): b""}
         size, memory = 3, _DICT

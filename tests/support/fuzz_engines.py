@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Compare the engines by a decoded message's objects or JSON, chosen at random. Return a difference or None."""
+    """Decode a message, and compare the engines on its objects or, at random, its JSON. Return a difference or None."""
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:

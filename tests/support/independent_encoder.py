@@ -49,7 +49,7 @@ class Context(NamedTuple):
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:
-    """Encode a message. Only the draft dialect uses `length_varint`, which is "zigzag" or "unsigned"."""
+    """Encode a message. `length_varint` is the length encoding in the draft dialect: "zigzag" or "unsigned"."""
     context = context_of(spec, version, zigzag if length_varint == "zigzag" else unsigned)
     return struct_bytes(context, spec.get("optionalFields", []), spec["fields"], value)
 

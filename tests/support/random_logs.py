@@ -89,7 +89,7 @@ class RandomLog:
         self.batches.append(build(records, "v2", **settings))
 
     def end(self, producer: int) -> None:
-        """End a producer's transaction with a marker. Some markers raise its epoch, as newer versions do."""
+        """End a producer's transaction with a marker. Some markers raise its epoch, as newer brokers do."""
         self.open.discard(producer)
         if self.random.random() < 0.3:
             self.epochs[producer] += 1

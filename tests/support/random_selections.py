@@ -89,7 +89,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Set the values in `rows` in the message, and return the message. Raise `Refused` if a value doesn't fit."""
+    """Set the fields at `paths` to the values in `rows`, and return the message. Raise `Refused` if one doesn't fit."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
     behind = [line[len(way) :] for line in lines]

@@ -78,7 +78,7 @@ def fitted(
             widths[number] = max(_LONG if is_path else _SHORT, widths[number] - excess)
             cells[number] = [_shortened(cell, widths[number], is_path=is_path) for cell in each]
     words = [max(len(word) for cell in each for word in [*cell.split(), ""]) for each in cells]
-    # Prose can be wrapped, so the longest word determines its width.
+    # Prose can be wrapped, so a column of prose only needs the width of its longest word.
     widths = [words[number] if each > _PROSE else each for number, each in enumerate(widths)]
     kept, left = [0], width - widths[0]
     for number in range(1, len(columns)):

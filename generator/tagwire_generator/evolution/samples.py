@@ -31,7 +31,7 @@ from tagwire_generator.evolution.field_matching import matched
 
 
 def without_classes(layout: Layout) -> Layout:
-    """Return the layout with structs as dicts, and without the fields that exist only in other versions."""
+    """Return a copy of the layout that represents structs as dicts and lacks the fields of other versions."""
     known: dict[int, StructLayout] = {}
 
     def struct(original: StructLayout) -> StructLayout:
@@ -140,10 +140,10 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
-    """Convert a value to another layout of the same version. Fields that the value lacks get their defaults.
+    """Convert a value from layout `source` to layout `target`. Fields that only `target` has get their defaults.
 
-    `is_forward` means that the value is converted from the old to the new layout. Values that the layout can't
-    represent are kept, so that encoding them fails.
+    Both are layouts of one version, before and after a spec change; `is_forward` means that `source` is the old one.
+    Values that `target` can't represent are kept, so that encoding them fails.
     """
     made: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):
@@ -171,7 +171,7 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
 
 
 def _same_member(value: Any, source: WireType, target: WireType) -> Any:
-    """Convert an enum number to the number that its name has in `target`. Return other values unchanged."""
+    """Convert an enum number to the number of the same-named member in `target`. Return other values unchanged."""
     if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
         return value
     member = target.numbers.get(source.name_of(value))

@@ -37,7 +37,7 @@ def release_order(name: str) -> tuple[object, ...]:
 
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
-    """Return a sort key that compares numbers by value, and puts words before numbers."""
+    """Return a sort key for a release name: numbers compare by value, and words such as `rc` come before numbers."""
     words: list[tuple[int, str]] = []
     for word in re.findall(r"[0-9]+|[^0-9.]+", text):
         words.append((int(word), "") if word.isdecimal() else (-1, word))
@@ -92,7 +92,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[ReleaseSpan]:
-        """Among all redefined versions, yield the newest ReleaseSpan of each distinct layout."""
+        """Yield one span for each layout of the redefined versions: the span with the newest releases."""
         found: dict[str, ReleaseSpan] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:

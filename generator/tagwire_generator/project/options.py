@@ -1,7 +1,7 @@
 """The options of a spec set.
 
-Options belong to the project's settings, because they apply to all specs of a set. Where the text of KIP-482's first
-draft is ambiguous, an option selects the alternative interpretation.
+They are part of the project's settings, because they apply to all specs of a set. Some of them choose between two
+readings of KIP-482's first draft where its text is ambiguous.
 """
 
 from collections.abc import Mapping

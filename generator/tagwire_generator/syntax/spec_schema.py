@@ -127,7 +127,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
 
 
 def is_extended(root: Object, *, by_default: bool) -> bool:
-    """Return whether a spec may use the tagwire dialect: as its `dialect` key says or, without it, `by_default`."""
+    """Return whether a spec may use the tagwire dialect. Without a `dialect` key, return `by_default`."""
     dialect = root.get("dialect")
     return dialect.value == "tagwire" if isinstance(dialect, Scalar) else by_default
 

@@ -74,7 +74,7 @@ class Location:
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path, end: int | None) -> FileState:
-        """Return a state that shows whether the file has changed before `end`. Local files are compared by checksums.
+        """Return the state of a file that may grow. A local file's state has checksums of its first and last bytes.
 
         Raises LogPathError if the file can't be read.
         """
@@ -138,7 +138,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Return (path, size, tag, time) of remote files, for `received` on a worker; None for a local folder."""
+        """Describe remote files, so that a worker can recreate them with `received`. Return None for a local folder."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -366,7 +366,7 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Return a URL without its last `levels` folders, split before `::`, such as ("zip://logs", "::/path/of.zip")."""
+    """Remove a URL's last `levels` folders. Return it split before `::`, such as ("zip://logs", "::/path/of.zip")."""
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")
@@ -380,7 +380,7 @@ def _joined(url: str, relative: str) -> str:
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
     """Return the files that paths and patterns select, with the state of each; None for a local file.
 
-    A selected folder stands for all its files, except hidden ones. Raises PipelineError if a path matches nothing.
+    For a folder, return all its files except hidden ones. Raises PipelineError if a path matches nothing.
     """
     with ExitStack() as stack:
         found = []

@@ -79,7 +79,7 @@ def compact_logs(
 
 
 class _Log:
-    """A partition that is being compacted, and the results of the rounds so far."""
+    """A partition that is being compacted, and the results that workers have returned so far."""
 
     def __init__(self, number: int, found: FoundPartition, compaction: Compaction) -> None:
         self.number = number
@@ -212,7 +212,7 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The worker's part of log compaction. A unit of work is a dict whose `do` names the work; results are dicts as well.
+# The driver sends units of work to workers as dicts. Their key `do` names the work. Results are dicts as well.
 # A `summaries` unit summarizes a segment's batch headers for the driver.
 # A `rewrite` unit compacts several segments into one segment.
 # A `carry` unit copies a segment that is not compacted.

@@ -1,8 +1,8 @@
 """`export_logs` exports logs as a Parquet table, from which `import_logs` restores every log file byte for byte.
 
-The table has a row for each record, with the columns of the source `kafka_log`. Everything that can't be rebuilt from
-these rows, such as batch headers, compressed batches, markers and index files, is stored in files next to the table
-(`exported`). Each task exports a segment, and sends only counts to the driver.
+The table has a row for each record, with the columns of the source `kafka_log`. Some bytes can't be rebuilt from these
+rows, such as batch headers, compressed batches, markers and index files. They are stored in files next to the table
+(see `exported`). Each task exports a segment, and sends only counts to the driver.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -135,7 +135,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the parts to export, and the folders to create (relative paths). Raises LogPathError for bad paths."""
+    """Return the units, and the relative paths of the folders to create. Raises LogPathError for bad paths."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:
@@ -179,7 +179,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
 def _of_folder(
     folder: Path, target: str, files: list[Path], partition: Partition | None, root: Location
 ) -> Iterator[_Unit]:
-    """Yield a part for each segment in a folder, and one part for all other files in the folder."""
+    """Split a folder into units of work: one for each segment, and one for all files that aren't segments."""
     sizes = {path: root.size_of(path) for path in files}
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):

@@ -65,9 +65,9 @@ def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Return the end offset of the batches that fit in `most` bytes, counted from the batch with offset `start`.
+    """Return the offset at which a read from `start` must stop in order to read at most `most` bytes of batches.
 
-    The result is at most `end`. At least one batch is included, whatever its size. Raises LogError for a damaged log.
+    The result is at most `end`. The first batch is always read, whatever its size. Raises LogError for a damaged log.
     """
     reached = start
     for span in _spans(partition, start, format):
@@ -122,7 +122,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position of the last indexed batch (at or before `offset`, unless it is None); 0 if there is none."""
+    """Return the position of the last batch in the index, at or before `offset` if it is given; 0 if there is none."""
     try:
         entry = segment.index_entry(offset)
     except LogError:

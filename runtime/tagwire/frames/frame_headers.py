@@ -1,4 +1,4 @@
-"""Make the header of a frame to be encoded, or check a header given by the caller."""
+"""Make the request and response headers of frames to be encoded, or check those that the caller passes."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ class StructLayout(FrozenData):
         return around and struct is not None and struct.has_sensitive
 
     def default_value(self) -> Any:
-        """Return a new object with default values; a dict if the layout has no class."""
+        """Return a new object with default values. If the layout has no class, the object is a dict."""
         return fresh(self.cls) if self.cls else {field.name: field.default_value() for field in self.values}
 
     @property

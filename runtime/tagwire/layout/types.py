@@ -1,4 +1,4 @@
-"""The types of items that have their own length or contain other types. All other types are in `parts`."""
+"""Layout types with a length or with inner types: strings, bytes, arrays and structs. Other types are in `parts`."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The offset of each key's last record. The keys are not stored, so each takes only 8 bytes.
+    """The offset of each key's last record. The keys are not stored, so each key takes only 8 bytes.
 
     Offsets must be unique in the log.
     """
@@ -201,7 +201,7 @@ class Verdict(NamedTuple):
 class Judge:
     """Decides which records to keep. Batches must be passed in log order.
 
-    If `tells` is true, each `Verdict` also gives the reason for every record.
+    If `tells` is true, each `Verdict` also gives the reason why each record is kept or removed.
     """
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
@@ -379,9 +379,9 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return two tables, indexed by a record's fact bits: the reason, and whether to keep the record (1 or 0).
+    """Return two tables by fact bits: the reason, and whether to keep the record (as 0 or 1, for `bytes.translate`).
 
-    They are for formats in which a null value means a tombstone. The second one is used with `bytes.translate`.
+    They are for formats in which a null value means a tombstone.
     """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")

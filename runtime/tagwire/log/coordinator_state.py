@@ -141,7 +141,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies an entry's key, in any version, and also in legacy records."""
+    """Return a tuple that is equal for all entries with the same key, even in other versions and legacy records."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

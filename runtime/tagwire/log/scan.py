@@ -165,7 +165,7 @@ class Scan:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """Return `error`, naming any other formats in which the bytes at `position` are a valid batch."""
+        """Return `error`. If the bytes at `position` are a valid batch in other formats, the error names them."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
@@ -187,7 +187,7 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Prepare for a search in damaged bytes: verify checksums in a way that is fast if many positions are tried."""
+        """Prepare to try many positions in damaged bytes: verify checksums with `SumCheck`, which is then faster."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     @cached_property

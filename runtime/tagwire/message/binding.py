@@ -78,7 +78,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function that sets `make(cls)` as an attribute of `cls`, the class that declares the fields."""
+    """Return a `bind` function (see `FirstUse`) that sets an attribute of the declaring class to `make(cls)`."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -143,7 +143,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
     init = constructor_of(owner)
     with _binding:
-        # `__init__` exists if another thread has just set it, or if it is handwritten and calls `super().__init__`.
+        # Keep an `__init__` that another thread has just set, or a handwritten one that calls `super().__init__`.
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
@@ -164,7 +164,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the engine's methods on a message class, unless the class overrides them, and return the requested method."""
+    """Set the engine's methods on a message class, unless it overrides them. Return the method that was accessed."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)

@@ -100,7 +100,7 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = "the JSON is nested more deeply than any message"
     except ValueError:  # Python limits the number of digits that it converts
         reason = "the JSON has a number of more digits than any field"
-    # Not in the `except` blocks: the caught exceptions contain the input, and would become the error's context.
+    # Raise outside the `except` blocks: the caught exceptions contain the input, and would become the error's context.
     _refuse(cls, version, reason)
 
 

@@ -69,7 +69,7 @@ class _ClientRecord:
     def headers(self) -> Headers | IntHeaders:
         """The headers: a multimap with string keys, or a map with int keys.
 
-        If there are no headers, the record's `format` decides which; without a format, it is a multimap.
+        If the record has no headers, its `format` decides which of them is returned; without a format, the multimap.
         """
         return self._headers
 
@@ -119,9 +119,9 @@ class ProducerRecord(_ClientRecord):
     ) -> None:
         """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record a tombstone.
 
-        With `allow_reserved`, `headers` may contain int keys that KIP-82 reserves. If there are no headers, `format`
-        determines whether keys are ints. Raises EncodeError for a null value with `tombstone=False`, because old
-        readers would take the record for a delete.
+        With `allow_reserved`, `headers` may contain int keys that KIP-82 reserves. `format` is the record format to
+        send; it tells whether header keys are ints if `headers` is empty. Raises EncodeError for a null value with
+        `tombstone=False`, because old readers would take the record for a delete.
         """
         self.topic = topic
         self.value = value
@@ -254,7 +254,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the record's original format. If there are no headers, it determines the type of their keys."""
+        """If `record` has no headers, its original `format` tells whether header keys are ints or strings."""
         values = {
             "topic": topic,
             "partition": partition,
@@ -286,7 +286,7 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return `IntHeaders` for int keys and `Headers` for string keys. Without headers, the format decides which."""
+    """Return `IntHeaders` for int keys, `Headers` for string keys. Without headers, `format` decides between them."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)

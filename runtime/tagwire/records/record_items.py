@@ -75,7 +75,7 @@ def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
-    """Yield records up to the first invalid one. Then the walk's reader is at the end of the last valid record."""
+    """Yield records up to the first invalid one. Leave `walk.reader` at the end of the last valid record."""
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended

@@ -1,4 +1,4 @@
-"""Check that packages loaded by name are named in one module only; import contracts can't check such imports."""
+"""Check that only one module names the packages that are loaded by name. Import contracts can't check this."""
 
 import ast
 from pathlib import Path

@@ -161,7 +161,7 @@ def test_kinds() -> None:
 
 def test_a_protocol_without_headers() -> None:
     class Bare(tagwire.Registry):
-        """A registry without request and response headers, for a package with a single message."""
+        """A registry of one message, without request and response headers."""
 
     bare = Bare(
         "tagwire_messages", {"HeartbeatRequest": registry._index["HeartbeatRequest"]}

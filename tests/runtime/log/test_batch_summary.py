@@ -84,10 +84,10 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     ([batch("txn", 5), batch("commit", 7)], ({}, {}, {}, {1: (1, 7)})),
     ([batch("txn", 5), batch("abort", 7)], ({}, {}, {1: [(5, 7)]}, {1: (0, 7)})),
     ([batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
-    # the transaction's records are gone, so no data is aborted
+    # the transaction's batch is empty, so there are no records to abort
     ([batch("empty txn", 5), batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
     ([batch("txn", 5), batch("leader", 7)], ({1: 5}, {1: 5}, {}, {})),
-    # without its record, it is unknown whether the marker is a commit or an abort
+    # the marker's record was removed, so it is unknown whether the transaction was committed or aborted
     ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),
     (
         [
@@ -145,7 +145,7 @@ def test_the_newest_timestamp() -> None:
 
 
 def test_wrappers_are_not_decompressed() -> None:
-    """A wrapper must be counted by its last offset alone: finding its first offset would require decompression."""
+    """A compressed v1 batch must count from its last offset, because only decompression could find the first one."""
     found = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
     assert (found.first, found.end, found.ascends) == (5, 6, True)
 

@@ -72,7 +72,7 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 def test_new_batch_sizes_keep_original_timestamps_under_append_time(
     format: str, to: str | None, codec: str, tmp_path: Path
 ) -> None:
-    """Uncompressed v1 can't store original timestamps next to an append time. Their loss must be reported."""
+    """Original timestamps must be kept. Uncompressed v1 has only the append time; converting to it reports the loss."""
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
     (tmp_path / "t-0").mkdir()
@@ -136,7 +136,7 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
-    """Return two batches of two records each. `first` changes both batches' headers, `change` only the second's."""
+    """Return two batches of two records each. `first` overrides settings of both, `change` only of the second."""
     usual: dict[str, Any] = {
         "producer_id": 7,
         "producer_epoch": 1,

@@ -187,7 +187,7 @@ FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
         **how,
     ),
 }
-# Frames with arrays of structs, or with a UUID. The garbage collector tracks such objects.
+# The garbage collector tracks these messages, because they contain arrays of structs or a UUID.
 WITH_PARTS = set(FRAMES) - {"header", "key"}
 
 

@@ -137,7 +137,7 @@ def test_endless_varint(at: str) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_random_bytes_after_an_old_magic_byte(magic: int) -> None:
-    """Read old messages with random bytes after their attributes. Their sizes and checksums are valid."""
+    """Random bytes after an old message's attributes must raise DecodeError, even with a valid size and checksum."""
     random.seed(magic)
     for size in range(200):
         body = bytes([magic, 0]) + random.randbytes(size)

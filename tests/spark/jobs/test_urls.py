@@ -48,7 +48,6 @@ def put(system: Any, folder: Path, prefix: str) -> None:
 
 
 def told(report: Any, root: str) -> Any:
-    """Return a copy of a report with paths relative to `root`, and with lists in place of tuples."""
     if isinstance(report, str):
         return report.removeprefix(f"{root}/")
     if isinstance(report, dict):

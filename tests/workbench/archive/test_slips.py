@@ -50,7 +50,7 @@ def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
         ("{} {}", {"TW113", "TW204"}),
         ("3 {}", {"TW109"}),
         (f"{{ {HEAD}, \"flexibleVersions\": \"often\" }} }}", {"TW201"}),
-        # A duplicate key or a missing flexibleVersions could be corrected, but the other errors must be reported.
+        # Besides slips that can be corrected (a duplicate key, no flexibleVersions), these specs have other errors.
         (f'{{ {WHOLE}, "fields": 7 }}', {"TW111"}),
         (f'{{ {WHOLE}, "fields": [{{"name": "A"}}] }}', {"TW113", "TW405"}),
         (f'{{ {WHOLE}, "name": {{}} }}', {"TW111"}),

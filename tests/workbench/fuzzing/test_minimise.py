@@ -25,7 +25,7 @@ def metadata(data: bytes) -> Any:
 
 
 def test_one_of_many_partitions_remains() -> None:
-    """The minimised input must have no brokers, and only one partition, in a topic without a name and tagged fields."""
+    """The minimised input must have no brokers, and a single topic with an empty name and only one partition."""
 
     def keeps(data: bytes) -> bool:
         found = metadata(data)

@@ -34,7 +34,7 @@ class _Place:
 
     @property
     def is_later(self) -> bool:
-        """Whether some versions have the field's struct without the field, because the field was added later."""
+        """Whether the field was added after the first version of its struct."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> DesignFinding:
@@ -139,7 +139,7 @@ def _implied_default(place: _Place) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Return whether a number is an ID or a position, so that 0 is an ordinary value and can't mean "none"."""
+    """Return whether a field holds IDs or positions: 0 is then an ordinary value and can't mean "none"."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 

@@ -29,7 +29,7 @@ _BEFORE: Final = 4
 
 
 class FramingError(TagwireError, ValueError):
-    """Raised if the options of a framing leave open which message an input contains."""
+    """Raised for invalid framing options, such as options that leave an input's message unknown."""
 
 
 class FuzzInput(NamedTuple):

@@ -1,4 +1,4 @@
-"""The handlers of editor requests and notifications. They convert positions and call functions without side effects."""
+"""Handle the requests and notifications of editors: convert positions, and call functions without side effects."""
 
 import json
 import logging

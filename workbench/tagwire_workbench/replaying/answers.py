@@ -36,7 +36,7 @@ class Ignored:
     """The paths of fields that may differ from the recorded response, such as `MetadataResponse.cluster_id`."""
 
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
-        """Parse the paths of fields to ignore. Raises SelectionError for a path that none of these responses has.
+        """Parse `texts`, the paths of fields to ignore. Raises SelectionError for a path that no response has.
 
         Hosts and ports of brokers are ignored too, because the requests are sent to a different server.
         """
@@ -110,8 +110,8 @@ def answer_differences(
 ) -> list[FieldDifference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
-    If the recorded response can't be read, only the bytes are compared. `carried` maps the recorded server's IDs to
-    the other server's IDs, and learns more IDs from these responses.
+    If the recorded response can't be read, only the bytes are compared. `carried` maps the recorded server's IDs
+    (such as topic IDs) to the other server's, and learns more IDs from these responses.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)

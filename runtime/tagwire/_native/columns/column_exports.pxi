@@ -146,7 +146,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # marks the end of the stream, unless `export` writes an array to `out`
+    out.release = NULL  # NULL means the end of the stream; `export` replaces it if there is an array
     try:
         array = next(pull.arrays, None)
         if array is not None:

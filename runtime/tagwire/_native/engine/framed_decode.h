@@ -23,8 +23,8 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Convert an encoded number to an attribute's value: clear the bits of other attributes, and add the base to a delta.
- * Return NULL without an exception if the result needs more than 64 bits. */
+/* Convert a decoded number to an attribute's value: clear the bits that belong to other attributes. If it is a delta,
+ * add the base. Return NULL without an exception if the result needs more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];
@@ -89,7 +89,7 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
     if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
     data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
-    if (data == NULL || data == Py_None) { /* None means that the data is invalid or exceeds the limits */
+    if (data == NULL || data == Py_None) { /* None: the compressed data is invalid or too large */
         Py_XDECREF(data);
         return NULL;
     }
@@ -120,7 +120,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size is in an earlier field. Return NULL if the value does not take exactly that many bytes. */
+/* Read a value whose size in bytes an earlier field contains. Return NULL if the value has another size. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -339,7 +339,7 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
 /* Read a struct into `made`, an object decoded earlier that is no longer used elsewhere. Steals the reference. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path replaces the old values itself */
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path releases old values itself */
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(made, f->slot));

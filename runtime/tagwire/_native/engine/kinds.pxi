@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return (length, fields): the encoding of a struct's own length, or None, and the struct's other fields."""
+    """Split off a field that contains the struct's own length. Return its encoding (None without one), and the rest."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

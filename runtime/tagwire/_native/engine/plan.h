@@ -51,7 +51,7 @@ struct tw_field {
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
-    int32_t run_count;    /* number of fields in the run that begins here; 0 if a bool is in it: bools are validated */
+    int32_t run_count;    /* number of fields in the run that begins here; 0 if it has bools, which must be validated */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -79,7 +79,7 @@ typedef struct {
 struct tw_fresh {
     tw_class made;
     Py_ssize_t count;
-    const tw_field *fields; /* each default and its slot; only `slot`, `value`, `fresh` and `late` are set */
+    const tw_field *fields; /* the slots with their defaults; only `slot`, `value`, `fresh` and `late` are set */
 };
 
 /* How measure.h treats a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_ONCE:
@@ -105,7 +105,7 @@ struct tw_struct {
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */
     const tw_look *looks_end[TW_LOOK_WAYS];
-    int64_t looks_width;    /* the bytes that the struct always takes, whatever its values; see tw_choose_looks */
+    int64_t looks_width;    /* bytes that the struct takes whatever its values are; see tw_choose_looks */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
     const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in column plans,
@@ -151,7 +151,7 @@ typedef struct {
     int64_t last;            /* for arrays sorted by a number: that number in the last valid element */
 } tw_good;
 
-/* The maximum number of arrays recorded in tw_good: the last complete array, and the nested arrays around the error. */
+/* How many arrays with valid elements are remembered: the last complete one, and those that enclose the error. */
 #define TW_MOST_GOOD 4
 
 /* The state of a decoding call: the read position, the remaining limits, and the options. */
@@ -163,7 +163,7 @@ typedef struct {
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers: numbers on which other fields of a record format depend (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */
-    int packed;             /* whether the input was itself compressed; C then rejects compressed data in it */
+    int packed;             /* whether the input is the result of decompression, so it can't contain compressed data */
     int trusted;            /* whether to skip the verification of checksums */
     const uint8_t *numbers; /* bytes of the previous int32 array, to reuse its tuple: see tw_same_numbers */
     PyObject *numbers_tuple;
@@ -184,9 +184,9 @@ typedef struct {
     int counting;
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
-    int gap;                /* width of the last varint length, which is reserved for the next one before it is known */
+    int gap;                /* bytes to reserve for the next varint length: the width of the previous one */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
-    int64_t implied;        /* the number to encode for `implied_slot` if that slot is empty */
+    int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
     Py_ssize_t expected; /* expected size in bytes, to allocate at once when the stack buffer is full; 0 if unknown */
     const tw_shared *shared;

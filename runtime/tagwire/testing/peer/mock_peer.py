@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class MockPeer:
-    """A peer with scripted answers. `registry` defaults to Kafka's messages.
+    """A test server that gives scripted answers. `registry` defaults to Kafka's messages.
 
     `limits` and `max_size` (of a frame, in bytes) apply to received requests. If a client requests the peer's versions
     (Kafka's ApiVersionsRequest), the peer announces the versions of the APIs that have rules.
@@ -206,24 +206,24 @@ class MockPeer:
     def assert_received(
         self, expected: Message | type[Message], *, version: int | None = None, times: int | None = None
     ) -> None:
-        """Assert that a request equal to the message, or any request of the class, was received.
+        """Assert that a request was received: one equal to `expected` or, if `expected` is a class, any of that class.
 
-        `times` is the exact number of such requests; by default, there must be at least one. Raises AssertionError,
-        which shows how the most similar requests differ.
+        `times` is the exact number of such requests; by default, there must be at least one. The AssertionError shows
+        how the most similar requests differ.
         """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, times)
 
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
-        """Assert that no request equal to the message, or no request of the class, was received.
+        """Assert that no request equal to `expected` was received or, if it is a class, no request of that class.
 
-        Raises AssertionError, with a list of the received requests, if there is such a request.
+        Otherwise, raises AssertionError with a list of the received requests.
         """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that these messages, or requests of these classes, were received in this order.
+        """Assert that requests were received in this order, each given as an equal message or as its class.
 
         Other requests may come in between. Raises AssertionError if any is missing or out of order.
         """

@@ -42,7 +42,7 @@ _TRIES: Final = 12
 def _broken(
     read: FuzzInput, holds: InputSite | None, start: int, end: int, data: bytes, path: str, inside: int = 0
 ) -> _Broken:
-    """Replace a range of the input with `data`. Decoders must report an error at `path`, `inside` bytes into `data`."""
+    """Replace a range of bytes with `data`. The error of the new input is at `path`, `inside` bytes into `data`."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, Fault("", path, spliced.at + inside)
 
@@ -114,7 +114,7 @@ def _null(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
 
 
 def _too_long(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows. Only a compact length can state its size."""
+    """Write a string longer than Kafka allows. Needs a compact length, because others can't hold such a size."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
