@@ -292,7 +292,7 @@ class Connection(_Side):
             data = self.send(request, version)
             sent.append(self.sent)
             yield data
-            if self.waiting > _MOST_WAITING:  # else the peer may stop reading, because nobody reads its responses
+            if self.waiting > _MOST_WAITING:  # a peer may stop reading requests until its responses are read
                 yield next(self.unanswered())
         responses = []
         for each in sent:

@@ -163,7 +163,7 @@ typedef struct {
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers: numbers on which other fields of a record format depend (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */
-    int packed;             /* whether the input is the result of decompression, so it can't contain compressed data */
+    int packed;             /* whether the input was decompressed; compressed data in it is then rejected */
     int trusted;            /* whether to skip the verification of checksums */
     const uint8_t *numbers; /* bytes of the previous int32 array, to reuse its tuple: see tw_same_numbers */
     PyObject *numbers_tuple;

@@ -27,7 +27,7 @@ def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[byte
 
 
 def _refused(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
-    """Return the (path, offset) of the error if `site` is cut off at `cut`; None if decoders may report others."""
+    """Return the (path, offset) of the error if `site` is cut off at `cut`; None if decoders may disagree about it."""
     own = _own(read, site, cut)
     if own is not None:
         return own
