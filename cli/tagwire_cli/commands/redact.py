@@ -113,7 +113,7 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response. Raises TagwireError if the result would differ for `rivals`, requests with the same ID."""
+    """Redact a response to `api`. If `rivals` (other requests with its ID) give another result, raise TagwireError."""
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:
@@ -163,7 +163,7 @@ def _redactor(
     words: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the arguments that are left to name the FILE."""
+    """Return a function that redacts frames of this kind, and the remaining arguments, which name the input file."""
     if kind == "message":
         message, version, files = message_of(registry, words)
         return lambda data: redaction.message(message, data, version), files

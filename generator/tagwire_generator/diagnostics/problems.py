@@ -175,9 +175,9 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop repeated problems: an invalid shared struct, for example, causes a problem in each spec that imports it.
+    """Drop repeated problems: for example, an invalid shared struct causes a problem in each spec that imports it.
 
-    If `problems` contains the errors in the causing file, only these are kept; otherwise, the first problem it causes.
+    If errors in the causing file are listed first, only these are kept; otherwise, only the first consequence.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

@@ -1,4 +1,4 @@
-"""Compare the parts of specs that message layouts don't show: reserved tags, version ranges, record formats ..."""
+"""Find changes that message layouts don't show, such as to reserved tags, version ranges and record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the removed field or reservation that had this tag; None if there is none, or if `field` had it."""
+    """Return what had this tag, such as "was reserved"; None if nothing had it, or if `field` itself had it."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -102,7 +102,7 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # An imported struct may have fields that this message does not use, so ignore their ranges.
+            # Ranges in an imported struct may be meant for other messages that import it.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead

@@ -92,7 +92,7 @@ def _version_violations(
 
 
 def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations of the released dialect's rules for flexible versions."""
+    """Yield violations of the rules for flexible versions, as Kafka released them (unlike KIP-482's draft)."""
     flexible = message.flexible_versions
     if spec.flexible_versions is not None:
         if not spec.flexible_versions <= flexible:

@@ -180,7 +180,7 @@ class MessageSpec:
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """Map message versions to versions of a shared struct; None if the message doesn't directly import it."""
+        """Return the version of a shared struct in each message version; None if it isn't imported directly."""
         return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:

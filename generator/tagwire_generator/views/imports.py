@@ -16,7 +16,7 @@ class ModuleImports:
         self._taken = frozenset(taken)
 
     def use(self, module: str, name: str) -> str:
-        """Import `name` from `module`, and return its name in this module."""
+        """Add an import of `name` from `module`. Return the name to write in the generated code."""
         if name in self._taken:
             return self.use_aliased(module, name)
         self._names[module].add(name)

@@ -29,7 +29,7 @@ _TYPES: Final = {"create": 0, "append": 1}
 
 
 class SplitNames(NamedTuple):
-    """The topic, partition and file of a split, as shown in the split's rows."""
+    """The values that all rows of a split have in the columns `topic`, `partition` and `file`."""
 
     topic: str
     partition: int

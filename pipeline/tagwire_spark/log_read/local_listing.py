@@ -56,7 +56,7 @@ class LocalListing(Generic[_T]):
         return found
 
     def look(self, folder: Path) -> _T:
-        """Return what the function passed to the constructor returns for a partition, cached while it is unchanged.
+        """Call the constructor's function for a partition. Return the cached result if the partition is unchanged.
 
         Raises LogPathError if the folder is gone, and any error that the function raises.
         """

@@ -62,7 +62,7 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Combine `canonical` and `error` with those of the records. The message's own error takes precedence."""
+        """Add the results of tracing the records. An error in the message itself takes precedence over `error`."""
         if not canonical:
             self._canonical = False
         if self.error is None:
@@ -73,7 +73,7 @@ class Trace:
         return {**self.facts(), "root": self.root.to_json()}
 
     def facts(self) -> dict[str, Any]:
-        """Return what `to_json` returns, except for the tree of nodes."""
+        """Return the same dict as `to_json`, but without the tree of nodes."""
         error = self.error
         return {
             "message": self.message_name,

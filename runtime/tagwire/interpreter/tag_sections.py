@@ -67,7 +67,7 @@ class TagSectionReader(RuledCursor):
         return int(tag)
 
     def optional_length(self, section: OptionalBuffer) -> int:
-        """Read the length of the next entry. A length of 0 ends the buffer."""
+        """Read the length of the next entry in an optional buffer. A length of 0 ends the buffer."""
         start = self.pos
         size = self.signed_length(section.length)
         if size < 0:

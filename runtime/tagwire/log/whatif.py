@@ -66,7 +66,7 @@ class Measure:
         """The processor time for reading and converting, in seconds."""
 
     def counts(self) -> dict[str, Any]:
-        """Return all counts as JSON values. `of` recreates the Measure from them."""
+        """Return all counts as JSON values, from which `of` recreates the Measure."""
         counts = {name: getattr(self, name) for name in self.__slots__}
         return counts | {"head_saved": sorted(self.head_saved.items())}
 

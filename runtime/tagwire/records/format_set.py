@@ -117,7 +117,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error: the format with this magic byte, or else the one with the highest."""
+        """Return the format to name in an error. If no format has this magic byte, return the one with the highest."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 

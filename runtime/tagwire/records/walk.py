@@ -82,7 +82,7 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the record count in the header, if any. Raises DecodeError if it can't fit into the batch."""
+        """Return the header's record count, or None. Raises DecodeError if the batch is too small for that many."""
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -133,7 +133,7 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """The base offset, the base timestamp, and whether that timestamp is the append time of all records."""
+        """(base offset, timestamp, is_append_time). The timestamp is the append time of all records, or their base."""
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 

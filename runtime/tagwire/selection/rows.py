@@ -18,7 +18,7 @@ Row = tuple["Any", ...]
 
 
 class _Drop:
-    """Removes the element of a row for which a rewrite function returns this value."""
+    """A value that a rewrite function returns instead of a new row, to remove the row's array element."""
 
     def __repr__(self) -> str:
         return "tagwire.DROP"
@@ -32,7 +32,7 @@ DROP: Final = _Drop()
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:
-    """Return a message's rows: for each element of the array that `paths.way` leads to, the values of all paths."""
+    """Return a message's rows, one per element of the array at `paths.way`. A row has the value at each path."""
     owners: list[Any] = [message]
     for step in paths.way:
         owners = [getattr(owner, step.name) for owner in owners if owner is not None]

@@ -34,7 +34,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Return the checksum of `data` and the bytes before it. `value` is the checksum of the bytes before it.
+    """Extend a checksum: `value` covers the bytes before `data`, and the result also covers `data`.
 
     Raises MissingExtraError if no library can compute it.
     """

@@ -90,7 +90,7 @@ def test_frames_in_use_are_not_reused(held: str) -> None:
 
 
 class ArrayCapsule:
-    """A wrapper of an exported array that keeps its capsules alive, but not the object that exported them."""
+    """Exports the capsules of another object, without keeping that object alive."""
 
     def __init__(self, made: Any) -> None:
         self.capsules = made.__arrow_c_array__()

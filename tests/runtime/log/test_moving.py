@@ -102,7 +102,7 @@ def test_batches_that_native_code_does_not_move() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """C code must either reject damaged records, or move them in such a way that Python reads the same records."""
+    """If C code moves damaged records instead of rejecting them, Python must read the same records afterwards."""
     pick, refused = Random(3), 0
     for batch in samples():
         if batch.compression != "none":

@@ -166,7 +166,7 @@ class FrameListing(Listing):
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield what a text filter searches: the entry's cells, frame and decompressed records, without secrets."""
+        """Yield the parts of an entry that a text filter searches, such as its table cells. Secrets are left out."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

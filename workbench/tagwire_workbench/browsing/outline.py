@@ -42,7 +42,7 @@ class _Details(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """A byte string to which the positions of items refer: an entry's bytes, or bytes decompressed from them."""
+    """The bytes of a capture entry, or bytes decompressed from them. Positions of items count from their start."""
 
     name: str
     data: bytes

@@ -127,7 +127,7 @@ class SpecNames:
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """Yield the fields inside the JSON object `owner`, then those next to it, then those of each outer struct."""
+        """Yield the fields declared in the object `owner`, then those in each enclosing object, innermost first."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)
@@ -152,7 +152,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains a field, or the field itself if it is in no list. `value` is the field's name."""
+    """Return the list that contains the field whose name is `value`. If it is not in a list, return the field."""
     field = value.parent
     if field is None or field.parent is None:
         return None

@@ -69,7 +69,7 @@ class Passing:
         """Complete frames that are still being sent, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Add bytes of the stream. Yield the bytes to send now; afterwards, call `ends` for each complete frame."""
+        """Process received bytes. Yield the bytes to send on now. Then call `ends` for each complete frame."""
         size = len(data)
         is_between = not (self._head or self._left or self.is_lost)
         if is_between and HEAD <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:

@@ -79,7 +79,7 @@ def _key(element: Struct, names: Sequence[str]) -> str:
 
 
 # The steps of a capture are played in recorded order, so requests keep their order across connections.
-# In another order, the player could wait for a response that needs a later request of another client.
+# Otherwise, the player could wait forever for a response that the server sends only after another client's request.
 
 
 class RecordedEvent(NamedTuple):

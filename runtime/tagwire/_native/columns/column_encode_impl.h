@@ -85,8 +85,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* Write one entry of a tag section or optional buffer: the field `step` of row `at` or, if `step` is NULL, an unknown
- * tag with the bytes `data`. */
+/* Write one entry of a tag section or optional buffer. It contains the field `step` of row `at`. If `step` is NULL, the
+ * tag is unknown, and the entry contains `data`. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -125,8 +125,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Starting at index `*next`, write the tagged fields with tags below `before`, but only fields whose bit is set in
- * `bits`. Set `*next` to the first field with a higher tag. */
+/* Write the tagged fields from index `*next` whose tag is below `before` and whose bit is set in `bits`. Then set
+ * `*next` to the index of the first field that has a higher tag. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

@@ -5,7 +5,7 @@ cdef enum:
 
 
 cdef class Shape(Owner):
-    """A tree of columns as a C table, in which each column precedes its children.
+    """A C array that describes a tree of columns. Each column precedes its children.
 
     Columns that always have the same number of values, such as the fields of a list's elements, form a level.
     """
@@ -150,7 +150,7 @@ cdef class Spares:
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Make a frame return to this pool when its last reference is released. Return the frame."""
+        """Attach a frame to this pool, to which it returns when its last reference is released. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)

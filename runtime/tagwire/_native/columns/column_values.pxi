@@ -63,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Use a column's default as its value in all rows."""
+        """Let a column have its default value in all rows."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets

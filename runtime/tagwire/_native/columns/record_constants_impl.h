@@ -12,7 +12,7 @@ static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, 
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* the index is in range, because reading the header has checked the bits */
+        *x = c->words[*x]; /* in range: the bits were checked when the header was read */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);

@@ -20,7 +20,7 @@ cdef class RecordColumns:
     cdef dict words  # for each dictionary column, a dict from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # for each column, the size of its strings in the last frame: the capacity of the next one
+    cdef list room  # for each column, the total size of the last frame's strings: reserve as much in the next frame
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
@@ -39,7 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Find the plan for each magic byte. Raises NotNative if the magic byte does not identify a batch's format."""
+        """Store the plan for each magic byte. Raises NotNative if C can't distinguish a format from the others by it."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions

@@ -106,7 +106,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Return a copy of a struct's fields, with runs of fixed-width fields (tw_field.run) split at chosen fields."""
+        """Copy a struct's fields. Runs of fixed-width fields, which C skips (tw_field.run), end at chosen fields."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index
         for index in range(s.items_count):
@@ -117,7 +117,7 @@ cdef class Choosing(Owner):
     # ------------------------------------------------------------ absent fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set `chosen.holes`, the values that a field's columns have if the field is absent from a message."""
+        """Set `chosen.holes`, the values of a field's columns for messages in which the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -129,7 +129,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """For each column of the field `step`, store the value for an absent field. `value` is the field's default."""
+        """Add the values to use in the columns of `step` if the field is absent. `value` is the field's default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -198,7 +198,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the C loop below ignores the depth limit, so let walk.h check it
+        if depth < self.plan.depth:  # too deep, perhaps: the C loop below doesn't check the depth, but walk.h does
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width

@@ -42,8 +42,8 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;
-    Py_ssize_t slot;      /* slot of the attribute that determines the bit: is it None or empty? */
-    Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute with the bit's value; if it is None, test `slot` */
+    Py_ssize_t slot;      /* slot of the attribute that determines the bit, by being empty, None or neither */
+    Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute that sets the bit; if None, `slot` decides */
 } tw_follow;
 
 struct tw_framing {
@@ -64,17 +64,17 @@ struct tw_framing {
     uint8_t base, scale;
     uint8_t extent;       /* register that holds the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */
-    uint8_t last;         /* for numbers that must ascend: register that holds the previous element's number */
+    uint8_t last; /* for numbers that must ascend in an array: register that holds the previous element's number */
     uint8_t ordered;      /* for arrays whose elements must ascend: register for the previous element's number */
     uint8_t sum;          /* for the first field that a checksum covers: register that holds the checksum */
     uint8_t packing;      /* register whose bits contain the number of the compression codec */
     int8_t place;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
-    int8_t measured;      /* `place` of the length field that has the size of only this field, or -1 */
-    int8_t covered;       /* `place` of the checksum whose coverage begins at this field, or -1 */
+    int8_t measured;      /* `place` of the length field that contains this field's size; -1 if there is none */
+    int8_t covered;       /* `place` of the checksum whose coverage begins at this field; -1 if there is none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number that other fields see if this field is absent */
+    int64_t absent;       /* the number to use in place of this field if it is absent */
     int64_t hidden;       /* bits of the number that the attribute does not store */
     int64_t packing_mask;
     uint8_t packing_shift;

@@ -69,7 +69,7 @@ class AnswerRule:
         return self
 
     def matches(self, request: Received) -> bool:
-        """Return whether the rule answers this request. An exception raised by `when` is passed on."""
+        """Return whether the rule answers this request. Exceptions raised by `when` aren't caught."""
         if type(request.message) is not self.request or request.version not in self.versions:
             return False
         if self.times is not None and len(self.requests) >= self.times:

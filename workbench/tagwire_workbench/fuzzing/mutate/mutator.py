@@ -112,7 +112,7 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
-        """Change `data` at one position, without checking the result. If its message is unknown, change a seed."""
+        """Make one random change, valid or not. If `data` is not a known message (`read` is None), change a seed."""
         changes: list[str] = []
         if read is None:
             data = self.seed(random)
