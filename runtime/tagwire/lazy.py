@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def no_attribute(package: str, name: str) -> AttributeError:
-    """Return the error for a name that a package lacks. When Python prints it, it suggests a similar name."""
+    """Return the AttributeError for an unknown name in a package. When printed, it suggests a similar name."""
     return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules.get(package))
 
 

@@ -1,6 +1,6 @@
-"""Compare the JSON of a message between the native engine and Python: in both styles, as values and as text.
+"""Check that the native engine and Python convert a message to and from the same JSON, in both JSON styles.
 
-Errors must have equal messages.
+The JSON is compared as values and as text. Errors must have equal messages.
 """
 
 import os

@@ -33,7 +33,7 @@ class FormatName(click.types.StringParamType):
         return str(super().convert(value, param, ctx))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of record formats, and `auto` if the option describes input."""
+        """Return the shell completions: names of record formats, and `auto` if the option describes input."""
         from tagwire.records.format_set import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]

@@ -1,4 +1,4 @@
-"""Find what a new spec breaks in the versions that an old spec released.
+"""Find the changes in new specs that break released versions.
 
 specs --pairing--> pairs --layouts of each version--> differences --verdicts--> findings, with proofs
 

@@ -55,7 +55,7 @@ def tag_findings(
     """Yield findings about tags that are reused for another field, or were dropped without being reserved.
 
     `offered` are the versions of the old message that peers may use. `retired` maps the tags of removed fields to their
-    names and types. `reported` are this struct's tags for which comparing the layouts has yielded a finding.
+    names and types. `reported` are the tags of this struct that the comparison of layouts has already reported.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}

@@ -61,7 +61,7 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair the old and new fields that are between the same unchanged fields (`names`), in order."""
+    """Pair the changed fields by position, separately in each gap between the unchanged fields (`names`)."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)

@@ -58,10 +58,10 @@ class Proof:
 
 
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
-    """Return a Proof with a value that one layout encodes and the other can't decode correctly; None if none is found.
+    """Find a value that one layout encodes and the other can't decode correctly. Return None if none is found.
 
-    `steps` is the path to the difference between the layouts. Both layouts describe the same version. `steps` may come
-    from another version, because only its field names are used.
+    Both layouts describe the same version. `steps` is the path to the field in which they differ. It may come from
+    another version, because only its field names are used.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}

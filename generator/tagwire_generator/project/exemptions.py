@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """The attributes of a finding that an exception entry can match."""
+    """A finding, as far as entries in [[tool.tagwire.exceptions]] can match it."""
 
     @property
     def rule(self) -> str: ...

@@ -52,9 +52,9 @@ def read_spec(
 ) -> ReadResult:
     """Read a spec from its text. Never raises an error, whatever the text is.
 
-    `registers` are the registers of the spec's set; if None, enums are not checked. `shared` are the structs that the
-    spec can import; if None, imports are not resolved. In this case, the result for a spec with imports has no message,
-    only the problems that can be found without imported structs.
+    `registers` are the enums that the spec can use; if None, enums are not checked. `shared` are the structs that the
+    spec can import. If None, imports are not resolved: for a spec with imports, the result has no message, only the
+    problems that can be found without the imported structs.
     """
     document = parse(text, file=file)
     if document.root is None:

@@ -190,7 +190,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Close and remove the file. An open writer could later write a footer into a new file with this name."""
+        """Close and remove the file. If it stayed open, the writer could add a footer to the next file of this name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

@@ -117,7 +117,7 @@ class Segments:
     def _note_place(self, position: int, batch: RecordBatch) -> None:
         """Record the position of the batch's base offset. If renumbering is impossible, set `places` to None."""
         at = offset_place(batch)
-        # A segment with transactions can't be renumbered, because their offsets would have to change as well.
+        # Renumbering changes only batches, but a transaction's offsets are also in the transaction index.
         if at is None or batch.is_transactional:
             self.places = None
         elif self.places is not None:
@@ -171,14 +171,14 @@ def _place(name: str, is_compressed: bool) -> int | None:
     offset = items.index(format.fields["base_offset"].name)
     if any(items.index(first) <= offset for first in sums):
         return None
-    # The inner messages of this compressed batch have absolute offsets, which would have to change as well.
+    # In compressed batches of magic 0, renumbering would also have to change the offsets of the messages inside.
     if format.records is None and format.magic == 0 and is_compressed:
         return None
     return format.header_positions.offset_at
 
 
 def places_file(segment: Path) -> Path:
-    """Return the path of the file that lists the positions of a staged segment's base offsets, for `numbered`."""
+    """Return the path of the file in which `numbered` finds the positions of a staged segment's base offsets."""
     return segment.with_name(f"places-{segment.stem}")
 
 

@@ -150,7 +150,7 @@ class ColumnSelection:
         self.wide_unsigned = wide_unsigned
 
     def of(self, name: str) -> "ColumnSelection | None":
-        """Return the selection inside the field `name`, or None if the field is not selected."""
+        """Return which fields inside the struct field `name` are selected; None if `name` itself is not selected."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]

@@ -74,7 +74,7 @@ def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length at the start of a line to the number of bytes that follow. If this is 0, a null length stays.
+    """Set the length at the start of a line to the number of bytes that follow. Keep a null if no bytes follow.
 
     The bytes that follow are the rest of the line and, for records, the `opened` bytes of the batches on later lines.
     """

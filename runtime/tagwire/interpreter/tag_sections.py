@@ -34,7 +34,7 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def tagged_entry(self, fields: TagFields, last: int, scopes: Scopes) -> int:
-        """Read the next entry and return its tag, which must be above `last`, the previous tag."""
+        """Read the next entry of a tag section. Return its tag, which must be above `last`, the previous tag."""
         start = self.pos
         tag = self.ascending(self.uvarint(), last, start)
         self.tagged_field(fields, tag, self.uvarint(), start, scopes)
@@ -53,7 +53,7 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
-        """Read the next entry and return its tag, which must be above `last`; None at the end of the buffer."""
+        """Read the next entry of an optional buffer. Return its tag, which must be above `last`, or None at the end."""
         start = self.pos
         size = self.optional_length(section)
         if size == 0:

@@ -3,7 +3,7 @@
     groups           __consumer_offsets    groups, their members and their offsets
     transactions     __transaction_state   transactional ids
     sharePartitions  __share_group_state   delivery state of share groups
-    cluster          __cluster_metadata    topics, brokers, configurations ...; from the newest snapshot on
+    cluster          __cluster_metadata    topics, brokers, configurations ... since the newest snapshot
 
 The partitions of a topic have no keys in common, so their states are joined.
 """
@@ -176,7 +176,7 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
 
 
 def _placed_entries(batches: Iterable[Placed], log: str, reading: _Reading) -> Iterator[tuple[int, Entry, int | None]]:
-    """Yield (offset, entry, producer id if the entry belongs to a transaction, otherwise None)."""
+    """Yield (offset, entry, producer id). The producer id is None if the entry isn't part of a transaction."""
     registry, limits = reading.registry, reading.limits
     for segment, position, batch in batches:
         producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control

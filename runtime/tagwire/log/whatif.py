@@ -117,8 +117,8 @@ class Measure:
 class WhatIf:
     """Measures what a conversion would save, separately for each kind of batch.
 
-    Each batch is measured before and after the conversion. "Before" means in the format `against`; by default, this is
-    the batch's own format. Raises FormatError for an unknown format.
+    Each batch is measured before and after the conversion. If `against` is given, it is the format before; otherwise,
+    this is the batch's own format. Raises FormatError for an unknown format.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Build a wrapper, or consecutive messages, from the builder's records followed by `more`.
+    """Build messages from the builder's records and then `more`. If they are compressed, put them into a wrapper.
 
     Raises EncodeError for invalid values.
     """

@@ -42,7 +42,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Follow a path's steps from `owner` to a value. Return None inside a null struct, and a list after an array."""
+    """Follow a path from `owner` to a value. Return None if a struct on the path is null, and a list for an array."""
     for index, step in enumerate(line):
         if owner is None:
             return None

@@ -140,7 +140,7 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Kafka's own reader does not support linked blocks.
+    # Write independent blocks, because Kafka's own reader does not support linked blocks.
     # Level 0 is the fast mode, which is also Kafka's default.
     # For 1000 records of 100 bytes, cramjam's default level takes five times as long for a result a fifth smaller.
     packer = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)

@@ -68,7 +68,7 @@ _with_arguments: Final[dict[tuple[str, str], WireType]] = {}
 
 
 def wire_type(name: str, semantic: str = "") -> WireType | None:
-    """Return the wire type that a spec names, cached; None if no type has this name and semantic."""
+    """Return the wire type for a spec's `type` and `semantic`; None if there is none. Results are cached."""
     row = WIRE_TYPES.get(name)
     if row is not None and not semantic:
         return row

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Decode every prefix with each limit set low, except `bytes`, which is checked before decoding begins."""
+    """Compare the errors for every prefix of a message, with one limit set low (`bytes` is never set low)."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(
@@ -121,7 +121,7 @@ def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None
 
 
 def test_deleted_struct_is_reported_as_missing() -> None:
-    """A deleted default struct must be an error, although a struct that was never accessed also has an empty slot."""
+    """Encoding must fail if a struct was deleted. Its slot is empty, but so is that of a struct never accessed."""
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)
     del broken.snapshot_id

@@ -240,7 +240,7 @@ class FieldTree(Tree[OutlineLine]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[OutlineLine]) -> None:
-        """Show another entry, with the path to its error open. If it has no error, open some short branches."""
+        """Show another capture entry. Open the branches that lead to its error; without an error, some short ones."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)

@@ -194,7 +194,7 @@ def _result(answer: "ReplayedAnswer", found: "list[FieldDifference]") -> str:
 
 
 class _Lines:
-    """Prints each response's differences. If an earlier response had the same ones, refers to that response's line."""
+    """Prints how each response differs. For the same differences as before, names the line that shows them."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[FieldDifference, ...]], int] = {}

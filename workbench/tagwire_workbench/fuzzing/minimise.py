@@ -158,7 +158,7 @@ def _digest(data: bytes) -> bytes:
 
 
 def _runs(parts: list[InputSite]) -> Iterator[list[InputSite]]:
-    """Yield runs of adjacent complete parts: all, then each half, each quarter, and so on down to single parts."""
+    """Yield lists of adjacent parts: all complete parts, then each half, each quarter ... and each single part."""
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]

@@ -168,7 +168,7 @@ def _touched(names: list[Name], offset: int) -> Name | None:
 
 
 def definition(text: str, offset: int) -> Span | None:
-    """Return the declaration of the struct or field at the cursor; None if there is no such name."""
+    """Return the declaration of the struct or field at the cursor; None if the cursor isn't on a name."""
     found = references(text, offset)
     return found[0] if found else None
 

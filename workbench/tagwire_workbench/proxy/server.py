@@ -126,7 +126,7 @@ class _Listeners:
         return came_to, address.port
 
     def _note_limit(self, reason: str, server: Address) -> None:
-        """Report the first server that gets no listener. The others are not reported: there may be thousands."""
+        """Report that the proxy can't open more listeners, but only for the first server: there may be thousands."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
             self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")
@@ -268,7 +268,7 @@ class _Side(asyncio.Protocol):
     # ------------------------------------------------------------ called by the link
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side. Reading resumes once `resume` has been called for every `why` given here."""
+        """Stop reading from this side until `resume` has been called for each reason `why` that was given."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

@@ -169,8 +169,8 @@ async def play(
 ) -> AsyncGenerator[ReplayedAnswer]:
     """Send the requests of a capture, and yield an answer for each recorded response.
 
-    `sent` maps a recorded request to the bytes to send. With `is_paced`, no request is sent sooner after the first
-    request than in the recording. As long as `is_retriable` is true for the answer, a request is repeated, for at most
+    `sent` returns the bytes to send for a recorded request. With `is_paced`, each request is sent as long after the
+    first one as recorded, or later. A request is repeated while `is_retriable` is true for its answer, for at most
     `retry` seconds. Raises UnreachableServerError if a connection can't be opened.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)

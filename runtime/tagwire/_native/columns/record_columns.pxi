@@ -156,7 +156,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Set `c.inputs`: which batch header fields are copied to which registers before the records are read."""
+        """Set `c.inputs`, which lists the batch header fields that reading the records needs, and their registers."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers

@@ -41,10 +41,10 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Return the array with one more column: the records' decoded messages, which `decode(data, versions)` returns.
+    """Add a column of messages to an array of records. `decode(data, versions)` returns the column.
 
-    For coordinator and metadata records (see PAYLOADS), `decode` gets the payloads of type `api_key` and the version of
-    each. For any other `kind`, it gets the record values, and None for the versions.
+    For coordinator and metadata records (see PAYLOADS), `data` has the payloads of type `api_key`, and `versions` the
+    version of each. For any other `kind`, `data` has the record values, and `versions` is None.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

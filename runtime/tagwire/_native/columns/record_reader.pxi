@@ -39,7 +39,7 @@ cdef class RecordColumns:
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
-        """Store the plan for each magic byte. Raises NotNative if C can't distinguish a format from the others by it."""
+        """Store the plan for each magic byte. Raises NotNative if C can't recognize a format by its magic byte."""
         cdef RecordPlan plan
         for plan in self.plans:
             format, places = plan.format, plan.format.header_positions

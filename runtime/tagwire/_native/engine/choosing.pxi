@@ -66,7 +66,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Build a C struct for each selected field in `fields`. `names` has the fields' names, or is a single name."""
+        """Return a C array with the selected fields. `names` has the names of all `fields`, or is a single name."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names

@@ -289,8 +289,8 @@ static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
     return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
 }
 
-/* Read an object key and the colon. Return the plan's row for the key, or NULL if the key is unknown. Keys are usually
- * in field order, so the search begins at row number `next`. */
+/* Read an object key and the colon. Return the row of plan `j` that has this key, or NULL if there is none. The search
+ * begins at row number `next`, because keys are usually in field order. */
 static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *j, Py_ssize_t next)
 {
     const uint8_t *first, *close;

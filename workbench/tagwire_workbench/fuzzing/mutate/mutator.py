@@ -61,10 +61,9 @@ class Mutator:
     ) -> Mutation:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
-        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that invalid bytes must break. If the message does not
-        allow the requested change, another seed is used. If all results exceed `max_size`, an unchecked change is cut
-        to this size: a `Mutation` of kind "near", which makes no claims. Raises FramingError if no message allows the
-        change.
+        `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If the message does not allow
+        the requested change, another seed is used. If all results exceed `max_size`, the result is truncated: it then
+        has the kind "near", which may be valid or not. Raises FramingError if no message allows the change.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
