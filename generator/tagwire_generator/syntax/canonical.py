@@ -61,7 +61,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """What a value's normal form depends on, besides the value: the spec's dialect, the path and the field's type."""
+    """The context of a value, on which its normal form depends: the spec's dialect, the path and the field's type."""
 
     note: Note
     draft: bool

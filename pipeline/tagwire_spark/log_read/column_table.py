@@ -50,7 +50,7 @@ class RowSplits(NamedTuple):
     rows: int
 
     def spread(self, values: Any) -> Any:
-        """Repeat values, one for each split, so that each row gets its split's value."""
+        """Return an array with a value for each row. `values` has one value for each split."""
         return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
 
     def file_of(self, row: int) -> str:

@@ -157,7 +157,7 @@ class Rewriter:
 
 
 class Placed:
-    """A context manager that adds the file and position to EncodeErrors, and the file to CompactionErrors."""
+    """A context manager that adds the file name to errors raised within it; for EncodeErrors, also the position."""
 
     def __init__(self, segment: Segment, position: int) -> None:
         self.segment = segment

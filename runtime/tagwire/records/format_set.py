@@ -123,7 +123,7 @@ class FormatSet:
 
     @cached_property
     def quickly(self) -> "BatchReader | None":
-        """The native reader of v2 batches. It enforces no limits, so it is used only with the default limits.
+        """The native reader of v2 batches. Used only with the default limits, because it can't enforce others.
 
         None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
         other formats.

@@ -152,7 +152,7 @@ class Messages:
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
-        """Iterate over the messages as records with their own timestamps, even if append time overrides these."""
+        """Iterate over the messages as records. Each has its own timestamp, even if the wrapper has an append time."""
         return self.natively(self.shift, None) or self.by_layout(None)
 
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Compare the errors for every prefix of a message, with one limit set low (`bytes` is never set low)."""
+    """Compare errors for each prefix, with one low limit. `bytes` isn't low: it is checked before decoding begins."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(

@@ -166,7 +166,7 @@ class FrameListing(Listing):
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
 
     def texts(self, entry: int) -> Iterator[bytes]:
-        """Yield the parts of an entry that a text filter searches, such as its table cells. Secrets are left out."""
+        """Yield what a text filter searches: table cells, frame bytes, decompressed records. Secrets are left out."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

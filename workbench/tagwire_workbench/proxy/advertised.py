@@ -80,7 +80,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return the selections that read and replace `host` and `port`, one per struct with an address. Cached."""
+        """Return selections of `host` and `port`, one for each kind of struct with an address. Results are cached."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)

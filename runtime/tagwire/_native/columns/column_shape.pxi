@@ -190,7 +190,7 @@ cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "
 
 
 cdef bytes packed(str format, object value):
-    """Return the bytes that represent a value in an Arrow buffer. None becomes zeros of the right width."""
+    """Return the bytes that represent a value in an Arrow buffer. None becomes zeros."""
     if format == "u":
         return value.encode()
     if format == "z":

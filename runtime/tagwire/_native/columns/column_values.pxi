@@ -47,7 +47,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # the names of a map's fields differ between Arrow libraries
+            given = names  # ignore the names of a map's fields, because Arrow libraries use different ones
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")

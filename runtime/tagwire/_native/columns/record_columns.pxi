@@ -135,7 +135,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # the columns for which this format has no field
+        for column in columns.values():  # columns that stay null, because this format has no such field
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -198,7 +198,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            # The column is null for a wrapper, whose header does not contain the base offset of its messages.
+            # Null for compressed messages: a wrapper's header doesn't contain the base offset of its messages.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:

@@ -151,11 +151,11 @@ cdef class Choosing(Owner):
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
-        """Apply `change` to the rows of `data`, and return the changed data.
+        """Change the selected values in a message's bytes, and return the new bytes.
 
-        `change(rows)` returns the new rows, and the elements to append to arrays.
+        `change(rows)` gets the values as rows. It returns the new rows, and the elements to append to arrays.
 
-        Returns None if C can't read the rows (`change` is not called then), or if it can't write the changes.
+        Returns None if C can't write the changes, or if it can't read the rows. `change` is then not called.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x
@@ -198,7 +198,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # too deep, perhaps: the C loop below doesn't check the depth, but walk.h does
+        if depth < self.plan.depth:  # the message may be too deep: walk.h checks this, the C loop below doesn't
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width

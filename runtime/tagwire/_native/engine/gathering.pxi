@@ -93,7 +93,7 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Prepare to append records after `finished`: copy the finished bytes back to the writer."""
+        """Let records be appended again after a call of `finished`: copy the finished bytes back to the writer."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
@@ -155,7 +155,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return headers as a tuple; None if decoding would not return exactly the same headers."""
+    """Return record headers as a tuple; None if decoding would return other types, such as tuples for lists."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -206,7 +206,7 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """Return an `append` method for the builder class. It calls `_append` for records that C can't write.
+    """Return a method `append` for the builder class `cls`, which calls `_append` if C can't write a record.
 
     Raises NotNative if the class lacks a required slot.
     """
@@ -232,7 +232,7 @@ cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
-    """Begin to encode a builder's records in C by writing the first one. Return False if Python must write it."""
+    """Write a builder's first record in C. Return False if Python must write it."""
     cdef int64_t offset, timestamp
     cdef Gathering gathering
     quick, base, time = setting(builder, QUICK), setting(builder, BASE_OFFSET), setting(builder, BASE_TIME)
@@ -278,7 +278,7 @@ cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *nam
         place, name = count, TW_TUPLE_GET(names, index)
         while place < GIVEN and name != TW_TUPLE_GET(known, place):
             place += 1
-        if place == GIVEN:  # Python handles unknown keywords, and keyword strings that are not interned
+        if place == GIVEN:  # an unknown keyword, or a string that isn't interned: Python handles both
             return False
         given[place] = args[count + index]
     return True
