@@ -97,7 +97,7 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
 
 
 def _is_text(path: str, row: "FieldRow") -> bool:
-    """Return whether values at a path are strings in JSON."""
+    """Return whether JSON has a string for a value at this path."""
     name = row.type[2:] if path.endswith("[]") else row.type
     return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
 
@@ -118,5 +118,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """Return `new`. If `old` is a (nested) list, return a copy of the list with each element replaced by `new`."""
+    """Return `new` in the form of `old`: if `old` is a list, possibly of lists, `new` replaces each element."""
     return [_filled(each, new) for each in old] if type(old) is list else new

@@ -265,7 +265,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Replace an old field name with its new name, if `value` is a field name or refers to a field."""
+    """Return `value` with new field names. It is a part of a type, such as a name or a condition on a field."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return a type's attributes to compare, without its struct or element. Renamed fields have their new names."""
+    """Return a type's attributes for a comparison, with renamed fields. Its struct or element is left out."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -106,7 +106,7 @@ class MatchedMessages:
     """Messages that the new set does not have."""
 
     def old_of(self, new: MessageSpec) -> Released | None:
-        """Return the released state of a message; None if the message is new."""
+        """Return the old message that is paired with `new`, as released; None if there is none."""
         return next((pair.old for pair in self.pairs if pair.new is new), None)
 
 

@@ -103,7 +103,7 @@ class FieldSpec:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether the field's type allows null, at least in the tagwire dialect. Other rules check the dialect."""
+        """Whether null is allowed for the field's type in any dialect. Other rules check the spec's dialect."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property

@@ -32,7 +32,7 @@ Dialect = Literal["released", "draft"]
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """How a broker answers a request in an unsupported version: the response's version, and its leading error code."""
+    """How a broker answers a request in an unsupported version: the response's version and error code."""
 
     version: int
     error_code: int

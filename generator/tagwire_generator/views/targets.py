@@ -40,7 +40,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What `targets.toml` says: which files to generate, and whether to generate Python modules."""
+    """The content of `targets.toml`: the files to generate, and whether to generate Python modules."""
 
     targets: tuple[Target, ...] = ()
     python: bool = True

@@ -67,7 +67,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                     raise
                 piece = next(pieces(scan, position, last))
             if isinstance(piece, Damage):
-                # Report the damage only if requested rows may be lost in it.
+                # Report the damage only if it may contain requested rows.
                 if reached is None or reached >= split.first_offset:
                     yield piece
                 position = piece.end

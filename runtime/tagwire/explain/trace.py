@@ -255,7 +255,7 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Note the name of the next message, and which of its fields are sensitive."""
+        """Remember the name and the sensitive fields of the message that is traced next."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)

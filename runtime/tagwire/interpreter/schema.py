@@ -69,7 +69,7 @@ class Field:
 
     @property
     def type(self) -> Type:
-        """The field's type in layouts."""
+        """The field's type, as `tagwire.layout` represents it."""
         return self.item.type
 
     def __repr__(self) -> str:

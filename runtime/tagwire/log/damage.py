@@ -48,8 +48,7 @@ class Damage(NamedTuple):
 def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
     """Yield the whole batches and the damaged ranges between them, from `position` to the end of the data.
 
-    `last` is the last offset before `position`. The records of a yielded batch have not been read yet, and may be
-    invalid.
+    `last` is the last offset before `position`. Records are not checked, so a yielded batch may have invalid records.
     """
     while not scan.ends_at(position):
         try:

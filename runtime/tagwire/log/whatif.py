@@ -38,7 +38,7 @@ def fill_of(records: int) -> str:
 
 
 class Measure:
-    """The measurements of one kind of batch, in bytes unless a field says otherwise."""
+    """The sizes and counts measured for one kind of batch. Sizes are in bytes."""
 
     __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "refused", "seconds", *_SIZES)
 

@@ -164,7 +164,7 @@ def _value(node: Node, details: _Details) -> str:
 
 
 def _telling(node: Node, details: _Details) -> str:
-    """Return the text by which an array element is shown in the tree: its value, first string or first number."""
+    """Return the text that identifies an array element in the tree: its value, first string or first number."""
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
         value = _value(child, details)

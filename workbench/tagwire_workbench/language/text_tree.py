@@ -233,7 +233,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return a slot for the next key if `slot` is the place for a comma in an object. Otherwise, return `slot`."""
+    """If `slot` is for a comma in an object, return a slot for the key after the comma. Otherwise, return `slot`."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

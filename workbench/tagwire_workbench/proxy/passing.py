@@ -226,7 +226,7 @@ class _Going:
         self._end = end
 
     def add_before(self, head: bytes, end: int) -> None:
-        """Queue `head`, a frame's first bytes. It ends at `end` in the incoming data, but may begin in earlier data."""
+        """Queue a frame's first bytes, `head`, which end at `end` in the new data but may begin in earlier data."""
         if len(head) <= end:
             self.add(end - len(head), end)
         else:
