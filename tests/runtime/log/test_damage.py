@@ -127,7 +127,7 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """Zeros after a batch must not prove that it is real: it may be a record's value, and the zeros a header count."""
+    """Zeros after a batch must not confirm it: it may be a record's value, followed by a header count of 0."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
