@@ -134,7 +134,7 @@ def reading_differs(sample: Sample, data: bytes) -> str | None:
 
 
 def verdicts_differ(name: str, fast: object, slow: object) -> bool:
-    """Return whether two results contradict each other. If both are errors, only the native engine's must be equal."""
+    """Return whether two results differ. Two different errors count as a difference only for the native engine."""
     if name == "native":
         return fast != slow
     return not (isinstance(fast, str) and isinstance(slow, str))

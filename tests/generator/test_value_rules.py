@@ -325,7 +325,7 @@ def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place
 
 
 def test_key_fields_missing_from_a_version_are_ignored(package: Any) -> None:
-    """Check that version 1, whose stops have no gate, rejects two stops that differ only in the key field `gate`."""
+    """Version 1 has no `gate`, which is part of the unique key: two stops that differ only in `gate` are duplicates."""
     stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
     value = parcel(package, text="", stops=stops)
     assert package.Parcel.decode(value.encode(2), 2).stops == stops

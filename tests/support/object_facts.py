@@ -54,7 +54,7 @@ def facts(message: Struct) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print a digest of the results for each version of each message."""
+    """For each version of each message, print a digest of what the engine does with its objects."""
     print("engine", tagwire.engine())
     for path in sorted(golden_files.FOLDER.glob("*.txt")):
         cls = next(

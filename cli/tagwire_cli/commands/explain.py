@@ -218,7 +218,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
 
 
 def _again(options: dict[str, Any]) -> str:
-    """Return the options that a suggested command needs to read the same input as this command."""
+    """Return the options to repeat in a suggested command, so that it reads the same input as this command."""
     encoding = [] if options["is_hex"] else ["--input", options["encoding"] or "auto"]
     return shlex.join([*repeated_options(), *encoding])
 

@@ -96,7 +96,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Return a function that creates a `Selected` from paths, and the arguments after message and version.
+    """Parse the message and its version from `words`. Return (function from paths to a `Selected`, remaining words).
 
     Raises click.UsageError if the message or a required version is missing or wrong.
     """

@@ -324,10 +324,10 @@ _DROPPED = ("TW960", "TW961")
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
-    """Yield the breaking changes from `before` to `after`, which are two states of the same specs.
+    """Compare specs before and after an edit, and yield the breaking changes that the edit made.
 
-    Both are compared with the `released` specs, and `after` also with `before`. Findings that `before` already had are
-    left out, and so are messages that are in neither of the two.
+    `after` is compared with `before` and with the `released` specs. Breaks of released specs that `before` already had
+    are left out, and so are released messages that are in neither `before` nor `after`.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []

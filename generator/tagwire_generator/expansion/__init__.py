@@ -1,1 +1,1 @@
-"""Create data classes and record formats in memory. Layouts can then be computed without generating code."""
+"""Create data classes and record formats in memory, so that layouts can be computed without generating code."""

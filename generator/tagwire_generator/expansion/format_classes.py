@@ -21,7 +21,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
-    """Create a record format's class without methods: only its field tables, from which the layout is created."""
+    """Create a record format's class in memory. It has no methods, only the field tables that determine the layout."""
     assert spec.format is not None
     tables = format_rows(spec, options)
     classes: dict[str, type[Struct]] = {}
@@ -47,7 +47,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a format and its structs, by struct name, without the classes of struct fields."""
+    """Return the field tables of a format and its structs, by struct name. `FieldRow.struct` is not set yet."""
     graph = StructGraph(spec.root, spec.structs)
     around = places(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}
@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Find the field whose framing refers to `name` by `key`, such as `length_of`. Return its attribute, or ""."""
+    """Return the attribute name of the field whose `key`, such as `length_of`, is the field `name`; "" if none is."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

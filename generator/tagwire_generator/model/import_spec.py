@@ -60,7 +60,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Convert a struct from the versions of the shared struct `owner` to the versions of the importing spec."""
+    """Convert the version ranges of a struct in the shared struct `owner` to versions of the importing spec."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -80,7 +80,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Return a copy with changes. The copy isn't validated, because the original is valid in all of its versions."""
+    """Return a copy with the attributes in `changes` replaced. It isn't validated, because the original is valid."""
     made = copy(spec)
     for name, value in changes.items():
         object.__setattr__(made, name, value)

@@ -78,7 +78,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
     """Return an Arrow batch with this schema. Raises PipelineError if a column declared NOT NULL has a null.
 
-    `file_of` returns the file of a row, given its number; the error names the file of the first such row.
+    The error names the file with the first null: `file_of` maps a row's number to its file.
     """
     for field in schema:
         if not field.nullable and columns[field.name].null_count:

@@ -115,10 +115,10 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
-    """Return two checksums of a file's first `size` bytes: of their beginning, and of their end.
+    """Return the checksums of a file's first bytes, and of the last bytes before position `size`.
 
     The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
-    truncated these zeros, the checksum of the missing bytes is 0 as well. Raises LogPathError if reading fails.
+    truncated the file before `size`, the second checksum is 0 as well. Raises LogPathError if reading fails.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

@@ -141,7 +141,7 @@ class LocalFolder(CommitFolder):
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits.
 
-        A manifest is ignored if its number belongs to a finished commit: its writer claimed the number after that.
+        A manifest whose number belongs to a finished commit is ignored: a slow writer has reused the number.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
@@ -206,7 +206,7 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Read the manifest before this check: after the commit is finished, a slow writer may reuse its number.
+        # The manifest must be read before `_is_done` is called: a slow writer may reuse a finished commit's number.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)

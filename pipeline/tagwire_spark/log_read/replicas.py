@@ -26,7 +26,7 @@ def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineEr
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
-    """Return the splits to read, with those of a partition from a single folder.
+    """Return the splits to read: each partition is read from only one folder.
 
     Raises PipelineError if a partition is in several folders. With the option replicas=longest, the folder whose last
     segment has the highest base offset is used. If several folders have this segment, the folder with the largest copy

@@ -104,7 +104,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """Return a clearer error than `error` if the file is a capture of frames; None if it is anything else."""
+    """If a file can't be read because it is a capture of frames, return an error that says so; otherwise None."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))
@@ -192,7 +192,7 @@ class _Rows:
         self._begun.clear()
 
     def _made(self, array: Any) -> Iterator[Any]:
-        """Convert an Arrow array from the engine to a Spark batch of the requested rows. Yield it if it isn't empty."""
+        """Select the requested rows of an array from the engine. Yield them as a batch for Spark, if there are any."""
         batch = pa.record_batch(array)
         numbers = self._split_numbers(batch)
         if self._has_indexed and batch.num_rows:
@@ -255,16 +255,16 @@ class _Rows:
 
     @property
     def _offset(self) -> str:
-        """The column to compare with the query's end offset: for `level=batch`, that of the batch's first offset."""
+        """The column to compare with the query's end offset: `base_offset` for `level=batch`, otherwise `offset`."""
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """For each row, return its split's `first_offset` or `end_offset`, as selected by `name`, plus `more`."""
+        """Return an offset of each row's split plus `more`. `name` is "first_offset" or "end_offset"."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield a mask for each end of the query's time range. With `level=batch`, the upper end is ignored."""
+        """Yield row masks for the start and the end of the query's time range. With `level=batch`, ignore the end."""
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return
@@ -373,7 +373,7 @@ class _SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # `batch` is None if the batch can't be decoded. Otherwise, only its records or its offsets are invalid.
+        # `batch` is None if the batch can't be decoded at all, rather than having invalid records or offsets.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
@@ -390,7 +390,7 @@ class _SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If `last` is -1 (no batch yet), return the first expected offset or None."""
+        """Return the offset after `last`. If `last` is -1, return the split's first offset, or None if it's unknown."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:

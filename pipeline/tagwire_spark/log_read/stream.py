@@ -194,7 +194,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        # With read_committed, `log.end` may be before the stream's start, because it excludes open transactions.
+        # With read_committed, open transactions are excluded, so `log.end` may be before the stream's start.
         logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
         if self._target is None and self._waits(logs, starts):
             return start
@@ -246,8 +246,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so every deletion is noticed: the partitions show those before it, and a task that
-        reads a split detects those after it. Raises PipelineError for an unreadable log.
+        Both come from one listing, so that every deletion is noticed: an earlier deletion shows in the partitions, and
+        a later one makes reading the split fail. Raises PipelineError for an unreadable log.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []
@@ -270,7 +270,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder. Caches unchanged folders. Raises LogError for damage."""
+        """Yield the requested partitions of a local folder, from a cache if unchanged. Raises LogError for damage."""
         # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
         if query.from_log_start:
             self._listing.clear()
@@ -312,7 +312,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition's Log up to `end`, or None if it is None. Raises PipelineError for a bad folder name.
+        """Return a partition's Log up to `end`; None if `end` is None. Raises PipelineError for a bad folder name.
 
         Also sets the `end` of the partition's last segment, so that its readers stop there.
         """

@@ -72,7 +72,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # damage hides the batch sizes, so leave this partition's end at the end of the log
+                continue  # the limit's position can't be found in a damaged log, so read to the end of the log
             ends[key] = min(end, log.end)
     return ends
 

@@ -78,7 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record. If the format has no tombstone flags, drop a flag that agrees with the value."""
+    """Convert an entry to a record. Without `has_tombstones`, keep `tombstone` only if it contradicts the value."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -172,7 +172,7 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """Return, per row, the sequence number that offset 0 would have (`Facts.sequence_at_zero`); -1 if unknown."""
+        """Return (sequence number - offset) mod 2^31 for each row, as in `Facts.sequence_at_zero`; -1 if unknown."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)

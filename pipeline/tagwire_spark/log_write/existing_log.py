@@ -1,7 +1,7 @@
 """Read the existing log that a write continues or replaces: its end, its open transactions, and its files.
 
-In one log, each magic byte must mean one format. A write is rejected if the log uses the magic byte of the written
-format for another format, because readers could not tell the two formats apart.
+A write is rejected if the log contains batches of another format with the same magic byte, because readers could not
+tell the two formats apart.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -47,7 +47,10 @@ class ExistingLog(NamedTuple):
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
-    """Return a log's end; None if it is empty. Raises PipelineError if it is damaged or `written` can't follow."""
+    """Return a log's end, or None if the log is empty.
+
+    Raises PipelineError if the log is damaged, or has batches of another format with the magic byte of `written`.
+    """
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None

@@ -44,7 +44,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the micro-batch in a write's options; None without batchId. Raises PipelineError for an unknown query."""
+    """Return the micro-batch of a write, or None without the option batchId. Raises PipelineError for no query ID."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()
@@ -77,7 +77,7 @@ def _properties(*names: str) -> list[str]:
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether this or a later micro-batch of the query is committed. `before` are the last manifest's notes."""
+    """Return whether `before`, the last manifest's notes, lists this or a later micro-batch of the query."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 

@@ -70,7 +70,7 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the run's rows from index `row` on, as an Arrow batch. The run's first row has index 0."""
+        """Return the rows of the run starting at index `row`, as an Arrow batch. The run's first row has index 0."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
@@ -164,7 +164,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """Return, for each row, the sequence number that offset 0 would have; -1 for rows without a sequence number."""
+    """Return (sequence number - offset) mod 2^31, which is the same for all rows of a batch; -1 if there is none."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

@@ -162,9 +162,9 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read the headers column: the type of header keys must not depend on the format.
+    """Return whether header keys have the same type in all formats, so that native code can read the headers column.
 
-    Also returns true if `root` has no headers column.
+    Return True if `root` has no headers column.
     """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format

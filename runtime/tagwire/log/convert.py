@@ -77,7 +77,7 @@ class Conversion:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether every batch becomes one batch with the same producer. Then producer snapshots remain valid."""
+        """Whether each batch becomes one batch with the same producer, so that producer snapshots stay valid."""
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
@@ -95,7 +95,7 @@ class Conversion:
         return rebatched(batches, self.size, self.to)
 
     def codec_of(self, piece: Piece) -> str:
-        """Return the codec of the converted batch. Markers keep their codec, and empty batches are not compressed."""
+        """Return the converted batch's codec. Control batches keep their codec; empty batches are not compressed."""
         if len(piece.batch) == 0:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec

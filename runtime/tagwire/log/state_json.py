@@ -53,10 +53,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the message's own JSON can't be used as it is.
-
-        This is so if sensitive values must be hidden, or if one of the members in `ahead` replaces a field.
-        """
+        """Return whether the JSON must hide sensitive values, or lacks a field because `ahead` has the same key."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 

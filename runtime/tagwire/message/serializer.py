@@ -29,7 +29,7 @@ WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the input as bytes, and the object to slice for bytes fields: a memoryview if `views`, else the bytes."""
+    """Return the input as bytes, and a second time for slicing bytes fields: as a memoryview if `views` is set."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)

@@ -135,10 +135,10 @@ def convert_records(
 
 
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
-    """Return the formats that `read_batches` must accept in a records field of this format.
+    """Return the formats that `read_batches` must accept in a records field that the spec declares with `format`.
 
-    A response may also contain batches of older formats. For requests, use `only`: it accepts no other format.
-    Raises FormatError for an unknown name.
+    A response may also contain batches of older formats. With `only`, which is for requests, no other format is
+    accepted. Raises FormatError for an unknown name.
     """
     if format == "auto":
         return "auto"
@@ -226,7 +226,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
 
 
 class _Conversion:
-    """Converts the records in one message for another reader. `losses` collects the values that are lost."""
+    """Converts the records in one message to other formats. `losses` collects the values that are lost."""
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Convert the records in the last struct of `holders`, at any depth. Return it, or a copy if it changes."""
+        """Convert all records in the last struct of `holders`. Return the struct, or a copy if anything changes."""
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)

@@ -38,7 +38,7 @@ _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 
 
 class Plans:
-    """The native engine's plans for the parts of a format. A plan is None if the engine does not support that part."""
+    """The native engine's plans for a format's batch header and records; None for what the engine doesn't support."""
 
     header: "Plan | None" = None
     """The plan for everything but the records; for messages, the plan for the whole message."""
@@ -93,7 +93,7 @@ class Plans:
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return the record's layout with the fields of `Record`; None if the format lacks a field that `Record` needs."""
+    """Convert the layout of encoded records to the attributes of `Record`; None if the format lacks a required one."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -144,7 +144,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return the plan options that tell the native engine how to compute `Record` attributes from encoded items."""
+    """Return the plan options for computing `Record` attributes, such as the offset from the batch's base offset."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):
@@ -169,7 +169,7 @@ class Written:
 
 
 class NativeResult(Enum):
-    """Why the native engine encoded nothing. If CERTAIN, the records are invalid, and the interpreter rejects them."""
+    """Why the native engine encoded nothing. CERTAIN means that the interpreter must reject the records as well."""
 
     NONE_TRIED = "it has no plan"
     UNSURE = "the interpreter may accept the input that the engine rejected"
@@ -202,8 +202,8 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a native collector that encodes records as they are added, beginning with `first`.
 
-    Returns None if native code can't encode this format before all settings of the batch are known, or if the encoded
-    record would not decode to an equal record.
+    Returns None if native code can't encode records of this format before the batch header is complete, or if `first`
+    would not be decoded to an equal record.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

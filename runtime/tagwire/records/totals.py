@@ -36,10 +36,10 @@ class Totals(NamedTuple):
 
 
 def totals(batch: RecordBatch) -> Totals | None:
-    """Return a batch's totals; None if its records must be read one by one.
+    """Return a batch's totals, or None if the caller must read the records one by one.
 
-    This is necessary without native code, if records or headers are limited, and if the record fields differ from
-    magic 2's. It is also necessary for invalid records, because only reading them one by one raises the error.
+    Returns None without native code, with a limit on records or headers, and if the format's record fields differ from
+    magic 2. Also returns None for invalid records, because only reading them one by one raises the error.
     """
     found = walk_natively(batch)
     if _native is None or found is None:
@@ -50,10 +50,10 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return (walk, record count, bases, whether records have attributes) of a batch, for native functions.
+    """Return what native functions need to read a batch: (walk, record count, bases, whether records have attributes).
 
     Return None if the number of records or headers is limited, or if the format's record fields differ from magic 2.
-    Also return None for a batch that can't be decompressed or is too short; the caller's read then raises the error.
+    Also return None if the batch can't be decompressed or is too short; the caller's read then raises the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None

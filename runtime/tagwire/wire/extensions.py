@@ -1,8 +1,8 @@
-"""Types that take arguments, in the tagwire dialect: fixed-size bytes, and numbers or bytes with a semantic.
+"""Types that only the tagwire dialect has: fixed-size bytes (`bytes[16]`), and types with a key `semantic`.
 
-`bytes[16]` is a type like any other. A semantic gives values a meaning: an int64 may be a timestamp, bytes may be a
-decimal. It affects only Arrow columns and output for people, not encoded bytes, Python values or JSON. This module is
-loaded only for specs that use these types.
+A semantic states what values mean: an int64 may be a timestamp, and bytes may be a decimal. It affects only Arrow
+columns and output for people, not encoded bytes, Python values or JSON. This module is loaded only for specs that use
+these types.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class DecimalType(BinaryType):
         return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
-        """Encode a value, given in units of 10 ** -scale, in the type's fixed size or in as few bytes as possible.
+        """Encode `number` units of 10 ** -scale. If the type has no fixed size, use as few bytes as possible.
 
         Raises OverflowError if the number does not fit.
         """
@@ -235,7 +235,7 @@ def _wide() -> Any:
 
 
 def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
-    """Return the type with this argument (as in `bytes[16]`) or this semantic; None if there is no such type."""
+    """Return the type with the size in `name` (`bytes[16]`) or with this semantic; None if there is no such type."""
     from re import fullmatch
 
     if base is None:

@@ -26,7 +26,7 @@ DEFAULT_UUID: Final[Any] = _DefaultUuid()
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """Return `value`, or the field's own default if `value` is DEFAULT_UUID. `default` is that default as an int."""
+    """Return `value`, or the UUID with the 128-bit integer `default` if `value` is DEFAULT_UUID."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 

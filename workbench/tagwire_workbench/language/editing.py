@@ -131,7 +131,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix. If it would end between CR and LF, it ends before the CR."""
+    """Return the length of the common prefix of two strings, without a CR at its end, because CR LF is one line end."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

@@ -61,7 +61,7 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 
 
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield (size, line to write, as a list of bytes) for each complete frame in `waiting`. Then remove them."""
+    """Yield (frame size, chunks of the output line) for each complete frame in `waiting`, then remove the frames."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -99,7 +99,7 @@ def _stored(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _write(data: bytes) -> None:
-    """Write all bytes to standard output. Raises OSError if this fails, after truncating the file to its old size."""
+    """Append all bytes to the capture file (standard output). On failure, restore the file's size and raise OSError."""
     rest = memoryview(data)
     try:
         while rest:

@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Group the measures by `name(kind)`. Return (group, measure) pairs; the largest saving comes first."""
+        """Group the measured batches by `name(kind)`. Return (group, measure) pairs, the largest saving first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property
@@ -117,7 +117,7 @@ def _columns(title: str) -> tuple[TableColumn, ...]:
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:
-    """Return a measure's cells in the table, except for the first cell."""
+    """Return the cells of a table row, except for the first cell, which names the measured batches."""
     return (
         str(measure.batches),
         str(measure.records),
