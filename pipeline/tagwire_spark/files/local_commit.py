@@ -172,7 +172,7 @@ class LocalFolder(CommitFolder):
             claimed = self.manifest(number)
             if claimed.get("job") != job.id:  # an equal ID means that the link was created, and only the reply was lost
                 return False
-        # This process claimed the number of a commit that is already finished, so the claim is void.
+        # If a commit with this number or a later one is already finished, this process claimed the number too late.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
             name.unlink(missing_ok=True)
             return False
@@ -294,10 +294,7 @@ class LocalFolder(CommitFolder):
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Create a hard link `name` to `file`.
-
-        Raises PipelineError if the file system has no hard links, and OSError for other failures.
-        """
+        """Create a hard link. Raises PipelineError if the file system has no hard links, OSError for other failures."""
         try:
             name.hardlink_to(file)
         except FileExistsError:

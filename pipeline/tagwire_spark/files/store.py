@@ -133,9 +133,9 @@ def retried(call: Callable[[], _T]) -> _T:
 def reaching(
     url: str, options: StorageOptions = NO_OPTIONS, problem: str = "can't be reached by fsspec", condition: str = ""
 ) -> Generator[None]:
-    """Convert all errors of a file system's library to PipelineError, with secrets removed.
+    """Convert errors that fsspec or its libraries raise in the block to PipelineError, with secrets removed.
 
-    Without a `condition`, errors have the condition KAFKA_LOG_NOT_FOUND for a missing file, else KAFKA_LOG_UNREADABLE.
+    The default `condition` is KAFKA_LOG_NOT_FOUND for a missing file, and KAFKA_LOG_UNREADABLE for other errors.
     """
     try:
         yield

@@ -394,7 +394,7 @@ class _SplitPass(Pass):
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
-        """Return the last offset before an invalid batch; None if all requested batches are before it.
+        """Return the last valid offset before the invalid batch at `position`; None if the query ends before it.
 
         This reads the split again, because the last batch that the engine read may have a wrong offset.
         """

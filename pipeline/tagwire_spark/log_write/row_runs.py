@@ -89,7 +89,7 @@ class RowRun(NamedTuple):
 
 
 def _buffers(column: Any, start: int) -> Any:
-    """Return what C code needs to read a flat column from row `start`: its buffers, and the row's position in them."""
+    """Return a flat column's Arrow buffers and the position of row `start` in them, for C code."""
     valid, *data = column.buffers()
     return (valid, *(b"" if each is None else each for each in data), column.offset + start)
 
@@ -144,7 +144,7 @@ def _is_all(column: Any, check: Any) -> bool:
 
 
 def _starts(batch: Any, target: LogTarget) -> list[int]:
-    """Return the numbers of the rows at which new runs begin, because a batch property has changed."""
+    """Return the indexes of the rows at which a batch property changes, so that a new run begins."""
     given = {"topic": target.topic, "format": target.format, "compression": target.compression}
     names = {field.name for field in batch.schema if not pa.types.is_null(field.type)}
     columns = [

@@ -125,7 +125,7 @@ class Output:
 
 
 class _Log:
-    """The partition that a task writes: its open batch and segments. `before` is the existing log, if any."""
+    """A partition that a task writes, with its open batch and segments. `before` is the log to extend, if any."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Choose the version to use with a peer."""
+"""Choose the version in which to send a message to a peer, such as a broker."""
 
 from collections.abc import Mapping
 from functools import cache

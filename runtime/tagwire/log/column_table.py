@@ -276,7 +276,7 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """Return `records` plus any missing columns that are needed to decode the messages."""
+        """Add the columns that decoding the messages requires, such as `key`, to the struct `records`, if missing."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
@@ -285,7 +285,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Append the column of decoded messages to the struct array `array`. `root` is the resulting type."""
+        """Return the struct array `array` with an added column of decoded messages. `root` describes the result."""
         if native:
             from tagwire._columns import with_message
 

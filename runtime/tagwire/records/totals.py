@@ -14,7 +14,7 @@ except ImportError:  # the installation has no native code
 
 
 class Totals(NamedTuple):
-    """Totals over a batch's records."""
+    """The number, size, timestamps and offsets of a batch's records."""
 
     records: int
     bytes: int

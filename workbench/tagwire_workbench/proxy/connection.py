@@ -58,14 +58,14 @@ class ProxyConnection:
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
         """Process bytes from the client: yield the bytes to send to the server, and record the requests.
 
-        Empty `data` ends the client's stream.
+        Empty `data` means that the client sends no more bytes.
         """
         return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
         """Process bytes from the server: yield the bytes to send to the client, and record the responses.
 
-        Empty `data` ends the server's stream.
+        Empty `data` means that the server sends no more bytes.
         """
         return self._responses.feed(data) if data else iter(self._responses.close())
 

@@ -96,14 +96,14 @@ cdef class HeaderSearch:
 
     cdef int64_t sum_of(self, int algorithm, const uint8_t *p, int64_t size, int64_t start, int64_t begin,
                         int64_t end) except -1:
-        """Return the checksum of a range of the file. `begin` and `end` are relative to `start`."""
+        """Return the checksum of the file's bytes from `start + begin` to `start + end`."""
         cdef uint32_t before = self.before_byte(algorithm, p, size, start, begin)
         cdef uint32_t after = self.before_byte(algorithm, p, size, start, end)
         return tw_sum_between(&self.sums[algorithm], before, after, end - begin)
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC of all bytes of the file before `start + at`. `p` points to the file's bytes from `start`."""
+        """Return the CRC of all bytes before file position `start + at`. `p` points to the byte at `start`."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start
