@@ -234,7 +234,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # If a previous batch already uses this base offset, the rows of one original batch were split into two.
+        # The rows of one original batch may be written as two batches; the second can't have the same base offset.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {

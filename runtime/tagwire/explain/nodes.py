@@ -160,7 +160,7 @@ class Node:
         self._children = None
 
     def moved(self, begin: int, path: str) -> "Node":
-        """Return a copy of this root node for a larger trace, in which its offset is `begin` and its path is `path`."""
+        """Return a copy of this root node with a new offset and path, for use in the trace of a longer input."""
         self._spans.begin = begin
         return Node(self._spans, self._row, path, self._data)
 

@@ -86,7 +86,7 @@ class Plans:
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
         """Return the numbers that the plan for records needs, such as the base offset.
 
-        If a number isn't in `given`, it is taken from the batch's header. The default is 0.
+        A number that isn't in `given` comes from the batch header, and is 0 if the header lacks it, too.
         """
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])

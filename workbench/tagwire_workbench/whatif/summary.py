@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def head_saved(self) -> list[tuple[int, int]]:
-        """Pairs (saved header bytes per batch, number of batches), in ascending order."""
+        """Pairs (n, number of batches whose headers become n bytes smaller), in ascending order."""
         return sorted(self.total.head_saved.items())
 
     @property
