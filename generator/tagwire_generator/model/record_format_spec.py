@@ -13,7 +13,7 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A size that a proposal claims: the number `value` takes `bytes` bytes in the field `field`."""
+    """A statement in the format's proposal: encoded in the field `field`, the number `value` takes `bytes` bytes."""
 
     field: str
     value: int

@@ -1,8 +1,8 @@
-"""The state that the readers of a spec share. It collects problems, except those that follow from other problems.
+"""Collect the problems in a spec while it is read.
 
-Keys that violate a rule are reported and dropped (`Part.wounds`), and the object is built again without them, so that
-the rest of the file is checked with valid values. A violation that depends on a dropped key is not reported, because
-the key's value is only a guess.
+A key that violates a rule is reported, and the object is built again without it, so that the rest of the file can still
+be checked. Violations that depend on such a key (`Part.wounds`) are not reported, because they may only follow from the
+first problem.
 """
 
 from collections.abc import Callable, Iterable, Mapping

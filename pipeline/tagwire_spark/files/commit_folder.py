@@ -109,7 +109,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create the staging folder for one task attempt. For `is_begun`, see `commit.staging`."""
+        """Create the staging folder for one task attempt. `is_begun` is explained at `commit.staging`."""
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
@@ -117,7 +117,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
-        """If the attempt's job is over, remove the attempt's files and raise PipelineError."""
+        """If the job has already ended, remove the files of this task attempt and raise PipelineError."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
         """Remove the local files of an attempt, unless the driver reads them from there."""
@@ -164,7 +164,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Before any file of a change is moved, raise PipelineError if one of the files can't be moved."""
+        """Raise PipelineError if a file can't be moved. Called before the first file of a change is moved."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:

@@ -48,7 +48,7 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
-    Each unit is a list of the partition's number in the job, a segment (from `sent_segment`) and a Survey as JSON.
+    A unit describes a segment: the partition's number in the job, the result of `sent_segment`, and a Survey as JSON.
     Raises PipelineError if a task fails.
     """
     if not units:

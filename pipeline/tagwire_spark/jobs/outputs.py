@@ -45,7 +45,7 @@ class JobFolders:
 
 
 class Staging(JobFolders):
-    """The folders of a running job. With its methods, the driver moves or copies files into the output."""
+    """The folders of a running job. The driver calls the methods to move or copy files to the output."""
 
     def take(self, attempt: str, target: str) -> None:
         """Move the files of a task attempt to the folder `target` in the output."""
@@ -83,7 +83,7 @@ class JobOutput(NamedTuple):
 def job_output(
     output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
 ) -> JobOutput:
-    """Make an Output from a job's arguments. Raises PipelineError for a URL given as a `Path`."""
+    """Return the JobOutput for a job's arguments. Raises PipelineError for a URL given as a `Path`."""
     text = str(output)
     if not is_url(text):
         return JobOutput(local_path(text))
@@ -97,9 +97,9 @@ def job_output(
 
 @contextmanager
 def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
-    """Yield the folders that a job fills. If the block succeeds, `whole` becomes the output.
+    """Yield the folders that a job fills. If the block succeeds, the folder `whole` becomes the output.
 
-    All other folders are removed. Raises LogPathError or PipelineError if the output is not empty, is being
+    The other folders are always removed. Raises LogPathError or PipelineError if the output is not empty, is being
     written by another process, or can't be written.
     """
     with _renamed(output.place) if isinstance(output.place, Path) else _uploaded(output, output.place, spark) as folder:

@@ -133,7 +133,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return whether to read a path that a pattern matches. Skip what a broker is moving or deleting."""
+    """Return False if a path that matches a pattern is a file other than a segment, or is being moved or deleted."""
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -239,7 +239,7 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return (topic, partition number) of all partitions in the locations.
 
-    Returns None if there are no partitions, but `kafka_log` has written to a location, perhaps an empty DataFrame.
+    Returns None if there are none, but `kafka_log` has written to a location: an empty DataFrame creates no partitions.
     Raises LogPathError if a folder can't be listed.
     """
     places = [each.local.parent if each.local.is_file() else each.local for each in found]
@@ -250,8 +250,8 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
 
-    Folders that a broker is moving or deleting are skipped, except for `path` itself. Every folder that is not a
-    partition folder is passed to `searched` before it is listed. Raises LogPathError if that fails.
+    Folders that a broker is moving or deleting are skipped, except for `path` itself. Before any other
+    folder is listed, `searched` is called with it. Raises LogPathError if a folder can't be listed.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
@@ -353,7 +353,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
-    """Return (position, offset) of the index entry from which to read; None to read from the segment's start."""
+    """Return the position and offset of the index entry to start reading at; None for the start of the segment."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
     try:

@@ -136,7 +136,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Restart the direction from the broker at its SYN packet: earlier bytes belong to an older connection."""
+        """Handle the broker's SYN packet: end the old connection's direction from the broker, and start a new one."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
@@ -170,8 +170,8 @@ def network_frames(
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
     the order matters. After a gap, a request is recognized by an API key and version of the registry or, without a
-    registry, by plausible numbers. Raises MissingExtraError. Raises CaptureError, after yielding the frames before the
-    error, for a file that can't be read.
+    registry, by plausible numbers. Raises MissingExtraError without the extra `pcap`. If the file can't be read, yields
+    the frames before the error, then raises CaptureError.
     """
     connections: dict[str, _Connection] = {}
     fault = None

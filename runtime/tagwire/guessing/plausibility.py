@@ -67,7 +67,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _place(node: Node) -> str:
-    """Return a field's type and path without array indexes, as a key that all elements of an array share."""
+    """Return a key that is equal for a field in all elements of an array: its type, and its path without indexes."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 
@@ -80,7 +80,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # the node of a struct also has the value True, but costs nothing
+        return 1.0 if kind == "bool" else 0.0  # structs have the value True too, but cost nothing
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)

@@ -126,7 +126,7 @@ class Recorder(Protocol):
         """Record `value` as the decoded value of the innermost open span."""
 
     def name_bits(self, bits: "tuple[Bits, ...]") -> None:
-        """Attach the names and values of the bits of an integer to its span, the most recently closed one."""
+        """Attach the names and values of an integer's bits to the most recently closed span."""
 
     def close(self, end: int) -> None:
         """Close the innermost open span, which ends at position `end`."""

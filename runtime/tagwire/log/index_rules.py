@@ -36,7 +36,7 @@ class IndexRule:
         raise NotImplementedError
 
     def end(self) -> None:
-        """Check the remaining entries, after the last batch."""
+        """Check the entries that no batch has proved right or wrong. Called after the last batch."""
 
 
 class OffsetIndexRule(IndexRule):
@@ -130,7 +130,7 @@ class TimeIndexRule(IndexRule):
 
 
 class TransactionIndexRule(IndexRule):
-    """Checks TWL222: the segment must have the abort marker of each entry. `verify` uses `entries_left` for TWL223."""
+    """Checks TWL222: for each entry of the `.txnindex` file, the segment must contain the producer's abort marker."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))

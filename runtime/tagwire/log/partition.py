@@ -89,7 +89,7 @@ class Partition:
 
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[tuple[str, LogFile]]]:
-        """The log's files in order, by kind and state. Each is a name and the parsed name."""
+        """Maps (kind, state), such as ("log", "swap"), to the files of the log: pairs of file name and parsed name."""
         found: dict[tuple[str, str], list[tuple[str, LogFile]]] = {}
         for each in self._names:
             if (name := log_file(each)) is not None:

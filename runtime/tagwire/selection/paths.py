@@ -30,11 +30,11 @@ class NoPathError(SelectionError):
 
 
 class Step:
-    """A node in the tree of paths: a field at which a path ends, or through which paths lead to other fields.
+    """A field in the tree of paths.
 
-    If `each` is set, the paths enter the elements of an array. If `is_row` is set, each of these elements is a row.
-    `column` is the number of the path that ends here, or None. `columns` has the numbers of all paths through this
-    node. `steps` has the child nodes by attribute name.
+    If `each` is set, the field is an array and paths enter its elements. If `is_row` is set, each element is a row.
+    `column` is the number of the path that ends at this field, or None. `columns` has the numbers of all paths that
+    contain the field. `steps` has the next fields by attribute name.
     """
 
     __slots__ = ("column", "columns", "each", "is_row", "name", "steps")
@@ -52,11 +52,11 @@ class Step:
 
 
 class Paths:
-    """The paths of a selection, as the tree `root`.
+    """The paths of a selection. `root` is the root of their tree.
 
-    `way` has the steps to the innermost array that all paths enter; its elements are the rows. If there is no such
-    array, or with `whole`, `way` is empty, and the message is the only row. `fields` has the FieldRow of the last field
-    of each path.
+    `way` has the steps to the innermost array that all paths enter. The elements of this array are the rows. If there
+    is no such array, or with `whole`, `way` is empty, and the message is the only row. `fields` has the FieldRow of the
+    last field of each path.
     """
 
     def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:

@@ -17,7 +17,7 @@ TAG_MAX: Final = 0xFFFF
 
 
 class OptionalFieldsBuffer:
-    """Reads and writes the buffer of optional fields, under one interpretation of the draft."""
+    """Reads and writes buffers of optional fields. The arguments answer the questions that the draft leaves open."""
 
     __slots__ = ("_tag_bytes", "_zigzag")
 

@@ -39,14 +39,14 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 
 
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of each batch in a message. Return None if only a trace can find them."""
+    """Return the decompressed records of each compressed batch in a message; None if the message must be traced."""
     found = []
     try:
         for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
             for batch in carried:
                 if batch.codec == "none":
                     continue
-                if batch.record_format.records is None:  # the messages inside a wrapper (v0, v1) can only be traced
+                if batch.record_format.records is None:  # a compressed wrapper message (v0, v1)
                     return None
                 found.append(bytes(batch.walk().data))
     except TagwireError:
@@ -157,7 +157,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add a single faulty entry for the bytes from `start` to the segment's end, because no batch begins there."""
+        """Add one faulty entry for the bytes from `start`, where no batch begins, to the end of the segment."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = FAULTY
 

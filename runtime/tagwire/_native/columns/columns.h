@@ -42,11 +42,11 @@ typedef struct {
     uint8_t is_signed;
     uint8_t null_default;
     int32_t width;       /* width of a value in bytes; 0 if it varies */
-    int32_t end;         /* table index after the column's last descendant */
+    int32_t end;         /* index in the table, just after the column's last descendant */
     int32_t level;
-    int32_t inner;       /* for list columns: index of the level that contains the list elements */
+    int32_t inner;       /* for list columns: the level of the list elements */
     int64_t size;        /* size of `value` in bytes */
-    const uint8_t *value; /* the column's default, encoded as in its buffers */
+    const uint8_t *value; /* the default, as stored in the column's buffers */
 } tw_column;
 
 typedef struct {

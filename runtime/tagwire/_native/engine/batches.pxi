@@ -225,9 +225,9 @@ cdef inline object setting(object builder, Py_ssize_t index):
 cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    Another format may store its magic byte after a varint length, so that the same bytes could be a batch of either
-    format. Python then decides. In that format, `other_length_at` is the offset of the length (-1 if there is no such
-    format), `other_gap` the number of bytes between length and magic byte, and `other_magic` the magic byte.
+    The arguments describe a second format, which stores its magic byte after a varint length. The same bytes could be a
+    batch of either format, and then Python decides. `other_length_at` is the offset of the length (-1 if there is no
+    second format), `other_gap` the number of bytes between length and magic byte, `other_magic` the magic byte.
     """
 
     cdef Magic2 plan

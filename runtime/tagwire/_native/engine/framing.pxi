@@ -24,7 +24,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # {name of a number that the caller must pass: its register}
+    cdef dict inputs  # maps names of numbers that the caller must pass to their registers
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -33,7 +33,7 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Store in `framed`, and return, whether structs of this layout need framings (framing.h)."""
+        """Set `framed` to whether any struct of this layout needs framings (see framing.h), and return it."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
@@ -46,7 +46,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register that holds the number `name`: the nearest earlier field, or an input of the caller."""
+        """Return the register of the nearest earlier field called `name` or, if there is none, of an input of this name."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -179,7 +179,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Set what a length measures, what a count counts, or what a checksum covers."""
+        """Describe a length, count or checksum field in `framing`: for example, which array a count belongs to."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -208,7 +208,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set the checks of a field's number: its allowed values, and the checksum whose coverage begins here."""
+        """Set the values that a field allows, and start a checksum if it covers the bytes from this field on."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
@@ -268,7 +268,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings (framing.h): it isn't an object, or a field has, say, a condition."""
+    """Return whether a struct needs framings (see framing.h), for example because a field is present only sometimes."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

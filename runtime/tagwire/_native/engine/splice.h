@@ -20,8 +20,8 @@ typedef struct {
     Py_ssize_t size;
     int64_t copied;        /* the old bytes before this offset have been copied or replaced */
     const int64_t *marks, *mark;
-    /* lists with one entry per row: `rows` has tuples of old values; `changed` has tuples of new values, or the marker
-     * `drop` for a removed row */
+    /* Lists with one entry per row. `rows` has tuples of old values. `changed` has tuples of new values, or the object
+     * `drop` for a row that the user removed. */
     PyObject *rows, *changed;
     Py_ssize_t row;
     PyObject *drop, *appended; /* `appended`: tuple of the elements to append to the array */
