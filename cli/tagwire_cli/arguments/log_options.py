@@ -37,7 +37,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. With it, the FormatSet of `format_option` accepts all that Kafka's reader accepts."""
+    """Add the option `--lenient`. With it, the parameter `format` is a FormatSet as lenient as Kafka's reader."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -86,7 +86,7 @@ def port_option(function: F) -> F:
 
 
 def capture_options(function: F) -> F:
-    """Add the options `--capture` (parameter `is_capture`), `--where` (for `input.filters.frame_test`) and `--port`."""
+    """Add the options `--capture` (parameter `is_capture`), `--where` (parsed by `frame_test`) and `--port`."""
     where = click.option(
         "--where",
         metavar="FILTER",

@@ -151,7 +151,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return the values of an `error` filter that match a response: its error codes and names, and `any`."""
+    """Return the values for `error=` that match a response: for each of its errors, `any`, the code and the name."""
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
     except TagwireError:  # the frame is invalid

@@ -39,8 +39,8 @@ class ResponseApis:
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Return the responses, and note the correlation IDs that don't identify a request.
 
-        A correlation ID is ambiguous if requests of several APIs share it, unless there are as many responses with this
-        ID. To count them, all responses are read first.
+        If requests of several APIs share a correlation ID, it is ambiguous unless there is a response for each of them.
+        To count the responses, all are read first.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

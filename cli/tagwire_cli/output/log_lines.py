@@ -84,7 +84,7 @@ def _batches(
 
 
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
-    """Return a function that decodes a record as a message of an internal topic; None if the batch has no messages."""
+    """Return a function that decodes a control record or a record of an internal topic; None for other batches."""
     registry, is_control = options.registry, batch.is_control
     registers = {} if options.as_json or registry is None else _registers(registry)
     name = partition_name(segment.path.absolute().parent)

@@ -68,7 +68,7 @@ def change(
     spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
-    """Create a finding about a message. Its position is the message's name until a more precise one is found."""
+    """Create a finding about a message. It points to the message's name, until `at` sets a more precise position."""
     return Finding(
         rule=rule,
         severity=CHANGE_RULES[rule].severity,

@@ -133,7 +133,7 @@ class StructGraph:
             return ()
 
     def _present(self) -> dict[int | None, Versions]:
-        """Map each struct's index to the versions in which it occurs: those in which it is declared and used."""
+        """Map each struct's position to the versions in which the struct is both declared and used."""
         valid = self.root.versions
         present: dict[int | None, Versions] = {p: s.versions & valid for p, s in enumerate(self._structs)}
         uses: dict[int, list[Versions]] = {}

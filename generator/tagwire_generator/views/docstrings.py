@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths that only `some` has, without those inside a struct that only `some` has."""
+    """Return the paths in `some` that are not in `others`. If a struct is returned, its fields are left out."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -210,8 +210,8 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 class StructNames:
     """Chooses the function names in a serializer module. Versions of a struct with equal layouts share a function.
 
-    The function is named after the struct and the first of these versions. A prefix that is the message's name is left
-    out (`_read_topic_v0`), unless another struct already has the shorter name.
+    The function is named after the struct and the first of these versions, as in `_read_topic_v0`. If the struct's name
+    begins with the message's name, that prefix is left out, unless another struct already has the shorter name.
     """
 
     def __init__(

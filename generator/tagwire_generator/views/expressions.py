@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import ModuleImports
 
 
 class _Helpers(NamedTuple):
-    """The names of a wire type family's helper functions. They are faster than the wire type's own methods."""
+    """The names of the helper functions for a family of wire types. They are faster than the types' own methods."""
 
     value_of: str
     raw_of: str
@@ -206,7 +206,7 @@ class Expressions:
     # ------------------------------------------------------------ sized types, elements, structs
 
     def sized_value(self, wire: WireType) -> str:
-        """Return an expression for the value that the bytes from `pos` to `end` encode."""
+        """Return an expression that decodes the bytes from `pos` to `end` to a value of this type."""
         if wire.family == "text":
             return "buf[pos:end].decode()"
         source = f"{_source(wire)}[pos:end]"
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of a type's helper functions for one value and for arrays: `string` and `strings`."""
+    """Return the suffixes of a type's helper functions for one value and for arrays, such as `string` and `strings`."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
     return _SIZED.get(wire.family, _SIZED["binary"])

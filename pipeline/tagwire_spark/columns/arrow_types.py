@@ -26,7 +26,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type that Spark can read, for a decoded column of the Arrow type `type`."""
+    """Return the Arrow type in which Spark can read a decoded column of the Arrow type `type`."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -122,9 +122,9 @@ def in_type(column: Any, type: Any) -> Any:
 
 
 def with_error(pairs: Any, nulls: Any) -> Any:
-    """Convert structs of `value` and `error` to structs with the fields of `value` and a field `_error`.
+    """Convert structs with the fields `value` and `error` to structs with the fields of `value`, and `_error`.
 
-    In rows with an error, the fields of `value` are null. `nulls` is a mask of the rows to return as null structs.
+    In rows with an error, the fields of `value` are null. Rows for which the mask `nulls` is true become null structs.
     """
     value, error = pairs.field("value"), pairs.field("error")
     fields = [pa.field(field.name, field.type) for field in value.type]

@@ -75,7 +75,7 @@ class Attempt:
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """Raise PipelineError if the job is over. Call this after the attempt's last file."""
+        """Raise PipelineError if the job is over. Call this once the attempt has written its last file."""
         self._to.end(self)
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def begin(self, job: Job) -> None:
-        """Create the staging folder. Raises PipelineError if the folder doesn't support commits."""
+        """Create the job's staging folder. Raises PipelineError if the file system can't support commits."""
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:

@@ -67,7 +67,7 @@ def find_last_offsets(
 
 
 def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOffsets:
-    """Return the offsets, from `first` up to but not including `end`, of records that are the last with their key."""
+    """Return the offsets from `first` to `end` (exclusive) at which a key has its last record."""
     found = array("q")
     for path in sorted(folder.glob(f"*/{log}")):
         with open_file(path) as data:

@@ -121,8 +121,8 @@ def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
     """Yield the locations that match paths and patterns. Raises PipelineError if there are no folders or segments.
 
-    If a pattern matches files that are not segments, or partition folders that a broker is moving or deleting, they are
-    skipped. They are read only if their exact path is given.
+    Two kinds of paths are read only if given exactly, not if a pattern matches them: files that are not segments, and
+    partition folders that a broker is moving or deleting.
     """
     for path in paths:
         found = list(locations((path,), stack, options))
@@ -155,7 +155,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                     wholes += whole_splits(query, _requested(query, location, folders), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
-            # List the files again: another process has committed a write, or a broker has removed a listed file.
+            # List again if another process has committed a write, or if a broker has removed a listed file.
             if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 

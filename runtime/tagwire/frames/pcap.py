@@ -41,7 +41,7 @@ class NetworkFrame(NamedTuple):
 
 
 class NetworkGap(NamedTuple):
-    """Bytes, in one direction of a connection, that could not be assigned to a frame."""
+    """Bytes in one direction of a connection that are missing from the capture, or belong to no whole frame."""
 
     connection: str
     is_request: bool
@@ -136,7 +136,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Handle the broker's SYN packet: end the old connection's direction from the broker, and start a new one."""
+        """Handle the broker's SYN packet: yield what is left of the previous connection, and start anew."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 

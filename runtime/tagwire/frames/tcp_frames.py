@@ -26,7 +26,7 @@ _VERSIONS: Final = 1 << 6
 
 
 class LostBytes(NamedTuple):
-    """Bytes in one direction of a connection that do not belong to any frame found there."""
+    """Bytes in one direction of a connection that were not captured, or that belong to no whole frame."""
 
     missing: int
     """Bytes that no packet of the capture has."""
@@ -90,7 +90,7 @@ class ResponseHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether requests are waiting: a match of their correlation IDs is very unlikely to be a coincidence."""
+        """Whether requests are waiting. If so, a matching correlation ID is very unlikely to be a coincidence."""
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:

@@ -154,7 +154,7 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the builder argument `max_timestamp` if the batch header's value isn't its records' highest timestamp.
+        """Return the builder argument `max_timestamp`, needed if the header's value isn't the highest of the records.
 
         Otherwise, return {}. If the target can't store the value, return {} and report a loss.
         """
@@ -188,7 +188,7 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `name` is in `places`, the fields or bits of the target format. If not, report a loss."""
+        """Return whether the target format has the field or bit `name`. If it is not in `places`, report a loss."""
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in places

@@ -21,7 +21,7 @@ LONGEST: Final = 64
 
 
 class ChecksumPosition(NamedTuple):
-    """Where a format's checksum is, and which byte it covers first; both relative to the end of the length field."""
+    """The positions of a format's checksum and of the first byte it covers, relative to the end of the length field."""
 
     algorithm: str
     at: int

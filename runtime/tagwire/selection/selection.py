@@ -134,7 +134,7 @@ class Selection:
         return made
 
     def _refuse_broken_rules(self, data: bytes, version: int, offset: int) -> None:
-        """Raise EncodeError if new values that are valid one by one break a rule that involves several fields."""
+        """Raise EncodeError if the new values together break a rule about several fields, such as a union."""
         try:
             self.message.decode_from(data, version, offset)
         except DecodeError as error:

@@ -71,7 +71,7 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
     run(tmp_path, "q", 2, rows())
     run(tmp_path, "q", 2, rows(5))  # batch 2 is already committed (without rows), so these rows are ignored
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # a batch write doesn't change the batch numbers of queries
+    job(tmp_path, rows(5))  # after a write without a query, batch 2 must still count as committed
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
@@ -192,7 +192,7 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
     tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path, "q", 0, rows(0))
-    # A late attempt creates this folder after the commit has cleaned up.
+    # Simulate a late task attempt, which creates this folder after the commit has cleaned up.
     (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2

@@ -49,7 +49,7 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Fields that hold secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
-# (header version of inflexible message versions, header version of flexible message versions)
+# The header versions of inflexible and of flexible versions of a message.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 
@@ -92,7 +92,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map ranges of message versions to header versions. Begin at version 0: dropped versions have headers too."""
+    """Map ranges of message versions to header versions. Start at 0, because dropped versions have headers too."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

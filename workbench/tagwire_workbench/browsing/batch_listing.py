@@ -125,7 +125,7 @@ class BatchListing(Listing):
         self._total = max(sum(each.size for each in self._segments), 1)
 
     def _read_on(self, number: int) -> Iterator[bool]:
-        """Read the batches that were appended to a segment since the last call. Yield True after each slice."""
+        """Read the batches appended since the last call. Yield True after every `_AT_ONCE` entries, and at the end."""
         segment, place = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns

@@ -132,7 +132,7 @@ def plan_drafts(
 
     `place` is the folder for the drafts. With `only_new`, they contain only the new version, and no other specs are
     written except headers. If `place` is `folder` itself, specs keep all their versions and comments. In another
-    folder, no existing file is replaced. `released` are the baselines of the messages at `place`. Nothing is written
+    folder, no existing file is replaced. `released` has the specs whose versions must not change. Nothing is written
     until `DraftPlan.apply`.
 
     Raises SpecError for a folder that can't be read, for specs that break a rule before or after drafting (`problems`

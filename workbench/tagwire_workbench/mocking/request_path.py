@@ -37,7 +37,7 @@ class RequestPath:
             cls = self._add(part, cls)
 
     def _add(self, part: str, cls: Any) -> Any:
-        """Check a part of a path and append its steps. Return the class of its values; None if they have no fields."""
+        """Check one part of a path, such as `topics[0]`, and append its steps. Return its struct class, or None."""
         found = _STEP.fullmatch(part)
         if found is None:
             raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")

@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the only other rule in the schema is that tags are numbers
+        case _:  # the only rule left in the schema: tags must be numbers
             tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
 
 
@@ -150,7 +150,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse the path of a request value. If it is invalid, add an error at `steps` in the rule, and return None."""
+        """Parse a path in a request. If it is invalid, add an error at `steps` in the script's rule; return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None

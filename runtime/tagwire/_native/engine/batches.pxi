@@ -165,7 +165,7 @@ cdef class Magic2:
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
-        if BUILDER[GATHERED] == 0:  # 0 until `append_method` looks up the builder's slots
+        if BUILDER[GATHERED] == 0:  # `append_method` has not looked up the slots of the builder class
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:

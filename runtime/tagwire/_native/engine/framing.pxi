@@ -46,7 +46,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier field called `name` or, if there is none, of an input of this name."""
+        """Return the register of the nearest earlier field called `name` or, without one, of the input `name`."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:

@@ -63,8 +63,8 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Return whether a value that contains structs still equals its old bytes: the user's function may have modified the
- * structs in place. */
+/* Return whether a value still equals its old bytes. Only values that contain structs need this check, because the
+ * user's function may have modified the structs in place. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {
     tw_reader r;
