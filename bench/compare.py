@@ -104,7 +104,7 @@ def _worker(folder: Path) -> Iterator[Worker]:
 
 
 def _compared(workers: list[Worker], question: str, rounds: int) -> tuple[str, str, str]:
-    """Return the base's time, the head's time and their ratio, as text. If a side fails, its error replaces the ratio."""
+    """Return the times of base and head, and their ratio, as text. If a side fails, its error replaces the ratio."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 else (1, 0):

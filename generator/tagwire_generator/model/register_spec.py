@@ -1,4 +1,4 @@
-"""Registers: tables of numbers with their names, and with the parties that assign the numbers.
+"""Registers: tables of named numbers, such as error codes, with the parties that assign the numbers.
 
 A register has no bytes of its own. It becomes Python constants and a mapping to their names. Registers are immutable
 and validate themselves, so no invalid register can exist.

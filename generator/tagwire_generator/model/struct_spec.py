@@ -105,7 +105,7 @@ class StructGraph:
         """For each struct, the smallest range of all versions in which it can be on the wire."""
 
     def owners(self) -> Iterator[tuple[int | None, StructSpec]]:
-        """Yield (position, struct) for the message and its structs."""
+        """Yield (position, struct) for the message, whose position is None, and its structs."""
         yield None, self.root
         yield from enumerate(self._structs)
 

@@ -107,7 +107,7 @@ class Expressions:
     def numbers(self, wire: WireType, calls: str = "") -> str:
         """Return the name of a constant that reads and writes arrays of a number type.
 
-        If `calls` is "packers" or "unpackers", the constant instead maps element counts to methods of `struct.Struct`.
+        If `calls` is "packers" or "unpackers", the constant maps an element count to a `struct.Struct` method instead.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
@@ -143,7 +143,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.raw_of), value)
 
     def row(self, wire: WireType) -> str:
-        """Return an expression for the row of a wire type in `WIRE_TYPES`."""
+        """Return the name of a constant for a wire type: its entry in `WIRE_TYPES`, or the wire type of an enum."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
         name = wire.name.replace("[", "_").removesuffix("]")
@@ -288,7 +288,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of a type's helper functions for one value and for arrays, such as `string` and `strings`."""
+    """Return the suffixes of the helper functions for one value and for arrays, such as `string` and `strings`."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
     return _SIZED.get(wire.family, _SIZED["binary"])

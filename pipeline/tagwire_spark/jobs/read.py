@@ -77,7 +77,7 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Let workers plan a query. Return a DataFrame of pickled splits. Raises PipelineError for an unreadable path."""
+    """Let workers plan a query. Return a DataFrame of pickled splits, by task. Raises PipelineError for a bad path."""
     units = _units(query)
     if not units:  # a DataFrame without rows was written, so there are no partitions
         return spark.createDataFrame([], _PLAN)

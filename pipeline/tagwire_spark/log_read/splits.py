@@ -220,7 +220,7 @@ class RequestedSegment(NamedTuple):
 
 
 def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> Iterator[RequestedSegment]:
-    """Yield the segments in a location that may have requested rows, judging by the base offsets in file names."""
+    """Yield the segments in a location that may have requested rows, according to the base offsets in file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
@@ -262,7 +262,7 @@ def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) 
 def requested_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments of a partition that may have requested rows, judging by the base offsets in file names.
+    """Yield the segments of a partition that may have requested rows, according to the base offsets in file names.
 
     Raises PipelineError if requested offsets don't exist, and LogError for damage.
     """

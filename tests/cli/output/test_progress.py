@@ -34,7 +34,7 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Create three partitions, and return a command line that reads them. Damage them if the command tolerates it."""
+    """Create three partitions, and return a command line that reads them. Damage them if it can read damaged logs."""
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
     for partition in range(3):

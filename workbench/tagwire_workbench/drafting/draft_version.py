@@ -48,7 +48,7 @@ _DEFAULT_OPTIONS: Final = SpecOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """The draft that was made from one spec, and the file to which it is written."""
+    """The draft of one spec, and the file to write it to."""
 
     name: str
     component: str

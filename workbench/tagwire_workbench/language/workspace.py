@@ -46,7 +46,7 @@ class SetProblems(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """The result of reading a spec, and the state of all files on which this result depends."""
+    """A cached result of reading a spec. `stamp` is the state of all files on which it depends."""
 
     stamp: tuple[object, ...]
     result: ReadResult

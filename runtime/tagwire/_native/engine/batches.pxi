@@ -147,7 +147,7 @@ cdef class Magic2:
     # ------------------------------------------------------------ building
 
     cdef Gathering gathering(self, object offset, object timestamp):
-        """Return a `Gathering` for the records of a new batch with this base offset and timestamp (64-bit ints)."""
+        """Return a `Gathering`, which encodes the records of a new batch. Both arguments must be 64-bit ints."""
         cdef Py_ssize_t index
         cdef int place
         inputs = [1, 1, 1]
