@@ -163,8 +163,8 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # Nested arrays have int32 counts. `numbers` has two arrays (of two and no elements), `texts` one array of a string.
-    # `lines` has one array of two structs, and `cubes` has one array of one array of one bool.
+    # Nested arrays have int32 counts. `numbers` has an array of two and an empty array. `texts` has an array of one.
+    # `lines` has an array of two structs, and `cubes` has an array of an array of one bool.
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},

@@ -1,4 +1,4 @@
-"""Read the specs that `lint` and `collide` check, and print their findings like problems in specs."""
+"""Read specs for the `lint` and `collide` commands, and print their findings in the format of spec errors."""
 
 from collections.abc import Sequence
 from pathlib import Path

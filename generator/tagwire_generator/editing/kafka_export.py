@@ -142,7 +142,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressib
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
-    """Set a spec's dialect to "kafka". The value is padded, so that all positions in the text stay the same."""
+    """Return the spec's text with the dialect "kafka", padded with spaces so that all positions stay the same."""
     text = spec.data.decode()
     dialect = root.get("dialect")
     if dialect is None:

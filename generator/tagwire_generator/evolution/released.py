@@ -42,7 +42,7 @@ def as_released(
 
 
 class Stability:
-    """Finds the unstable version of messages: the latest, if the spec sets `latestVersionUnstable`.
+    """Determines which version of a message is unstable: the latest, if the spec sets `latestVersionUnstable`.
 
     A response has the unstable versions of its request.
     """

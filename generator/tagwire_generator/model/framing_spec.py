@@ -76,7 +76,7 @@ class FramingSpec:
 
 
 def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """Yield violations of the rules for the framing of a single field."""
+    """Yield a violation for each rule that the framing of this field breaks."""
     where = f"field {name} is {type}"
     is_number = isinstance(type.scalar, IntegerType) and type.name not in CHECKSUMS
     yield from _length_violations(where, type, framing)

@@ -47,7 +47,7 @@ def _code(text: str) -> tuple[Any, ...]:
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            node.value.value = " ".join(node.value.value.split())  # black may change this white space
+            node.value.value = " ".join(node.value.value.split())  # black may change white space in docstrings
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return ast.dump(tree), [token.string for token in tokens if token.type == tokenize.COMMENT]
 

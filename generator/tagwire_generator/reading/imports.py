@@ -108,7 +108,7 @@ class _Inlined:
 
 
 def _is_by_version(kind: str) -> bool:
-    """Return whether the schema defines values of this kind as objects whose keys are version ranges."""
+    """Return whether the schema defines values of this kind as objects whose keys are version ranges, such as 1-3."""
     return "propertyNames" in schema()["$defs"][kind]
 
 
@@ -293,7 +293,7 @@ class _Uses:
         """The first import that leads to each shared struct."""
 
     def add(self, node: Object, user: str) -> None:
-        """Add an import. It is declared by `user`: the spec itself, or a shared struct that the spec imports."""
+        """Add an import that `user` declares. `user` is the spec itself, or a shared struct that the spec imports."""
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}

@@ -212,6 +212,6 @@ def _build(
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # not reported yet, because an invalid imported struct causes them
+        for violation in violations:  # caused by an invalid imported struct, and so not reported above
             reading.report(violation.rule, part.place("name"), violation.message)
     return message

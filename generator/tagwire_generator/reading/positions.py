@@ -17,7 +17,7 @@ _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersion
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The key that causes a finding. `names` is the path from the message to the field, as JSON or Python names."""
+    """The key that causes a finding, in the field at the path `names` (JSON or Python names, from the message)."""
 
     names: tuple[str, ...] = ()
     key: str = "name"
@@ -41,7 +41,7 @@ F = TypeVar("F", bound=_Found)
 
 
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
-    """Return the findings with their positions in the texts. A finding without a spot is returned unchanged.
+    """Return the findings with lines and columns in the spec files. A finding without a `Spot` is returned unchanged.
 
     `texts` has the text of each spec file. `shared` has the file of each shared struct, because a finding about a
     shared struct is positioned in the struct's file.

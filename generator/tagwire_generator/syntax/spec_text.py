@@ -208,7 +208,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the item to which a comment at `path` belongs: the innermost that has its own line in canonical text."""
+    """Return the item to which a comment at `path` belongs: the innermost one that canonical text puts on a line."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

@@ -106,7 +106,7 @@ class DataViews:
         self.registers = ModuleImports(taken)
 
     def module(self, source: str) -> DataModuleView:
-        """Return the view of the module, for its template."""
+        """Return the values with which the template prints the module."""
         structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
         return self.module_of(structs, source, message_doc(self.spec))
 

@@ -114,7 +114,7 @@ class Decoding(NamedTuple):
         return message_class(self.name, self.package)
 
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """Decode a column of bytes to a column of structs. If a row is invalid, the PipelineError names it."""
+        """Decode a column of bytes to a column of structs. Raises PipelineError with the name of an invalid row."""
         has_versions = self.version is None
         unknown = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
@@ -182,7 +182,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """Return the type with the documentation of each struct field, from the message class, as its comment."""
+    """Return a copy of the type in which each field's Spark comment is its documentation in the message class."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):

@@ -124,7 +124,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the last finished commit's notes on micro-batches, by streaming query."""
+    """Return the last finished commit's notes on micro-batches, keyed by streaming query."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 

@@ -168,7 +168,7 @@ def refuse_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch the broker's checkpoints, and the files that `files` returns for each remote partition.
+    """For all remote partitions, fetch the broker's checkpoints and the files that `files` returns.
 
     Raises PipelineError or LogPathError if a file can't be fetched.
     """

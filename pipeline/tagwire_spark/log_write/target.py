@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the write's options. None means to use a column or a default instead."""
+    """The log folder or URL to write to, and the write's options. For None, a column or a default is used."""
 
     root: str
     format: str | None = None

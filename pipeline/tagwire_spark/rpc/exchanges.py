@@ -86,7 +86,7 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Return the exchange's row, without the column `file`. The frame's position (`place`) is only for error messages.
+    """Convert an exchange to a table row without the column `file`. Frame positions are only for error messages.
 
     `body` is the form in which message bodies are returned: json, bytes or none.
     """

@@ -55,9 +55,9 @@ class AssembleError(AnnotationError):
 
 
 def assemble(text: str, *, fix: bool = False) -> list[bytes]:
-    """Return the bytes of each message in the text. Each title line starts a new message.
+    """Parse annotated bytes, such as the output of `tagwire explain`. Return the bytes of each message.
 
-    Bytes before the first title line are a separate message. With `fix`, lengths, counts and checksums are corrected:
+    Each title line starts a new message. With `fix`, lengths, counts and checksums are corrected:
     see `tagwire.explain.fix_lengths`. Raises AssembleError, with line and column.
     """
     messages: list[list[list[_Gathered]]] = []
@@ -143,7 +143,7 @@ def _start(line: str, number: int, begin: int) -> int:
             f"bytes after the offset, or bytes at column {begin + 1} or later",
         )
     if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
-        # Two spaces follow an offset. If only one follows, as in `00 01 02` at the left margin, the digits are bytes.
+        # An offset is followed by two spaces or a tab. In `00 01 02`, only one space follows, so `00` is a byte.
         return indent
     return len(line) - len(behind.lstrip())
 

@@ -284,7 +284,7 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if a union has several alternatives, or none (allowed if there are unknown tags)."""
+        """Raise EncodeError if several alternatives of a union are set, or none is and there are no unknown tags."""
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:

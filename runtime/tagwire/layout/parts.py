@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FrozenData:
-    """Immutable data. Its slots are compared by `==` and shown by `repr`."""
+    """Base class of immutable objects. `==` compares their slots, and `repr` shows them."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -51,7 +51,7 @@ class FrozenData:
         return [(name, getattr(self, name)) for name in self.__slots__]
 
     def replace(self: P, **changes: Any) -> P:
-        """Return a copy with the constructor arguments in `changes`."""
+        """Return a copy with the constructor arguments in `changes` replaced."""
         return type(self)(**dict(self.given()) | changes)
 
     def __repr__(self) -> str:
@@ -273,7 +273,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """The compression of an item. The bits `bits` of the field `field` hold the codec's number; 0 means uncompressed.
+    """The compression of an item. In the field `field`, the bits `bits` hold the codec's number; 0 is uncompressed.
 
     The item is either an array that fills its extent, or a value that has its own length and contains messages of the
     same format.

@@ -141,9 +141,9 @@ def is_within(first: int, last: int, base_offset: int) -> bool:
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
-    """Return whether a batch's offsets don't fit in an index (TWL109). Does not decompress the batch.
+    """Return whether offsets of a batch are too far from the segment's base offset for its index (TWL109).
 
-    If the offsets don't fit, calls `skip` with a LogError, or raises the LogError if `skip` is None.
+    If they are, calls `skip` with a LogError, or raises the LogError if `skip` is None. Does not decompress the batch.
     """
     last = batch.last_offset
     first = last if batch.record_format.records is None else batch.base_offset

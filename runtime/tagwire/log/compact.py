@@ -148,7 +148,7 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy the files that are still valid after compaction up to the offset `end`, except segments and indexes.
+    """Copy those files, other than segments and indexes, that compaction up to the offset `end` leaves valid.
 
     Of the producer snapshots below `end`, only those at the base offset of a segment are copied.
     """

@@ -239,7 +239,7 @@ class Struct(Declarations):
         return chosen  # type: ignore[no-any-return]
 
     def _which(self, union: str) -> R:  # type: ignore[type-var]
-        """Return the name of the alternative of a union that is set, or None."""
+        """Return the name of the alternative that is set in a union; None if none is set."""
         chosen: Any = getattr(self, union)
         return chosen and chosen[0]  # type: ignore[no-any-return]
 

@@ -27,7 +27,7 @@ def parameter_default(row: FieldRow) -> Any:
 
 
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
-    """Return a function that converts an argument to the attribute's value; None if no conversion is needed."""
+    """Return a function that converts a field's constructor argument to its value; None if they are the same."""
     if row.type.startswith("[]"):
         return partial(_elements, row.name, nullable=_may_be_none(row))
     default = parameter_default(row)

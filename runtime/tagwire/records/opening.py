@@ -79,7 +79,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
-        """Trace the batches and add them below the field's node, followed by any bytes that are not a whole batch."""
+        """Add a node for each batch below the field's node, and one for any bytes that are not a whole batch."""
         place = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):

@@ -1,4 +1,4 @@
-"""Decide which records compaction keeps. A null value marks a delete or, in some formats, a tombstone bit does."""
+"""Decide which records compaction keeps. A null value or, in some formats, a tombstone bit marks a delete."""
 
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of

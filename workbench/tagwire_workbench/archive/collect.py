@@ -67,7 +67,7 @@ def collected(releases: Sequence[Release]) -> Archive:
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
     """Yield each release's name and its specs in modern form (see `modern`). `releases` is ordered newest first.
 
-    Raises SpecError for a spec of the core artifact that no newer release has, because its component is then unknown.
+    A spec in Kafka's core artifact gets the component that it has in newer releases. Raises SpecError if it has none.
     """
     homes: dict[str, str] = {}
     for release in releases:

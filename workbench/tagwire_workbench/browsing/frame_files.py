@@ -43,7 +43,7 @@ class FrameFile(Protocol):
         ...
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
-        """Return the frame in a row of the table. A response also has the API of its request."""
+        """Return the frame in a row of the table. A response gets its request's API key and version, if known."""
         ...
 
     def close(self) -> None: ...
@@ -182,7 +182,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame's bytes in the temporary file. Return its properties, and the frame cut to its first bytes."""
+        """Store a frame's bytes in the temporary file. Return (time, position, size, is_silent, start of the frame)."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

@@ -1,4 +1,4 @@
-"""Read a growing file in order and at any position, decompressing gzip.
+"""Read a file that may still grow, in order or at any position. Gzip files are decompressed.
 
 Reading compressed bytes can't start in the middle. So the decompressor's state is saved every few megabytes, and
 reading at a position starts from the last saved state before it. A compressed capture thus needs no decompressed copy

@@ -51,7 +51,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this kind, such as `list`. Some schemas differ for lists and objects."""
+        """Return the schema for a value of this shape. Some schemas differ for lists and objects."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self

@@ -96,7 +96,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Pass the parts of a value that don't depend on a request to `read`, and report the error that it raises."""
+        """Check a scripted value with `read`, without the parts that depend on a request. Report its error."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return
@@ -110,7 +110,7 @@ class AnswerMaker:
             self.tree.add_error(place, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Return a copy of a value without the parts that depend on a request. Report unknown field names."""
+        """Copy a scripted value without the parts that depend on a request. Report unknown field names."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

@@ -78,7 +78,7 @@ class IdMapping:
                 self._learn_epoch(row, recorded, received)
 
     def request(self, frame: bytes) -> bytes:
-        """Return a recorded request with the target's IDs. A request that can't be read is returned unchanged."""
+        """Return a recorded request with the target server's IDs. Return it unchanged if it can't be read."""
         if not self._is_needed:
             return frame
         try:
@@ -92,7 +92,7 @@ class IdMapping:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """Return a recorded message or struct with the target's IDs; the same object if nothing changes."""
+        """Return a recorded message or struct with the target server's IDs; the same object if nothing changes."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)
@@ -118,7 +118,7 @@ class IdMapping:
             self._is_needed |= before != after
 
     def _value(self, row: "FieldRow", value: Any, holder: Struct) -> Any:
-        """Return a field's recorded value with the target's IDs and epochs."""
+        """Return a field's recorded value with its IDs and epochs replaced by the target server's."""
         if row.name in _IDS and _are_ids(value):
             return self._ids.get((_IDS[row.name], value), value)
         if row.name in _EPOCHS and isinstance(value, int):
@@ -134,7 +134,7 @@ class IdMapping:
         return value if all(one is other for one, other in zip(value, new, strict=True)) else new
 
     def _records(self, data: Any) -> Any:
-        """Return record batches with the target's producer IDs and epochs. Other bytes are returned unchanged."""
+        """Return record batches with the target server's producer IDs and epochs. Return other bytes unchanged."""
         from tagwire.records import read_batches
 
         changed = []
@@ -153,7 +153,7 @@ class IdMapping:
 
 
 def _paired(recorded: Any, received: Any, keys: Sequence[str]) -> Iterator[tuple[Any, Any]]:
-    """Pair recorded with received elements: first those with equal keys, and then the remaining ones by position."""
+    """Pair recorded elements with received elements: first those with equal keys, then the others by position."""
     found = by_key(recorded, received, keys)
     yield from (pair for pair in found if MISSING not in pair)
     yield from zip(

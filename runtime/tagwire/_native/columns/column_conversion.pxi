@@ -27,7 +27,7 @@ cdef class Conversion:
         """Set the input and the options in `d` (column_rows.h). Return an object that keeps the input alive."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Run the C loop from row `row[0]` on. Return 0, or set `row[0]` to a rejected row and return an error code."""
+        """Run the C loop, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
         """Convert a row that the C loop rejected, using the layout interpreter. Raises the interpreter's errors."""
@@ -93,7 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages into the column `value`: `root` or, if there is an error column, the first child of `root`."""
+    """Decodes messages into the column `value`. This is `root` or, with an error column, the first child of `root`."""
 
     cdef int64_t depth
 
@@ -112,7 +112,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # for deeper messages, the interpreter raises the error
+        if limits.depth is None or self.depth <= limits.depth:  # else the interpreter checks the depth
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -148,7 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows into the column `value`: `root` or, if there is an error column, the first child of `root`."""
+    """Encodes rows into the column `value`. This is `root` or, with an error column, the first child of `root`."""
 
     cdef Shape shape
 

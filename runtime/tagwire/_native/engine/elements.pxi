@@ -1,7 +1,7 @@
 """Read and write the records of a batch, separately from the batch header.
 
-A record's attributes may differ from its encoded fields: an object has an offset, but the encoding has its difference
-from the base offset. Callers pass such numbers from the header as `inputs`.
+A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. Callers
+pass such numbers of the batch header as `inputs`.
 """
 
 
@@ -78,10 +78,10 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If C rejects an element, iteration continues with `rest(index, pos, elements, good)`: there, the interpreter
-        reads the invalid element and raises the error. `elements` is the number of array elements counted so far, for
-        the limit; `LayoutReader.good` describes `good`. Returns None if C can't apply the limits, or if a number in
-        `inputs` needs more than 64 bits.
+        If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`. In it, the
+        interpreter reads the invalid element and raises the error. `elements` counts array elements so far, because
+        their number is limited; `LayoutReader.good` describes `good`. Returns None if C can't apply the limits, or if
+        a number in `inputs` needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
@@ -189,8 +189,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    When a loop requests an element, it has usually released the element before the last one. That object is then reused
-    for the requested element, as `zip` reuses its tuples.
+    When a loop requests an element, it has usually released the one that it received two steps before. The iterator
+    reuses that object for the new element, as `zip` reuses its tuples.
     """
 
     cdef Elements plan

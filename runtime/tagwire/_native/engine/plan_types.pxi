@@ -24,7 +24,7 @@ cdef class PlanBuilder(Owner):
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
-        """Set the kind of a field that isn't a struct or an array."""
+        """Set the type code, such as TW_BOOL, of a field with a primitive type."""
         field.kind = kind_of(wire)
         return 0
 
@@ -104,7 +104,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Group adjacent fixed-width fields into runs, each with one size check. Fields set in `apart` are left out."""
+    """Group adjacent fixed-width fields into runs, each with one size check. Skip fields with an entry in `apart`."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

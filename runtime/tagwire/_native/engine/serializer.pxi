@@ -179,7 +179,7 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """(name, type) of each field and array element type, by the number that spans use. Elements have no name."""
+        """The (name, type) pairs of all fields and array elements. A span's kind is an index. Elements have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding

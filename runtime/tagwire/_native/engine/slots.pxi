@@ -50,7 +50,7 @@ cdef int check_class(object cls) except -1:
 
 
 cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
-    """Raise NotNative if a slot isn't at the offset that the class's table contains."""
+    """Raise NotNative if objects of this class don't store the attribute `name` at the offset `slot`."""
     probe = object.__new__(cls)
     mark = object()
     if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
@@ -131,7 +131,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether moving a copied memoryview, by changing its address and size, has the same effect as slicing."""
+    """Return whether changing the address and size of a copied memoryview makes it a correct slice."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -146,7 +146,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return the offset of a `UUID` slot. It is tested with the slot's descriptor, because UUIDs reject `setattr`."""
+    """Return the offset of a slot of class UUID. Test it with the slot's descriptor, as UUIDs reject `setattr`."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()

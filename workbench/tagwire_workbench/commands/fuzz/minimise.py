@@ -113,7 +113,7 @@ def command(
 def _framing(
     name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
 ) -> "InputFraming | None":
-    """Return the message in the input and the bytes around it, as given by options; None without such options."""
+    """Return the input's message and the bytes around it, as the options describe them; None without such options."""
     if name is None and not in_frames and prefix is None:
         return None
     from tagwire_workbench.fuzzing.framing import FramingError, InputFraming
