@@ -196,7 +196,7 @@ def _package_entry(
 ) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the modules don't depend on these keys
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the package's modules don't use these keys
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry

@@ -109,4 +109,4 @@ class DecodeError(TagwireError):
 
 
 class LimitError(DecodeError):
-    """Raised if bytes exceed one of the limits in a `Limits` object."""
+    """Raised if input exceeds one of the limits in a `Limits` object, such as the maximum nesting depth."""

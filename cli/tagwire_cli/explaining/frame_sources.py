@@ -57,7 +57,7 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
 def captured_frames(
     data: bytes, file: str, port: int, registry: Registry, where: Callable[[CapturedFrame], bool] | None = None
 ) -> Iterator[InputFrame]:
-    """Yield the frames of a capture, or only those for which `where` returns true. Responses include their API.
+    """Yield the frames of a capture, or only those that `where` accepts. A response also has the API of its request.
 
     A gap in a network capture, or a line that isn't a captured frame, becomes a frame with an error. Raises
     CaptureError if the capture itself is invalid.

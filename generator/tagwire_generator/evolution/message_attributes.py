@@ -52,7 +52,7 @@ class HeaderSpecs:
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
-    """Return the header layout with realistic defaults, such as client ID "a", for an example message in a proof."""
+    """Return the header layout with realistic defaults, such as client ID "a", for bytes that prove a change."""
     values = values | {"correlation_id": 7, "client_id": "a"}
 
     def filled(item: Item) -> Item:

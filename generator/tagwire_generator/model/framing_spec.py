@@ -104,7 +104,7 @@ def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iter
 
 
 def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """Yield violations for the length of a string, or for the count of an array."""
+    """Yield violations of the rules for a string's length or an array's count."""
     is_sized = type.scalar is not None and type.scalar.length != ""
     if is_sized and not framing.length:
         text = f"{where}; set length to how its length is written: {', '.join(LENGTHS)}"

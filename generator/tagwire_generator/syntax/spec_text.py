@@ -1,4 +1,4 @@
-"""Write the text of a spec, with its comments, and collect the comments of a text."""
+"""Format a spec as text with comments, and read the comments in a spec's text."""
 
 import json
 import re

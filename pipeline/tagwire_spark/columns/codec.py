@@ -314,7 +314,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return `version`, or those that the option `versions` allows. Raises PipelineError if there are none."""
+    """Return the accepted versions: `version`, or those in the option `versions`. Raises PipelineError for none."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected an integer, or a column of integers, got {version!r}.")

@@ -152,7 +152,7 @@ class RequestSelection(_FrameSelection):
     def _version(self, frame: bytes, limits: Limits) -> int:
         cls, version = self.registry.request_class(frame)
         if cls.NAME != self.message.NAME:
-            self.registry.decode_header(frame, limits=limits)  # first, raises an error if the header is invalid
+            self.registry.decode_header(frame, limits=limits)  # raises an error if the header is invalid
             raise unreadable(
                 self._header.message.NAME,
                 None,

@@ -143,7 +143,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Compare the checksum of the remaining bytes with `stated`, which was read at offset `at`."""
+        """Check that the remaining bytes have the checksum `stated`, which was read at offset `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])

@@ -228,7 +228,7 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return (name, value) of a union's alternative that is set, or None. Raises EncodeError if several are set."""
+        """Return (name, value) of the alternative that is set in a union, or None. Raises EncodeError for several."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
             from tagwire.interpreter.value_rules import several_text

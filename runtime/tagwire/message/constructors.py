@@ -118,7 +118,7 @@ def _array_argument(row: FieldRow) -> str:
 
 
 class _Text:
-    """A module loader that returns a constructor's source code."""
+    """A module loader that returns a constructor's source code, for tracebacks."""
 
     __slots__ = ("text",)
 

@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that remain to be moved to runs. Native code has checked that all of them are valid."""
+    """The records of a batch that are not yet moved to a `RecordRun`. Native code has checked that all are valid."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -58,7 +58,7 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a run (see `new_run`) until it is full. Drop those whose byte in `kept` is 0."""
+        """Move records to a `RecordRun` until it is full, and drop those whose byte in `kept` is 0."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
@@ -122,7 +122,7 @@ class BatchHeader(NamedTuple):
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
     """Return the header for rebuilding this batch from its records; None if the exact bytes can't be rebuilt.
 
-    To find out, the batch is rebuilt once. The header includes `timestamps` if the broker replaced them, or if one is
+    The batch is rebuilt once as a test. The header includes `timestamps` if the broker replaced them, or if one is
     above `latest`, the highest timestamp that the columns can hold (milliseconds since 1970). Raises DecodeError for
     records that can't be read.
     """

@@ -32,7 +32,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     ids=str,
 )
 def test_bytes_of_all_kinds(type: Any) -> None:
-    # The encoded message happens to be valid UTF-8, so pyarrow can hold it as a string.
+    # The encoded message happens to be valid UTF-8, so pyarrow can cast it to a string.
     group = C(group_id="a group's name", generation_id_or_member_epoch=1).encode(8)
     assert len(group) == 23
     data = pa.array([None, group, None, group], pa.binary()).cast(type)[1:]

@@ -216,7 +216,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging has changed a version's wire format. In `release`, the format is `text`."""
+    """Raise SpecError if merging has changed a version's wire format. `text` describes the format in `release`."""
     found = wire_texts(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -76,7 +76,7 @@ class SchemaNode:
         return SchemaNode(node["items"]) if "items" in node else None
 
     def words(self) -> tuple[Any, ...]:
-        """Return the values of the schema's `enum` to offer: never null and, if booleans are valid, only booleans."""
+        """Return the schema's `enum` values to suggest in an editor: no null, and no strings if booleans are valid."""
         node = self.shaped("")._node
         words = [word for word in node.get("enum", ()) if word is not None]
         if True in words and "true" in words:

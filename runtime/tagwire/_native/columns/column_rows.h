@@ -18,7 +18,7 @@ typedef struct {
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
     int32_t value, error;          /* result columns for values and errors; `error` is -1 if there is no such column */
     int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
-    int tried;                     /* for decoding: whether C decodes rows; otherwise Python decodes all rows */
+    int tried;                     /* for decoding: whether C tries each row first; if not, Python decodes all rows */
 } tw_conversion;
 
 typedef struct {

@@ -65,7 +65,7 @@ cdef class Elements:
 
     @property
     def registers(self):
-        """A dict from the name of each input to the number of its register."""
+        """A dict from the name of each input to the register (framing.h) that holds it."""
         return {name: self.places[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:
@@ -111,7 +111,7 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Encode the elements. Return (data, highest, is_unsure). `Gathering.written` describes `highest`.
+        """Encode the elements. Return (data, highest, is_unsure). `highest` has the highest value of each input.
 
         If C rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """

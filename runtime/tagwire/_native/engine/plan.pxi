@@ -93,7 +93,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} is framed")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Set `filled` to the tagged and missing fields, whose defaults decoding must set."""
+        """Set `filled` to the fields that decoding sets to defaults: tagged ones, and those not in this version."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index

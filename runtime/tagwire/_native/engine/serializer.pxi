@@ -153,7 +153,7 @@ cdef class Plan:
     # ------------------------------------------------------------ reading without creating objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
-        """Return the position of the first error in the bytes, in the form of `Walk.place`; None if they are valid."""
+        """Return the `ErrorPosition` of the first error in the bytes; None if they are valid."""
         return Walk(self, buf, offset, whole, limits).place
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
@@ -179,7 +179,7 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The (name, type) pairs of all fields and array elements. A span's kind is an index. Elements have no name."""
+        """The (name, type) pairs of all fields and array elements, numbered as in spans. Elements have no name."""
         return self.types
 
     # ------------------------------------------------------------ encoding
@@ -256,7 +256,7 @@ cdef class Walk:
     cdef readonly bint has_known_tags
     """Whether the message contains tagged fields that are known in this version."""
     cdef readonly object place
-    """The position of the error, in the form that `refuse_bytes` expects; None if the bytes are valid."""
+    """The `ErrorPosition` of the error, for `refuse_bytes`; None if the bytes are valid."""
     cdef readonly list open
     """Numbers of the rows in `rows` whose spans contain the error, outermost first."""
 
@@ -295,7 +295,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has slot -2, so the number in `implied` is not used
+    w.implied_slot = -2  # no field has slot -2, so `implied` is never encoded
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1

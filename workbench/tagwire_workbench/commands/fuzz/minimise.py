@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION. For the usage line, its metavar ends with a bracket, which errors must not show."""
+    """The argument VERSION. Its metavar ends with a bracket for the usage line, but errors show it without."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
@@ -203,7 +203,7 @@ def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
         try:
             printed, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # also kills child processes, which keep the pipe open
+            os.killpg(process.pid, signal.SIGKILL)  # also kills child processes, which would keep the pipe open
             return None, b""
     return process.returncode, printed
 
