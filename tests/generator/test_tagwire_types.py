@@ -132,7 +132,7 @@ SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # Maps (message, version) to the field values and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # small (255), large (2^63), ratio (-1.5: sign 1, exponent 127, fraction .1), and three arrays with int32 counts
+    # In order: small (255), large (2^63), ratio (-1.5: sign 1, exponent 127, fraction .1), 3 arrays with int32 counts
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",

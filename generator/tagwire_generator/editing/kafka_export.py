@@ -115,13 +115,13 @@ def _root(spec: SpecData) -> Object:
 
 
 def _verdict(place: str, key: str) -> str:
-    """Return how to export a key (its `kafka` property in the schema); "" for a key of Kafka's own language."""
+    """Return a key's `kafka` property in the schema, such as "inlined"; "" for a key of Kafka's own language."""
     key_schema = schema()["$defs"][place]["properties"].get(key, {})
     return str(key_schema.get("kafka", "refused" if "dialect" in key_schema else ""))
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
-    """Yield (position, how to export it) for each key and type in the spec that Kafka's spec language lacks."""
+    """Yield (key or type, how to export it) for each key and type that Kafka's spec language lacks."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):

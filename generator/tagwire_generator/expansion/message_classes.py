@@ -34,7 +34,7 @@ def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
 
 
 def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields | None:
-    """Return a message's settings for optional fields (KIP-482's first draft); None in the released dialect."""
+    """Return a message's settings for optional fields (KIP-482's first draft); None in other dialects."""
     if spec.dialect != "draft":
         return None
     return OptionalFields(

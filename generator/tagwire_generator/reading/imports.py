@@ -53,7 +53,7 @@ def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -
 
 
 class _Inlined:
-    """Turns a shared struct into common structs of an importing spec, in the versions of that spec."""
+    """Converts a shared struct to common structs of the spec that imports it, with that spec's versions."""
 
     def __init__(self, present: Mapping[str, Versions], versions: StructVersions) -> None:
         self._present = present

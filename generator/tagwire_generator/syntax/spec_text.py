@@ -141,7 +141,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path` or, if that shares a line, to the item that encloses it."""
+        """Attach the pending comments to the item at `path` or, if it shares its line, to the enclosing item."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -208,7 +208,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the item to which a comment at `path` belongs: the innermost one that canonical text puts on a line."""
+    """Return the item to which a comment at `path` belongs: the innermost one with its own line in canonical text."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

@@ -236,7 +236,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return arguments such as `default=0`. A required field has a default (`absent`) for versions without it."""
+        """Return the arguments that declare a field's default. A required field's is for versions without the field."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:

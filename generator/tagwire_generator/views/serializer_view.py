@@ -17,7 +17,7 @@ __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_vi
 
 @dataclass(frozen=True)
 class FunctionView:
-    """The functions that read and write a struct, as templates see them. Several versions may share them."""
+    """The functions that read and write a struct, as templates see them. Versions with equal layouts may share them."""
 
     name: str
     struct: str

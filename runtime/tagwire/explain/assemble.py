@@ -57,8 +57,8 @@ class AssembleError(AnnotationError):
 def assemble(text: str, *, fix: bool = False) -> list[bytes]:
     """Parse annotated bytes, such as the output of `tagwire explain`. Return the bytes of each message.
 
-    Each title line starts a new message. With `fix`, lengths, counts and checksums are corrected:
-    see `tagwire.explain.fix_lengths`. Raises AssembleError, with line and column.
+    Each title line starts a new message. Bytes before the first title line are a separate message. With `fix`, lengths,
+    counts and checksums are corrected (`tagwire.explain.fix_lengths`). Raises AssembleError, with line and column.
     """
     messages: list[list[list[_Gathered]]] = []
     begin, end = _BYTES_AT, _NO_PATH

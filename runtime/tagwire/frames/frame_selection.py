@@ -116,7 +116,7 @@ class _FrameSelection:
         return header + data[start:]
 
     def _check_header(self, header: bytes, version: int) -> None:
-        """Raise EncodeError for a new header that contradicts the body."""
+        """Raise EncodeError if a new header doesn't belong to this message and version."""
 
 
 class RequestSelection(_FrameSelection):

@@ -185,7 +185,7 @@ class OpenTransactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
-        """Combine this segment's transactions with `later`, which was computed separately from the next segment."""
+        """Return the open transactions after the next segment. `later` was computed from that segment alone."""
         found = OpenTransactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended

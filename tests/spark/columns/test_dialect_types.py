@@ -80,9 +80,9 @@ TRADE = {
 SPECS = {"Side": SIDE, "Money": MONEY, "Trade": TRADE}
 
 V0 = bytes.fromhex(
-    # id 2^63 + 1; parts 1 and 2^64 - 1; parent 7
+    # The fields are: id 2^63 + 1; parts 1 and 2^64 - 1; parent 7.
     "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"
-    # SELL; 2023-11-14T22:13:20.5Z; seen at 2000 ns; took -1000 ns
+    # The fields are: SELL; 2023-11-14T22:13:20.5Z; seen at 2000 ns; took -1000 ns.
     "01  0000018bcfe569f4  00000000000007d0  fffffffffffffc18"
     "ff  00000002 04d2  00000001 00000001 ff"  # left is null; price 12.34; fees: count 1, -0.01
 )

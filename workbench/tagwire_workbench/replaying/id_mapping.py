@@ -168,7 +168,7 @@ def _differ(one: Struct, other: Struct, name: str) -> bool:
 
 
 def _is_id(row: "FieldRow", value: object) -> bool:
-    """Return whether a field's value is an ID. A default such as -1, which means "none", is not."""
+    """Return whether a field's value is an ID, and not a default such as -1, which means "none"."""
     return row.name in _IDS and _are_ids(value) and value != row.default
 
 

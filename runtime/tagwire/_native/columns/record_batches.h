@@ -11,9 +11,9 @@
 
 #define TW_SLOTS 64
 
-/* Where a field of a batch header or record is stored: in a column, in a slot of the reader, in both, or in neither
- * (-1). If `null_number` is set, the number -1 is stored as null. For an array, `inner` has the sinks for the fields of
- * its elements. */
+/* Where a field of a batch header or record is stored: in a column, in a slot of the reader, in both, or in neither.
+ * -1 means no column or no slot. If `null_number` is set, the number -1 is stored as null. For an array, `inner` has
+ * the sinks for the fields of its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;
@@ -66,7 +66,7 @@ enum tw_batch_slot {
 #define TW_MAGICS 16
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
-/* A number in the batch header that decoding the records needs. It is copied from slot `slot` of the header to register
+/* A number in the batch header, needed to decode its records. It is copied from slot `slot` of the header to register
  * `place` of the record plan. */
 typedef struct {
     int32_t place, slot;

@@ -14,7 +14,7 @@ cdef class Elements:
     `bases`: (base, factor), the names of two inputs: the attribute is base + factor * number ("" is a factor of 1)
     `hidden`: a mask of the bits that the attribute doesn't store
     `flags`: (name, mask): a bool attribute with this name stores the bit in the mask
-    `follows`: tuples (mask, how, attribute, flag), for bits that encoding derives from other attributes
+    `follows`: tuples (mask, how, attribute, flag): the bits depend on an attribute; `how` is empty, given or flagged
     """
 
     cdef const tw_struct *element

@@ -11,8 +11,7 @@ cdef class PlanBuilder(Owner):
     # ------------------------------------------------------------ overridden for each kind of plan
 
     cdef object part(self, object owner, object item):
-        """Return the destination (`owner`) of values inside the field `item` or, if it is None, inside array elements.
-        """
+        """Return the `owner` argument for values inside the field `item` or, if it is None, inside array elements."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
