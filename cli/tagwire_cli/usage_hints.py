@@ -38,7 +38,7 @@ _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 
 @contextmanager
 def usage_hints() -> Generator[None]:
-    """Add a hint to a click usage error that the block raises, if a hint fits."""
+    """Context manager that adds a hint to click's usage errors, for example for an option of Kafka's own tools."""
     try:
         yield
     except click.NoSuchOption as error:

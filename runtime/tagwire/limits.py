@@ -93,7 +93,7 @@ class Limits:
 
     @property
     def bound_nothing_counted(self) -> bool:
-        """Whether bytes, depth, elements, headers and records are all unlimited."""
+        """Whether none of the limits on bytes, depth, elements, headers and records is set."""
         counted = self.bytes, self.depth, self.elements, self.headers, self.records
         return counted == (None,) * len(counted)
 

@@ -115,7 +115,7 @@ def test_one_name_for_record_formats(words: tuple[str, ...]) -> None:
 def test_one_meaning_for_each_option(path: str) -> None:
     params = [each for each in command_of(path).params if isinstance(each, click.Option)]
     options = {name: each for each in params for name in each.opts}
-    # In `assemble`, `--frames` is a flag without a kind, because the input names the kind of each frame.
+    # `--frames` takes "request" or "response", except in `assemble`, whose input contains the kind of each frame.
     if "--frames" in options and path != "assemble":
         kinds = options["--frames"].type
         assert isinstance(kinds, click.Choice) and {"request", "response"}.issubset(kinds.choices)

@@ -33,7 +33,7 @@ def test_packets_after_a_missing_packet() -> None:
 
 
 def overlapping(count: int) -> bytes:
-    """Return frame headers whose sizes are so large that the reader must read far ahead before it can reject them."""
+    """Return frame headers with sizes so large that the reader must read far ahead to find out that they are wrong."""
     return b"".join((12 * (count - number) + 500_000).to_bytes(4, "big") + HEAD[:8] for number in range(count))
 
 

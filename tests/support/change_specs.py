@@ -10,7 +10,7 @@ OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 
 def q(text: str) -> str:
-    """Return the text as a JSON string. If the text begins with §, put the § before the opening quote."""
+    """Return the text in JSON quotes. A § at its beginning, which marks a position, stays before the quotes."""
     return f'§"{text[1:]}"' if text.startswith("§") else f'"{text}"'
 
 

@@ -117,7 +117,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Return the value with an unknown tag in each struct. The tags ascend from the outermost struct inwards."""
+    """Return a JSON value with an unknown tag added to each struct. Each struct gets the next number as its tag."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):
@@ -159,7 +159,7 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON lacks records, so the value is decoded from the bytes. The independent encoder checks it.
+            # Kafka's JSON omits records, so tagwire decodes the value, and the independent encoder checks it.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)

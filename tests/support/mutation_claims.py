@@ -61,7 +61,7 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 
 
 def broken_claims(made: Mutation) -> list[str]:
-    """Describe what is wrong with a mutation: its claimed kind or error, or engines that contradict each other."""
+    """Describe each false claim of a mutation (its kind or error), and each disagreement between engines about it."""
     cls, version = made.message, made.version
     ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
     found = []

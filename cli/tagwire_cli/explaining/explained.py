@@ -79,7 +79,7 @@ def _lazy(node: Node) -> dict[str, Any]:
 
 
 def lazy_trace(trace: Trace) -> dict[str, Any]:
-    """Return the same JSON value as `Trace.to_json`, with lazy lists for `write_json_lazily`."""
+    """Return the value of `Trace.to_json`, but with lists whose elements are created when `write_json_lazily` runs."""
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 

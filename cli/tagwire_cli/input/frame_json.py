@@ -104,7 +104,7 @@ def body_encoder(registry: "Registry", message: "type[Message]", version: int) -
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """Return a function that converts JSON to requests or responses. The JSON form is in the module docstring."""
+    """Return a function that converts JSON to requests or responses. The module docstring describes the JSON."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
@@ -144,7 +144,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Create a header from JSON `fields`. A missing field is taken from `facts`, or gets its default."""
+    """Create a header from JSON `fields`. Missing fields come from `facts` (such as the API key), or are defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)

@@ -71,7 +71,7 @@ def compare_layouts(old: Layout, new: Layout) -> Comparison:
 
 
 def wrapped(type: Type) -> Item | None:
-    """If a struct is encoded exactly like its only field, return that field. Otherwise, return None."""
+    """Return the only field of a struct that has the same encoding as this field; None for other types."""
     if not isinstance(type, Nested) or type.marker or type.struct.section is not None:
         return None
     return type.struct.items[0] if len(type.struct.items) == 1 else None
@@ -134,8 +134,8 @@ class _Walk:
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
         """Compare two structs.
 
-        With `is_default`, the struct is the default value of a tagged field. A changed default inside it changes the
-        encoded bytes.
+        `is_default` means that the struct is the default value of a tagged field, so a changed default inside it
+        changes the encoded bytes.
         """
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
@@ -188,7 +188,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare fields that only other versions have: their defaults, and whether they are ignorable."""
+        """Compare fields that this version lacks but other versions have: their defaults, and `ignorable`."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -301,7 +301,7 @@ def _described(item: Item) -> str:
 
 
 def _is_same_kind(old: object, new: object) -> bool:
-    """Return whether two defaults can be compared. If not, only the changed type is reported."""
+    """Return whether two defaults can be compared. A string and a number, for example, can't."""
     return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 

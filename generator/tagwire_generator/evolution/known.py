@@ -54,19 +54,19 @@ class Memory:
         self._cache = Cache(spec_set.root, f"{spec_set.package}.lock")
 
     def recall(self) -> KnownCheck | None:
-        """Return the cached check of the whole spec set, or None if the check has not passed since the last change."""
+        """Return the cached result for the whole spec set; None if no check has passed since the last change."""
         entry = self._cache.get(self._whole)
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """Check only messages without a cached result. If they can't be checked separately, check all messages."""
+        """Check the messages without a cached result; or all messages, if these can't be checked separately."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # needed for proofs, which may include headers
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # proofs may be whole frames, with headers
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
@@ -76,7 +76,7 @@ class Memory:
         """Cache which messages have no findings, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # Findings name messages, not files. A file named unlike its message can't be matched, so always check it.
+        # Findings name messages. If a file's name is not its message's name, always check the file again.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

@@ -197,7 +197,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield findings about layouts: one for each difference and each range of consecutive versions that has it."""
+        """Yield a finding for each layout difference and each range of versions that has it, such as 1-3."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):
@@ -218,7 +218,7 @@ class _MessageComparison:
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _reported_tags(self, path: str) -> set[int]:
-        """Return the tags in the struct at `path` for which the comparison of layouts has already found changes."""
+        """Return the tags of fields in the struct at `path` whose changes are already among the layout differences."""
         tags: set[int] = set()
         for seen in self._seen.values():
             steps = seen.difference.steps
@@ -240,5 +240,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """Return the JSON names on the path to a field: its new names or, for a removed field, the old one."""
+    """Return the JSON names on the path to a field, as in the new spec; a removed field keeps its old name."""
     return tuple(step.item.json_name for step in steps)

@@ -54,7 +54,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Return, for each struct, the first field that has it as its type: (struct of the field, field index)."""
+    """Map each struct to the first field of its type. A field is a pair (index of its own struct, field index)."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)

@@ -191,7 +191,7 @@ def _meaning(values: dict[str, Any]) -> str:
 
 
 def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Convert the default, if any, to the field's type. Store it in `values`, where None is a null default."""
+    """Replace the default in `values`, a string, by a value of the field's type. None then means a null default."""
     written: str | None = values.pop("default", None)
     type: FieldType | None = values.get("type")
     if written is None or type is None:

@@ -102,7 +102,7 @@ class Member(JsonNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Object(JsonNode):
-    """An object. `all_members` includes repeated keys; `members` has only the first occurrence of each key."""
+    """A JSON object. `all_members` includes repeated keys; `members` has only the first occurrence of each key."""
 
     all_members: tuple[Member, ...]
     members: dict[str, Member]

@@ -60,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How generated code reads a length: `struct` format, and expressions for null, the count and the value's end."""
+    """How generated code reads a length: a `struct` format `code`, and expressions for what the length `n` means."""
 
     code: str
     is_null: str

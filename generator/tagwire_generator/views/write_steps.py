@@ -78,7 +78,7 @@ class _Steps:
         """Attributes of `m` that may be None in at least one version."""
 
     def refusal(self, struct: StructLayout) -> WriteStep:
-        """Return the step that rejects objects of the wrong class, or with values that this version can't represent."""
+        """Return the step that rejects an object if its class is wrong or this version can't represent its values."""
         cls = self.expressions.data_class(struct.cls)
         below = self.expressions.use("tagwire.wire", "is_subclass")
         conditions = [f"(type(m) is not {cls} and not {below}(type(m), {cls}))"]
@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return an expression for a value. If null isn't allowed, but the attribute may be None, it rejects None."""
+        """Return the expression `value`, wrapped in a call that rejects None if the attribute may be None wrongly."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"

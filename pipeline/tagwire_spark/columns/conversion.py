@@ -87,7 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find the rows that don't fit by bisection. Yield (row number, Misfit) for each. The first row is `first`."""
+    """Yield (row number, Misfit) for each row that can't be converted. Row numbers start at `first`. Uses bisection."""
     if len(array) == 1:
         yield first, misfit
         return

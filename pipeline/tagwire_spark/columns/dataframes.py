@@ -102,7 +102,7 @@ def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
 def in_log_order(df: DataFrame) -> DataFrame:
     """Arrange a DataFrame's rows for a write to `kafka_log`: each partition in one task, in offset order.
 
-    This causes a shuffle. Rows that were read from a log, or grouped by topic and partition, are in order without it.
+    This causes a shuffle. Rows that were read from a log, or grouped by topic and partition, don't need this call.
     """
     place = [name for name in ("topic", "partition") if name in df.columns]
     order = [*place, *(name for name in ("offset",) if name in df.columns)]

@@ -281,8 +281,8 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
     """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
 
-    `words` maps each word that the option accepts to its number in JSON, such as `earliest` to -2. The first word means
-    that there is no bound. Returns None if no partition has a bound.
+    `words` maps each accepted word to the number that stands for it in JSON, such as {"earliest": -2}. The first word
+    means "no bound". Returns None if a word applies to all partitions.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
@@ -298,7 +298,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """Parse a JSON object such as {"topic": {"0": 23}}. Raises PipelineError for other options.
 
-    For {"topic": "earliest"}, the result maps the topic's partition ALL to the number of `earliest` in `words`.
+    The result is {("topic", 0): 23}. With `words` {"earliest": -2}, {"topic": "earliest"} becomes {("topic", ALL): -2}.
     """
     try:
         value = json.loads(options.text(name))
@@ -361,7 +361,7 @@ def _milliseconds(options: Options, name: str) -> int | None:
 
 
 def _message(options: Options) -> Decoding | None:
-    """Return how to decode record values, or None without option `message`. Raises PipelineError for bad options."""
+    """Return how to decode record values; None if option `message` isn't set. Raises PipelineError for bad options."""
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):

@@ -251,7 +251,7 @@ def _header(position: int, batch: RecordBatch) -> _Header:
 
 
 def _needed_headers(batch: Any) -> list[_Header]:
-    """Return the headers of the transactional and control batches in an Arrow batch, and then the last header."""
+    """Return an Arrow batch's headers of transactional and control batches, followed by its very last header."""
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
     parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
     return [_Header(**each) for part in parts for each in part.to_pylist()]

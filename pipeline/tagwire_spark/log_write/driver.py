@@ -137,13 +137,13 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
 
 class _CommittedBefore(Exception):
-    """Raised if the micro-batch was already committed, by a driver that then died, or before this task was finished."""
+    """Raised in a task if its micro-batch is already committed, for example by a driver that died after the commit."""
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Create the staging folder for one task attempt. Raises _CommittedBefore, and PipelineError if writing fails."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # a commit made after this check removes the new folder
+    if is_before(batch, noted_batches(job)):  # if the commit happens after this check, it removes the new folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore

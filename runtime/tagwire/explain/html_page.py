@@ -35,7 +35,7 @@ def component() -> tuple[str, str]:
 
 
 def page(units: Sequence[Unit], note: Callable[[Node], str] | None = None) -> str:
-    """Return the HTML page; `note` works as in `annotate`."""
+    """Return the HTML page. `note` returns the note on a node, as in `annotate`."""
     style, script = component()
     style += _OWN_STYLE
     tree = tree_of(units, note)

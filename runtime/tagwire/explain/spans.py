@@ -106,7 +106,7 @@ def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[Spa
 
 
 class Opened(NamedTuple):
-    """The traced batches of a records field. `nodes` replace the field's child nodes; `number` counts the batches."""
+    """The traced record batches in a records field: their number, and the nodes to show as the field's children."""
 
     number: int
     nodes: tuple[Any, ...]
@@ -239,7 +239,7 @@ class SpanRecorder:
         self._known: dict[tuple[object, str, bool], int] = {}
 
     def open(self, path: list[str | int], what: "Type | str", offset: int) -> None:
-        """Open a span. `what` is its type, `tag N` for a tagged field, or a description if it has no type."""
+        """Open a span. `what` is the value's type, `tag N` for a tagged field, or another description."""
         steps = path[self._depths[-1] if self._depths else 0 :]
         step = steps[-1] if steps and isinstance(steps[-1], int) else 0
         name = steps[0] if steps and isinstance(steps[0], str) else ""
@@ -290,7 +290,7 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen the spans in `rows`, outermost first. They were open when the native engine stopped at an error."""
+        """Reopen the spans that were open when the native engine stopped at an error: row numbers, outermost first."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Announcement(NamedTuple):
-    """How a protocol announces versions: the request's name, and the names of fields in its response."""
+    """How servers of a protocol announce their versions: a request's name, and field names of its response."""
 
     request: str
     entries: str

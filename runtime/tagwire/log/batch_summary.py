@@ -53,7 +53,7 @@ class Producer:
 
 
 def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
-    """Parse the JSON form of `BatchSummary.aborted`: the first and last offsets of transactions, by producer id."""
+    """Parse the JSON form of `BatchSummary.aborted`: {producer ID: [(first offset, last offset) of a transaction]}."""
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
 

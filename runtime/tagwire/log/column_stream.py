@@ -216,7 +216,7 @@ class LogColumns:
 
 
 class Pass:
-    """Reads the files of a log once, and collects the rows into arrays."""
+    """One pass over the segment files of a log, which collects records (or batches) into Arrow arrays."""
 
     def __init__(self, root: Column, wanted: ReadOptions) -> None:
         self.root = root
@@ -246,9 +246,9 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """Read the batches of a file that begin before `end`.
+        """Read a file's batches, up to offset `end` in the file, and yield each array as soon as it is full.
 
-        Yield each array as soon as it is full. The last rows, which don't fill an array, stay in `self.rows`.
+        The last rows, which don't fill an array, stay in `self.rows`. A batch that begins before `end` is read whole.
         """
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end
@@ -271,7 +271,7 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """Read the rest of a batch in Python, from the first record that the native loop could not read.
+        """Read the rest of a batch in Python, starting at the first record that the native loop could not read.
 
         Raises LogError if the batch is invalid.
         """
@@ -296,9 +296,9 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
-        """Raise the error if `errors` is "raise", else skip the invalid bytes.
+        """Handle invalid bytes: raise the error if the option `errors` is "raise", else skip them.
 
-        Returns an empty tuple. A subclass may return arrays to yield in place of the invalid rows.
+        Returns arrays to yield in place of the skipped rows. Here there are none, but a subclass may have some.
         """
         if self.wanted.errors == "raise":
             raise error
@@ -329,9 +329,9 @@ class _Window:
         self.start = 0
 
     def turn(self, position: int) -> bool:
-        """Move the window to the batch at `position`, and return True.
+        """Move the window to the batch at `position`. Return whether the window was moved.
 
-        Returns False if the window already contains the whole batch, or if the size of the batch is unknown.
+        It stays in place if it already contains the whole batch, or if the size of the batch is unknown.
         """
         try:
             size = self.scan.size(position)
@@ -384,7 +384,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`. `last_offset` is the last offset of the batch before it; None after invalid bytes."""
+        """Continue at `position`. `last_offset` is the last record offset before it; None after invalid bytes."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset

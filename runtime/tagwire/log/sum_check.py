@@ -131,7 +131,7 @@ class SumCheck:
     def _wrong(
         self, position: int, header: bytes, behind: int, size: int, place: ChecksumPosition | None
     ) -> "_Wrong | None":
-        """Check the checksum of the batch at `position`. Return None if it is right or can't be computed.
+        """Return the wrong checksum of the batch at `position`; None if it is right or can't be computed.
 
         `behind` is the index in `header` of the first byte after the batch's length field.
         """

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class StructVersions:
-    """Maps version ranges of a message or outer struct to the version of a shared struct that they use.
+    """Maps the versions of a message (or outer struct) to the versions of a shared struct that it contains.
 
-    `ranges` are pairs such as (0-2, 0), (3-5, 1), (6+, 2): both columns ascend, the ranges have no gaps between them,
-    and the last range is open.
+    `ranges` are pairs such as (0-2, 0), (3-5, 1), (6+, 2): versions 0 to 2 of the message use version 0 of the struct.
+    Both columns ascend, there are no gaps between the ranges, and the last range is open.
     """
 
     __slots__ = ("ranges",)

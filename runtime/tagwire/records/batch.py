@@ -37,7 +37,7 @@ def read_batch(
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
-    """Return a batch (or outermost message) that tagwire has just encoded as `data`, without verifying anything."""
+    """Return a RecordBatch for `data`. Skips verification, because tagwire itself has just encoded these bytes."""
     plan = format.plans.header
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
@@ -83,7 +83,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values, decoded on first access if the native engine checked the whole batch in one call."""
+        """The header's values by name. Decoded only on first access if native code has checked the batch as a whole."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property
@@ -108,7 +108,7 @@ class RecordBatch:
 
     @property
     def attributes(self) -> int:
-        """The attributes as a number."""
+        """The batch's attribute bits, as an int."""
         return self._format.role(self._header, "attributes")
 
     @property
@@ -195,7 +195,7 @@ class RecordBatch:
 
     @property
     def is_control(self) -> bool:
-        """Whether the records are markers: see `tagwire.records.control`."""
+        """Whether this is a control batch, such as a transaction marker: see `tagwire.records.control`."""
         return bool(self._format.flag(self._header, "is_control"))
 
     @property

@@ -311,7 +311,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError for a property that this kind of batch has no field for. It would be lost silently."""
+        """Raise EncodeError if a property was given that this kind of batch can't store, instead of dropping it."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")

@@ -125,7 +125,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """The layout of a batch with the records, compressed or not, as a single bytes field."""
+        """A batch's layout in which a single bytes field stands for all records, which may be compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")

@@ -27,9 +27,9 @@ class Unfit(ValueError):
         self.hint = hint
 
     def said(self, got: Callable[[Any], str]) -> str:
-        """Return the text that an error message shows after the field's path.
+        """Return the error text, such as "expected a string, got 1". The caller puts the field's path before it.
 
-        `got` formats the invalid value for the text, or replaces it with a placeholder if it may be sensitive.
+        `got` formats the invalid value, or returns a placeholder if the value may be sensitive.
         """
         return ", got ".join([self.reason, *map(got, self.value)]) + (self.hint and f"; {self.hint}")
 
@@ -96,7 +96,7 @@ class WireType:
 
     @property
     def label(self) -> str:
-        """The type's name and semantic, as shown in traces and documentation."""
+        """The type's name as shown in traces and documentation. For an enum type, the enum's name follows."""
         return self.name
 
     def name_of(self, value: Any) -> str:
@@ -173,7 +173,7 @@ class WireType:
         return text
 
     def holds(self, value: object) -> bool:
-        """Return whether a default has the right Python type. It may be out of range."""
+        """Return whether a default value has this type's Python type. Does not check the range."""
         return False
 
     # ------------------------------------------------------------ Arrow, Hypothesis

@@ -64,7 +64,7 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
 
 
 def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
-    """Return v2's layout with the named bits `bits` in the record attributes, and the fields `more` after them."""
+    """Return a layout like v2's, but with named bits in the record attributes, and `more` fields after them."""
     layout = format_of("v2").layout
     records = layout.root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

@@ -65,9 +65,9 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return what to compare: all properties of a v2 batch, but only the records of a batch in an old format.
+    """Return what both cleaners must agree on: all properties of a v2 batch, but only the records of an old batch.
 
-    The cleaner converts batches in old formats to v2, which changes other properties of these batches.
+    Old batches have other properties afterwards, because Kafka's cleaner converts them to v2.
     """
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)

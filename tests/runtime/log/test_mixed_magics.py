@@ -204,7 +204,7 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """Build a batch that readers accept, although producers must not write it."""
+    """Build a batch as if its records were copied: null values without the tombstone flag are then allowed."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 

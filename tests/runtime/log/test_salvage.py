@@ -63,7 +63,7 @@ def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether batch `number` is readable after a change, with offsets between those of its neighbors."""
+    """Return whether batch `number`, now `changed`, is readable and has offsets between those of its neighbors."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -109,7 +109,7 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # An offset begins with zeros. If only these are left of the cut batch, they look like preallocated space.
+        # A batch begins with an offset, whose first bytes are 0. If only zeros are left, they look preallocated.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]

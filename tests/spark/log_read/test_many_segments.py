@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Write partitions that use the same offsets. Each transaction's marker is in the next segment."""
+    """Write segments of several partitions with the same offsets. Each transaction ends in the following segment."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def segments(root: Path, count: int, partitions: int = 3) -> None:
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows of all splits. Read the splits in one task if `together`, otherwise in a task each."""
+    """Return the rows of all splits, read in a single task if `together` is true, else in one task per split."""
     query = log_query({"path": str(path), **options})
     schema = full_schema(query)
     if names is not None:

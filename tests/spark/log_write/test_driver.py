@@ -253,7 +253,7 @@ def test_alternating_partitions_give_full_batches(
 
 
 def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
-    """Write rows of alternating partitions, each as its own batch: only a few files may be open at once."""
+    """If rows alternate between many partitions, only a few files may be open at once. Each row is a batch."""
     open_files = []
 
     def batches() -> Iterator[Any]:

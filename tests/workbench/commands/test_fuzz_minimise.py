@@ -73,7 +73,7 @@ def test_a_status_and_bytes_alone(folder: Path) -> None:
 
 @pytest.mark.thorough
 def test_children_of_a_hanging_command_are_killed(folder: Path) -> None:
-    """The command's child processes must also be killed, because they would keep the pipe open for a minute."""
+    """The command's child processes must also be killed. Otherwise, they would keep its pipe open for a minute."""
     (folder / "text").write_bytes(b"b")
     (folder / "check.sh").write_text('grep -q b "$1" && (sleep 60; true); exit 0\n')
     assert run("text", "--command", "sh check.sh", "--timeout", 2, "--output", "small")[0] == 0

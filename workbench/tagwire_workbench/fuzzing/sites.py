@@ -235,7 +235,7 @@ def splice(
 
 
 def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch | None:
-    """Return the patch for the count or size of `holder` after a change inside it; None if neither changes."""
+    """Return the patch that updates the count or size at the start of `holder`, or None if it doesn't change."""
     node, head = holder.node, Patch(holder.start, holder.head, b"")
     if not isinstance(node.value, int):
         return None
@@ -251,7 +251,7 @@ def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch 
 
 
 def _optional_head(data: bytes, holder: InputSite, grown: int) -> Patch:
-    """Return the patch for an optional field's size, which precedes the field's two-byte tag."""
+    """Return the patch for the size of a field in an optional buffer. The field's two-byte tag follows the size."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(place: SchemaNode) -> tuple[str, str]:
-    """Return the start and end of a new value, such as two quotes. The cursor is placed between them."""
+    """Return what to insert before and after the cursor for a new value, such as two quotes or brackets."""
     words = place.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""
@@ -121,7 +121,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
-    """Return whether a field may use a struct: a common struct, or the struct that the field itself declares."""
+    """Return whether a field can have this struct as its type. A struct declared by another field is not allowed."""
     declared = SpecNames(tree).structs.get(name)
     if declared is None or declared.value.parent is None:
         return True

@@ -114,7 +114,7 @@ class SpecServer(LanguageServer):
             self._publish(place, self.problems(place) if place in self._uris else elsewhere)
 
     def told(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return `answer()`. If it raises a TagwireError, show the error in the editor once and return `otherwise`."""
+        """Return `answer()`, or `otherwise` if it raises a TagwireError. Shows the error once in the editor."""
         try:
             return answer()
         except TagwireError as error:

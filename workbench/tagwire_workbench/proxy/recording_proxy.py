@@ -67,9 +67,9 @@ class RecordingProxy:
         self._connections = 0
 
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
-        """Return a connection without sockets.
+        """Return the state of a new connection. It opens no sockets: the caller passes the bytes in.
 
-        `moved` returns the address that clients should use instead of an advertised address (default: the same).
+        `moved` maps an address that a response advertises to the one that clients should use (default: no change).
         """
         self._connections += 1
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))

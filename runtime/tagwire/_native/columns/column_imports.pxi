@@ -142,7 +142,7 @@ cdef int read_type(tw_source *s, str format) except -1:
 
 
 cdef bint fits(const tw_source *s, str format, str wanted):
-    """Return whether an array with this Arrow format can provide the values of a column with the format `wanted`."""
+    """Return whether an array of this Arrow format can be encoded as a column of the Arrow format `wanted`."""
     if wanted == "b":
         return s.kind == TW_SOURCE_BOOL
     if wanted in ("f", "g"):
@@ -161,7 +161,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Set `s` to read an imported array, but not its children. Raises ColumnError if the array has the wrong type."""
+    """Prepare `s` to read an imported array without its children. Raises ColumnError for an array of another type."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:

@@ -123,7 +123,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return fault;
 }
 
-/* Complete the rows from `first` up to `end`: set their number, and fill the columns that are constant in a batch. */
+/* Complete a batch's rows, `first` up to `end`: fill the columns that are constant in a batch, and set their length. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = tw_put_constants(b, first, end);

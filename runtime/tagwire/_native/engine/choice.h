@@ -13,10 +13,10 @@
 
 typedef struct tw_choice tw_choice;
 
-/* A column whose field is absent, or does not exist in this version, and the value that the column gets instead. */
+/* The value of a column whose field is absent from the message, or does not exist in its version. */
 typedef struct {
     int column;
-    int is_list;          /* whether the column's value is a new empty list */
+    int is_list;          /* if set, the column's value is a new empty list */
     const tw_field *field; /* if not NULL, the column's value is this field's default */
     PyObject *value;
 } tw_hole;

@@ -21,7 +21,7 @@ typedef struct {
     PyObject *parameter;  /* the argument's default in the constructor's signature */
     PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
-    /* whether the argument is required; `parameter` is then the default in versions that don't have the field */
+    /* whether the argument is required; if so, `parameter` is only used for versions without the field */
     uint8_t required;
 } tw_attribute;
 
@@ -38,8 +38,8 @@ typedef struct {
     uint8_t atomic;       /* set if no field contains structs: garbage collection may skip objects (tracking.h) */
 } tw_data_class;
 
-/* Return a class's attributes, for comparing objects (tw_data_class_of) or writing their `repr` (tw_shown_class_of).
- * Return NULL without an exception if Python must compare or write them, or NULL with an exception after an error. */
+/* Return a class's attributes: tw_data_class_of for comparing objects, tw_shown_class_of for writing their `repr`.
+ * NULL without an exception means that Python must do it; NULL with an exception is an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);

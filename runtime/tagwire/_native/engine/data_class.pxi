@@ -223,7 +223,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Return whether two structs have equal values of the same types. A memoryview counts as bytes."""
+    """Return whether two structs have equal values of the same types. A memoryview is treated as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -383,5 +383,5 @@ METHODS["__replace__"] = METHODS["replace"]
 
 
 def method(owner, name):
-    """Return this engine's implementation of the method `name` in the class `owner`."""
+    """Return the native method that replaces method `name` of the class `owner`."""
     return append_method(owner) if name == "append" else METHODS[name]

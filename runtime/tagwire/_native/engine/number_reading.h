@@ -79,8 +79,8 @@ static inline int tw_holds(const tw_framing *framing, const int64_t *known)
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* Check the size in the length field at `start`. If the field measures the rest of the struct, end the reader there.
- * Return 0, or -1 if not enough bytes are left. */
+/* Check the size that was read from the length field at `start`. If it is the size of the rest of the struct, limit
+ * the reader to it. Return 0, or -1 if not enough bytes are left. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)

@@ -33,7 +33,7 @@ typedef struct {
     tw_span *span;        /* first row; points into the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
-    int32_t first_kind;   /* offset of this plan's kind numbers; plans that share `rows` use different offsets */
+    int32_t first_kind;   /* added to this plan's kind numbers, so that plans can share `rows` */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }

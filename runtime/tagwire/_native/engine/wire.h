@@ -451,7 +451,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `place` with a length: the number of bytes after the gap, minus `uncounted`. */
+/* Fill the gap at `place` with the length of what was written after it: the number of bytes minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

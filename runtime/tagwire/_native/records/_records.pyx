@@ -83,9 +83,9 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
           bytes head not None, Py_ssize_t most, bint is_text):
     """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
 
-    JSON lines begin with `head`. Lines of tab-separated text (`is_text`) end with `head` and the record's own
-    attributes. Stops when `most` bytes have been written, and before a record that Python must read, which may be
-    invalid. `Source` describes the other arguments.
+    Each JSON line begins with `head`. If `is_text`, lines are tab-separated text instead, and end with `head` and the
+    record's attributes. Stops when `most` bytes are written, or before a record that only Python can read; this record
+    may be invalid. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out

@@ -104,7 +104,7 @@ class Journal:
             return self._connections
 
     def add_request(self, make: Callable[[int], Received]) -> Received:
-        """Add the request that `make` returns when it is called with the request's number."""
+        """Add a request, and return it. `make` creates it from its number, counted from 1."""
         with self._changed:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
@@ -148,7 +148,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback, and return its exception, if any. Raising it would end the connection."""
+    """Call a callback, and return its exception or None. A raised exception would end the connection."""
     try:
         if callback is not None:
             callback(value)
