@@ -1,4 +1,4 @@
-"""Make small specs as text, for tests of changes to specs. A § marks the position of the value after it."""
+"""Make small specs as text, for tests of changes to specs. A § before a value marks an expected position."""
 
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions

@@ -128,7 +128,7 @@ def _messages(data: bytes) -> list[bytes]:
 
 
 def _scrambled_body(message: bytes, random: Random) -> bytes:
-    """Damage a message at random after its first 16 bytes (offset, size and checksum in every format)."""
+    """Usually damage a message, but not its first 16 bytes (offset, size and checksum in every format)."""
     return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
 
 

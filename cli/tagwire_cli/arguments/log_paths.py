@@ -63,7 +63,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return a partition's folder in `output`: its path relative to `path` or, if that is empty, the name of `path`."""
+    """Return a partition's folder in `output`. If `path` is above the partition, its subfolders are reproduced."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)

@@ -36,7 +36,7 @@ class Explained(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """The reason why the command must exit with status 1; "" if there is none."""
+        """The error with which the command must exit (status 1); "" if the input was explained completely."""
         if self.error or self.missing:
             return self.error or self.missing
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
@@ -125,8 +125,8 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
     """Yield lines that list the candidates, each with a command that explains the input as that candidate.
 
-    `again` has the options and input to append to each command. If the input is a frame of a file and too long to
-    repeat as hex, `again` is None and the commands are left out.
+    `again` has the options and input to append to each command. If `again` is None, the commands are left out: the
+    input is a frame of a file, and too long to repeat as hex.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

@@ -266,7 +266,7 @@ class _Walk:
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
         """Compare types of different kinds, such as a struct and an array.
 
-        They are incompatible unless one is a struct whose only field has the other type, which makes the bytes equal.
+        They are incompatible, with one exception: a struct and the type of its only field have the same encoding.
         """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):

@@ -1,4 +1,4 @@
-"""Read released specs from a git revision, with a single `cat-file` process."""
+"""Read the specs in a git revision, such as the tag of a release. One `git cat-file` process reads all files."""
 
 import os
 from collections.abc import Sequence

@@ -85,7 +85,7 @@ class Memory:
         self._cache.prune()
 
     def _changed(self, lock: "Lock") -> set[str] | None:
-        """Return the messages that have no cached result. Return None if all messages must be checked again."""
+        """Return the names of messages without a cached result, or None if all messages must be checked again."""
         entry = self._cache.get(self._each)
         places = {(each.component, each.path.stem) for each, _ in self._files}
         names = {name for _, name in places}
@@ -99,7 +99,7 @@ class Memory:
         return changed
 
     def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
-        """Yield (cache key, message names) for messages that are cached together. The key hashes the check's inputs."""
+        """Yield (cache key, names) for each group of messages cached together. The key hashes all inputs of a check."""
         locked = {each.name: each for each in lock.messages}
         files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
         groups: dict[Any, set[str]] = {}

@@ -147,7 +147,7 @@ class _Steps:
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 
     def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
-        """Write a value of fixed width after its null marker. If the version doesn't allow null, there is no marker."""
+        """Return the step that writes a fixed-width value, with a null marker before it if the version allows null."""
         present = value if kind.marker else self.present(value, nullable=False)
         packed = self.expressions.packed(kind.wire, present)
         put = f"{self.out} += {self.expressions.struct_call(kind.wire.code)}({packed})"

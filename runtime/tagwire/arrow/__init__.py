@@ -110,9 +110,9 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return (possible versions, array of each row's version).
+    """Return the possible versions, and an Arrow array with each row's version.
 
-    If `version` is an integer, all rows have that version, and the array is None.
+    The array is None if `version` is an integer, the version of all rows.
     """
     if isinstance(version, int):
         if versions is not None:

@@ -79,7 +79,7 @@ class SpanKind:
         self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
-        """Return the path of a span. `around` is its parent's path, and `step` its index if it is an array element."""
+        """Return a span's path. `around` is the path of its parent, and `step` the index of an array element."""
         path = f"{around}.{self.name}" if around and self.name else around or self.name
         return f"{path}[{step}]" if self.is_indexed else path
 
@@ -310,7 +310,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > place:
-                    # Drop the row of a field that was read but then rejected, such as a wrong checksum.
+                    # Drop the row of a field that was read but then rejected, such as a checksum that is wrong.
                     spans.truncate(parts.pop())
             spans.set(row, length=max(place - begin, 0))
         self._open.clear()

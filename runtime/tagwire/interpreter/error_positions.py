@@ -82,7 +82,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Read the invalid part of a struct again, so that the reader raises the error. `site` names the part."""
+    """Raise the error for an invalid struct, by reading its invalid part again. `site` (a Site) is that part."""
     section = struct.section
     if site == Site.STRUCT_END:
         reader.exhausted(struct.name)
@@ -95,7 +95,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and the scopes for reading it: an empty dict for each struct along the path."""
+    """Return the type at `path`, and the reader's scopes there: an empty dict for each enclosing struct."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

@@ -161,7 +161,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # Of the nested calls, only the innermost gets the exception, so its `value` is the one that was rejected.
+            # The innermost of the nested calls catches the error, so `value` is exactly the rejected value.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

@@ -226,7 +226,7 @@ class BatchBuilder:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:
-        _ = self.records  # make record objects: unlike the native collector, they can be copied
+        _ = self.records  # makes record objects, because the native collector can't be copied
         return super().__getstate__()
 
     def build(self) -> RecordBatch:
@@ -257,7 +257,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Call `write` for the current records, then for `more` in chunks. Return the joined result and the count."""
+        """Encode the current records, then `more` in chunks, with a call of `write` each. Return (result, count)."""
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -351,7 +351,7 @@ class BatchBuilder:
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records or, if `written` is given, of its `count` encoded records."""
+        """Return a batch of the builder's records, or of `written`, which contains `count` records already encoded."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)

@@ -227,7 +227,7 @@ def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over:
 
 
 class Looked(tuple[tuple[int, int, int], ...]):
-    """Transactions that can be searched. Iterating over them fails the test."""
+    """A tuple of transactions that must be searched by bisection: iterating over it fails the test."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         pytest.fail("all transactions are gone over for one batch")

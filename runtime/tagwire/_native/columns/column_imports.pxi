@@ -197,7 +197,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return one array of versions for each array in `rows`, or a list of Nones if `versions` is None."""
+    """Return the versions of the rows: an array for each array in `rows`, or None for each if `versions` is None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

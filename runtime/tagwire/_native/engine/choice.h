@@ -29,13 +29,13 @@ typedef struct {
     uint8_t each, is_row, has_row, has_structs;
     Py_ssize_t columns_count, holes_count;
     const int *columns;      /* indexes of the columns of all selected paths through this field */
-    const tw_hole *holes;    /* what to write to these columns if the field is absent */
+    const tw_hole *holes;    /* the values of these columns if the field is absent */
 } tw_chosen;
 
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* copy of the plan's fields; runs, which are skipped as one, contain no selected field */
+    const tw_field *items;    /* the plan's fields, with other runs: each run is skipped as a whole */
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* selected tagged fields, in ascending order of tags */

@@ -70,8 +70,8 @@ cdef object DATA_CLASS_LOCK = RLock()  # a reentrant lock, because defaults may 
 cdef class DataClass:
     """The slots of a data class, for access from C.
 
-    If `goes_by_slots` is set, C may read the slots directly; if `copies` is set, C may also create objects. If `hides`
-    is set, Python must write the `repr`, because a field is sensitive or required.
+    `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python must write
+    the `repr`, because a field is sensitive or required.
     """
 
     cdef tw_data_class c
@@ -138,7 +138,7 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return which values (enum tw_takes) the constructor accepts for a field; `row` is None for `unknown_tags`."""
+    """Return a tw_takes: how the constructor converts a field's argument. `row` is None for `unknown_tags`."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -199,9 +199,9 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class as long as its `__init__` is `init`.
+    """Let C construct the objects of a generated class, until its `__init__` is no longer `init`.
 
-    Return true if this call has replaced Python's construction; false if C can't construct them, or already does.
+    Return whether this call changed anything: false if C can't construct these objects, or already does.
     """
     return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
@@ -271,7 +271,7 @@ cdef object deep_struct(object struct, object memo, int depth):
         return PYTHON_DEEP_COPY(struct, memo)
     made = taken(tw_empty_object(&c.c))
     memo[id(struct)] = made  # stored before copying the values, because a struct may contain itself
-    memo.setdefault(id(memo), []).append(struct)  # keep `struct` alive, as `copy` does, so that its id isn't reused
+    memo.setdefault(id(memo), []).append(struct)  # keep `struct` alive, as `deepcopy` does, so that its id isn't reused
     try:
         for index in range(c.c.count):
             value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)

@@ -72,7 +72,7 @@ class Reply:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the peer sends a response at all."""
+        """Whether this reply sends a response. It doesn't if neither `message` nor `raw` is set."""
         return self.message is not None or self.raw is not None
 
 

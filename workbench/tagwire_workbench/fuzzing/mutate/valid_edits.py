@@ -191,7 +191,7 @@ def _grow(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of an array's encoded count, for the count 1."""
+    """Return the last byte of the encoded count of an array with one element."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
