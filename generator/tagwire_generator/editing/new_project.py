@@ -112,7 +112,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
 
 def _joined(file: Path, before: str, added: str) -> str:
     text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # raises an error if the existing tables can't be extended
+    _toml(file, text)  # parse the result: not every existing table can be extended
     return text
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Array(Generic[T]):
-    """An array: the constructor takes any iterable, and the attribute is a tuple."""
+    """The type of an array attribute, which is a tuple. The constructor takes any iterable."""
 
     @overload
     def __get__(self, struct: None, cls: Any) -> Any: ...

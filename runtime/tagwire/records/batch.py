@@ -275,7 +275,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called with each error that Kafka's reader would ignore. Subclasses override this to report the error."""
+        """Called in lenient reading with each error that Kafka ignores too. Subclasses override this to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:

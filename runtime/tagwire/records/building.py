@@ -375,7 +375,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the header's `max_timestamp`: the given one, else the append time, else the records' `highest`."""
+        """Return the header's `max_timestamp`. By default, it is the append time or the `highest` timestamp."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest

@@ -42,7 +42,7 @@ class View:
         return self._tried if self._tests else self.listing.count
 
     def place_of(self, entry: int) -> int:
-        """Return the line of an entry in the view. If the filter hides the entry, return the line of the next entry."""
+        """Return the line that shows an entry or, if the filter hides the entry, the next entry that isn't hidden."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
         from bisect import bisect_left

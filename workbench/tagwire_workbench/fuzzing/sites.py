@@ -73,7 +73,7 @@ class InputSite:
 
     @property
     def head(self) -> int:
-        """Offset in the input at which the content of this part begins, after a count, a marker, or a tag and size."""
+        """Offset in the input at which this part's content begins, after its count, null marker, or tag and size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
     @property

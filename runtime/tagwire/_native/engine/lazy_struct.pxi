@@ -68,7 +68,7 @@ cdef class LateStruct:
 
 
 cdef bint make_lazy(object cls, str name, Py_ssize_t slot, Template template) except -1:
-    """Install a `LateStruct` for an attribute. Return False if the class does not allow the change."""
+    """Replace an attribute's descriptor with a `LateStruct`. Return False if the class does not allow this."""
     descriptor = getattr(cls, name)
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).template.cls is template.cls

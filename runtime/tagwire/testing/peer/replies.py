@@ -127,7 +127,7 @@ AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer |
 
 
 def as_reply(answer: object) -> Reply:
-    """Return the answer as a `Reply`. Raises PeerError for anything that can't be an answer."""
+    """Return a response, a `Reply` or None (no answer) as a `Reply`. Raises PeerError for anything else."""
     __tracebackhide__ = True
     if isinstance(answer, Reply):
         return answer
