@@ -213,7 +213,7 @@ class Survey:
         return at > 0 and base_offset <= spans[at - 1][1]
 
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
-        """Return whether compaction must keep a batch: an active producer's last data or, without data, its marker."""
+        """Return whether a batch has an active producer's last data or, if there is none, a marker with its epoch."""
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             return False

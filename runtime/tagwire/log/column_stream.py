@@ -384,7 +384,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`. `last_offset` is the last record offset before it; None after invalid bytes."""
+        """Continue at `position`. `last_offset` is that of the batch before it; None after invalid bytes."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
