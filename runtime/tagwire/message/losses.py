@@ -66,7 +66,7 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """Return the versions that can represent every value of `message` (maybe `NONE`). For a class: all its versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # Normally, the versions without losses form one range, because those in which a field exists or is nullable form one each.
+    # Normally, the versions without losses form one range, as do those in which a field exists or is nullable.
     # Only a field that isn't nullable but has the default null can cause two ranges; then return the higher one.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
