@@ -20,7 +20,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.docstrings import deprecated_part, deprecated_versions
 from tagwire_generator.views.struct_calls import named_type, value_facts
 
-__all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireTypeView", "WireVersion", "message_view"]
+__all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RowView:
 
 
 @dataclass(frozen=True)
-class WireTypeView:
+class WireType:
     """Template data for the wire format of a type."""
 
     shape: str
@@ -57,7 +57,7 @@ class WireTypeView:
     width: int
     length: str
     nullable: bool
-    element: "WireTypeView | None" = None
+    element: "WireType | None" = None
     struct: "WireStruct | None" = None
 
 
@@ -68,7 +68,7 @@ class WireField:
     name: str
     path: str
     tag: str
-    type: WireTypeView
+    type: WireType
     union: str
 
 
@@ -202,17 +202,17 @@ def _field(item: Item, outer: str, union: str = "") -> WireField:
     return WireField(item.name, path, "" if item.tag is None else str(item.tag), _type(item.type, path), union)
 
 
-def _type(type: Type, path: str) -> WireTypeView:
+def _type(type: Type, path: str) -> WireType:
     if isinstance(type, Fixed):
-        return WireTypeView("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
+        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
     if isinstance(type, NullableFixed):
-        return WireTypeView("fixed", type.wire.name, type.wire.family, type.wire.width, type.marker, True)
+        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, type.marker, True)
     if isinstance(type, Sized):
         length = type.length.name if type.length else ""
-        return WireTypeView("sized", type.wire.name, type.wire.family, 0, length, type.nullable)
+        return WireType("sized", type.wire.name, type.wire.family, 0, length, type.nullable)
     if isinstance(type, Array):
         length = type.length.name if type.length else ""
-        return WireTypeView("array", "array", "", 0, length, type.nullable, element=_type(type.element, path))
+        return WireType("array", "array", "", 0, length, type.nullable, element=_type(type.element, path))
     assert isinstance(type, Nested)  # only record formats have other types
     struct = _struct(type.struct, f"{path}.")
-    return WireTypeView("struct", struct.name, "", 0, type.marker, type.nullable, struct=struct)
+    return WireType("struct", struct.name, "", 0, type.marker, type.nullable, struct=struct)
