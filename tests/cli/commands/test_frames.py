@@ -378,7 +378,7 @@ def test_captured_frames_that_match(words: Sequence[object], expected: str) -> N
     (("decode", "--capture", "--frames", "request"), 2, "--capture can't be combined with --frames"),
     (("get", "--capture", "--where", "api=Fetsch", "FetchRequest", "max_bytes"), 2, "did you mean 'Fetch'?"),
     (("decode", "--capture", "--where", "error=unkown_member_id"), 2, "did you mean 'UNKNOWN_MEMBER_ID'?"),
-    (("get", "--capture", "--where", "orders", "FetchRequest", "max_bytes"), 2, "'orders': only"),
+    (("get", "--capture", "--where", "orders", "FetchRequest", "max_bytes"), 2, "only `tagwire browse` can search"),
     (("get", "--capture", "RequestHeader", "client_id"), 2, "RequestHeader is a header, not a request or response"),
     (("explain", "--where", "api=Fetch", "--hex", "--request"), 2, "--where needs captured frames"),
 ])  # fmt: skip
