@@ -15,7 +15,7 @@ from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.frame_stream import at
-from tagwire_cli.input.selected import order_hint, source
+from tagwire_cli.input.selected import source, with_order_hint
 from tagwire_cli.output.tables import write_json_line, write_line
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def command(
     try:
         selected = make(tuple(rest))
     except SelectionError as error:
-        raise click.BadParameter(f"{error}{order_hint(words)}".replace("?.", "?"), param_hint="PATH") from None
+        raise click.BadParameter(with_order_hint(str(error), words), param_hint="PATH") from None
     parts = selected.captured(chosen_frames(file, registry, where, port)) if is_capture else None
     for number, place, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
         with at(place, str if is_hex or kind else partial(input_hint, data, file)):

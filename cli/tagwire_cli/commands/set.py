@@ -16,7 +16,7 @@ from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.json import json_of
-from tagwire_cli.input.selected import Selected, order_hint, source
+from tagwire_cli.input.selected import Selected, source, with_order_hint
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def command(
     try:
         selected = make(tuple([path for path, _, _ in named]))
     except SelectionError as error:
-        raise click.BadParameter(f"{error}{order_hint(words)}".replace("?.", "?"), param_hint="PATH=VALUE") from None
+        raise click.BadParameter(with_order_hint(str(error), words), param_hint="PATH=VALUE") from None
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
     for _, place, data, version_of in selected.parts(file, kind, is_hex=is_hex):

@@ -103,23 +103,29 @@ def source(
     try:
         return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)
     except click.UsageError as error:
-        hint = order_hint(words)
-        if hint and hint[2:] not in error.message:
-            error.message = error.message.rstrip(".") + hint  # type: ignore[misc]  # click offers no other way
+        error.message = with_order_hint(error.message, words)  # type: ignore[misc]  # click offers no other way
         raise
 
 
-def order_hint(words: Sequence[str]) -> str:
-    """Explain the order of arguments if a word is a file, or VERSION is missing or not needed; else return ""."""
+def with_order_hint(message: str, words: Sequence[str]) -> str:
+    """Add the order of arguments to an error, if a word is a file, or VERSION is missing or not needed."""
+    hint = _order_hint(words)
+    if not hint or hint in message:
+        return message
+    joint = " " if message.endswith("?") else ". " if hint[0].isupper() else "; "
+    return f"{message.rstrip('.')}{joint}{hint}"
+
+
+def _order_hint(words: Sequence[str]) -> str:
     options = click.get_current_context().params
     if not options.get("is_capture") and (hint := file_hint([*words, options.get("file") or "-"])):
-        return f"; {hint}"
+        return hint
     file = next((word for word in words if Path(word).is_file()), "")
     has_version = not (options.get("is_capture") or options["kind"] == "request" or options["requests_file"])
     if not file and len(words) > 1 and any(word.removeprefix("v").isdecimal() for word in words) == has_version:
         return ""
     remedy = "" if options.get("file", "-") != "-" else f"; give a file with --file {file or 'FILE'}"
-    return f". The order is MESSAGE {'VERSION ' if has_version else ''}PATH...{remedy}"
+    return f"The order is MESSAGE {'VERSION ' if has_version else ''}PATH...{remedy}"
 
 
 def _source(
