@@ -1,7 +1,7 @@
 """Find the generated package that a command uses, and the messages in it by name.
 
-The default package is that of the current project's first spec set. Outside of a project, the default is the package
-with Kafka's messages. An unknown name is a usage error (exit status 2).
+By default, this is the package of the current project's first spec set. Outside of a project, it is the package with
+Kafka's messages. An unknown name is a usage error (exit status 2).
 """
 
 import importlib

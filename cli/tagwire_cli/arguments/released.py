@@ -31,8 +31,8 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
         options = SpecOptions() if spec_set is None else spec_set.options
         try:
             others = [each for each in (spec_set.sources if spec_set else ()) if each != folder.resolve()]
-            beside = [each for other in others for each in specs_at(revision, other)]
-            found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options, beside)))
+            shared = [each for other in others for each in specs_at(revision, other)]
+            found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options, shared)))
         except NotAtRevisionError as error:
             say(f"{error}; nothing is released there", err=True)
         except GitError as error:

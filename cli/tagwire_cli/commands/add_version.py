@@ -163,8 +163,8 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
 
     spec_set = settings.set_of(path.parent)
     if spec_set is None or not path.parent.resolve().is_relative_to(spec_set.specs):
-        beside = [SpecFile("", each) for each in sorted(path.parent.glob("*.json")) if not each.name.startswith(".")]
-        found = beside if any(each.path == path for each in beside) else [*beside, SpecFile("", path)]
+        siblings = [SpecFile("", each) for each in sorted(path.parent.glob("*.json")) if not each.name.startswith(".")]
+        found = siblings if any(each.path == path for each in siblings) else [*siblings, SpecFile("", path)]
     else:
         found = find_specs(spec_set.specs)
     place = path.resolve()

@@ -1,7 +1,7 @@
 """Print annotated bytes. On a terminal, lines are colored by type and fit its width.
 
-In a file or pipe, there are no colors, and lines may be wider than a terminal. A field's bytes and value have the same
-color.
+Output to a file or pipe has no colors, and its lines may be wider than a terminal. A field's bytes and value have the
+same color.
 """
 
 import sys

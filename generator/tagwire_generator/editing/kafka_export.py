@@ -45,8 +45,8 @@ class Exported:
     """The result of exporting one spec.
 
     `status` is "plain" if Kafka's generator accepts the spec unchanged, "writable" if it accepts the rewritten spec,
-    and "stopped" if there is no export because an extension affects the wire format. A shared struct is "inlined" into
-    the specs that import it. An enum or a record format is "skipped", because Kafka has no such specs.
+    and "stopped" if it can't be exported because an extension affects the wire format. A shared struct is "inlined"
+    into the specs that import it. An enum or a record format is "skipped", because Kafka has no such specs.
     """
 
     file: str

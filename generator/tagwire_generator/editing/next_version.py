@@ -172,7 +172,7 @@ def _changed(
             f"{data.file}: the spec's formatting can't be preserved; run `tagwire fmt` first", file=data.file
         )
     new = SpecData(data.file, data.component, after.encode())
-    is_valid = not SpecReader().read([new], options, beside=_others(files.values(), [new])).invalid
+    is_valid = not SpecReader().read([new], options, others=_others(files.values(), [new])).invalid
     if is_valid and format_spec(text, file=data.file, options=options) == text:
         after = format_spec(after, file=data.file, options=options)  # a file in canonical form stays canonical
     return SpecChange(spec.name, version, Path(data.file), text, after)
@@ -205,7 +205,7 @@ def _check(
     """Raise SpecError if the changed specs violate a rule, by themselves or as a set, or break a released version."""
     new = {str(change.path): change.after.encode() for change in changes}
     changed = [SpecData(each.file, each.component, new[each.file]) for each in files if each.file in new]
-    after = SpecReader().read(changed, options, beside=_others(files, changed))
+    after = SpecReader().read(changed, options, others=_others(files, changed))
     broken = [problem for problems in after.invalid.values() for problem in problems]
     if broken:
         raise _broken(broken)

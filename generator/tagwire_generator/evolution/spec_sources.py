@@ -58,14 +58,14 @@ class SpecReader:
     def __init__(self) -> None:
         self._known: dict[Hashable, ReadResult] = {}
 
-    def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecSources:
+    def read(self, files: Iterable[SpecData], options: SpecOptions, others: Iterable[SpecData] = ()) -> SpecSources:
         """Read the specs of a set. Problems are part of the result; no error is raised.
 
-        `beside` are other files of the set. They are not read as specs, but provide shared structs and registers.
+        `others` are other files of the set. They are not read as specs, but provide shared structs and registers.
         """
-        found, files, beside = SpecSources(), list(files), list(beside)
-        importable = {each.file: each for each in (*files, *beside) if may_be_shared(each.data)}
-        registers = registers_among(each.data for each in (*beside, *files))
+        found, files, others = SpecSources(), list(files), list(others)
+        importable = {each.file: each for each in (*files, *others) if may_be_shared(each.data)}
+        registers = registers_among(each.data for each in (*others, *files))
         shared = SharedStructs(importable.values(), options, registers)
         for each in files:
             result = self._result(each, options, registers, importable.values(), shared)

@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """A finding, as far as entries in [[tool.tagwire.exceptions]] can match it."""
+    """The properties of a finding that entries in [[tool.tagwire.exceptions]] are matched against."""
 
     @property
     def rule(self) -> str: ...

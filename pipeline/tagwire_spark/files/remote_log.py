@@ -66,7 +66,7 @@ class RemoteSegment(Segment):
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
         """The entries of the `.txnindex` file, which is fetched on first access."""
-        self._location.bring(*filter(None, [self.beside("txnindex")]))
+        self._location.bring(*filter(None, [self.sibling("txnindex")]))
         return super().aborted_transactions
 
 

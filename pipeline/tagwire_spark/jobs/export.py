@@ -187,6 +187,6 @@ def _of_folder(
         place = SegmentPartition(*partition_key(folder))
         for path in segments:
             yield _Unit(ExportedFiles(0, target, ((path.name, sizes[path]),)), folder, root, place)
-    beside = tuple((path.name, sizes[path]) for path in files if path not in segments)
-    if beside:
-        yield _Unit(ExportedFiles(0, target, beside), folder, root, None)
+    others = tuple((path.name, sizes[path]) for path in files if path not in segments)
+    if others:
+        yield _Unit(ExportedFiles(0, target, others), folder, root, None)

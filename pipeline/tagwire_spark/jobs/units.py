@@ -205,8 +205,8 @@ def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed
     """
     if not is_remote(root.origin):
         return segment.name, _inode(segment.name)
-    beside = filter(None, map(segment.beside, SEGMENT_FILES[1:]))
-    return segment.name, root.listed(segment.path.parent, [segment.path, *beside]) or ()
+    siblings = filter(None, map(segment.sibling, SEGMENT_FILES[1:]))
+    return segment.name, root.listed(segment.path.parent, [segment.path, *siblings]) or ()
 
 
 def _inode(file: str) -> int:

@@ -233,7 +233,7 @@ def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None
         yield remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None
         return
     segment = Segment(split.file)
-    path = segment.beside("index")
+    path = segment.sibling("index")
     if path is None:
         yield None
         return

@@ -305,7 +305,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
     is_late = query.fails_on_loss and max(given.values()) > (last.base_offset or 0)
-    is_compared = is_late and not (is_remote(name) and last.beside("index") is None)
+    is_compared = is_late and not (is_remote(name) and last.sibling("index") is None)
     if not (query.partial or is_compared):
         return
     # Ignore damage here, because the task that reads the rows reports it.
@@ -346,7 +346,7 @@ def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Spl
 
 
 def _with_index(split: Split, segment: Segment, location: Location) -> Split:
-    path = segment.beside("index") if is_remote(split.file) else None
+    path = segment.sibling("index") if is_remote(split.file) else None
     if path is None or not (state := location.state_of(path)).size:
         return split
     return split._replace(offset_index=(location.name_of(path), state))

@@ -31,7 +31,7 @@ class Earlier(NamedTuple):
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:
     """Return the part of a segment before a timestamp in milliseconds; None if the time index has no usable entry."""
-    path = segment.beside("timeindex")
+    path = segment.sibling("timeindex")
     if path is None:
         return None
     try:

@@ -171,7 +171,7 @@ class LogColumns:
         arrays = self._arrays_of_all(way)
         if self.payload is None:
             return arrays
-        return (self.payload.beside(array, self.root, native=way.is_native) for array in arrays)
+        return (self.payload.with_messages(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
         """Yield the arrays of all segments.

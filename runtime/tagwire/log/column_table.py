@@ -284,7 +284,7 @@ class Payload:
         """Decode an array of encoded messages. `versions` is an array, or None if the options give the version."""
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
-    def beside(self, array: Any, root: Column, *, native: bool) -> Any:
+    def with_messages(self, array: Any, root: Column, *, native: bool) -> Any:
         """Return the struct array `array` with an added column of decoded messages. `root` describes the result."""
         if native:
             from tagwire._columns import with_message

@@ -140,7 +140,7 @@ class _Compactor:
 def copy_segment(segment: Segment, folder: Path) -> None:
     """Copy a segment and its index files to a folder."""
     for kind in SEGMENT_FILES:
-        path = segment.path if kind == "log" else segment.beside(kind)
+        path = segment.path if kind == "log" else segment.sibling(kind)
         if path is not None:
             name = log_file(path)
             assert name is not None

@@ -167,7 +167,7 @@ def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogE
         ("txnindex", lambda path, base: TransactionIndexRule(path, list(placed_transactions(path)))),
     )
     for kind, make in makers:
-        path = segment.beside(kind)
+        path = segment.sibling(kind)
         if path is None:
             continue
         try:

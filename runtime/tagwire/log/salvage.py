@@ -109,7 +109,7 @@ class _Salvage:
         self._problems = Problems()
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
-        kinds = {kind for kind in _INDEXES if segment.beside(kind)}
+        kinds = {kind for kind in _INDEXES if segment.sibling(kind)}
         end = min(base + _RELATIVE_OFFSETS, base + _RELATIVE_OFFSETS if next_base is None else next_base)
         with SegmentWriter(self.folder, base, kinds | {"index"}, self.transactions) as writer:
             try:

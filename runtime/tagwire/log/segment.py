@@ -142,7 +142,7 @@ class Segment:
 
     # ------------------------------------------------------------ index files
 
-    def beside(self, kind: str) -> Path | None:
+    def sibling(self, kind: str) -> Path | None:
         """Return the path of the segment's file with the extension `kind`, such as "index"; None if there is none."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
@@ -158,7 +158,7 @@ class Segment:
 
         Reads only a few entries. Raises LogError if the index is invalid.
         """
-        path = self.beside("index")
+        path = self.sibling("index")
         if path is None:
             return None
         base = self.base_offset or 0
@@ -169,19 +169,19 @@ class Segment:
     @cached_property
     def offset_index(self) -> OffsetIndex | None:
         """The entries of the `.index` file; None if it does not exist. Raises LogError for invalid bytes."""
-        path = self.beside("index")
+        path = self.sibling("index")
         return OffsetIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def time_index(self) -> TimeIndex | None:
         """The entries of the `.timeindex` file; None if it does not exist. Raises LogError for invalid bytes."""
-        path = self.beside("timeindex")
+        path = self.sibling("timeindex")
         return TimeIndex(path, self.base_offset or 0) if path else None
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
         """The entries of the `.txnindex` file; empty if it does not exist. Raises LogError for invalid bytes."""
-        path = self.beside("txnindex")
+        path = self.sibling("txnindex")
         return read_transaction_index(path) if path else []
 
     def __repr__(self) -> str:

@@ -108,13 +108,13 @@ class _Verifier:
         self.transactions = OpenTransactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
-        beside, faults = index_rules(segment)
+        indexes, faults = index_rules(segment)
         self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
         self.rules.problems = problems = Problems()
         self._batches = self._records = self._end = 0
         try:
             with open_file(segment.path) as data:
-                self._read(segment, Scan(str(segment.path), data, self.format, self.limits), beside)
+                self._read(segment, Scan(str(segment.path), data, self.format, self.limits), indexes)
                 if following is not None:
                     for problem in zeros(self._end, len(data)):
                         problems.add(*problem)
@@ -123,12 +123,12 @@ class _Verifier:
         except LogPathError as error:
             problems.add(*unread(segment.path, error, self._end))
         yield FileReport(segment.path, self._batches, self._records, _size(segment.path), problems.rows())
-        for rule in beside:
+        for rule in indexes:
             yield FileReport(rule.path, 0, 0, _size(rule.path), rule.problems.rows())
         for path, fault in faults:
             yield FileReport(path, 0, 0, _size(path), [_fault(path, fault)])
 
-    def _read(self, segment: Segment, scan: Scan, beside: list[IndexRule]) -> None:
+    def _read(self, segment: Segment, scan: Scan, indexes: list[IndexRule]) -> None:
         base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
         for piece in pieces(scan):
             if isinstance(piece, Damage):
@@ -137,21 +137,21 @@ class _Verifier:
             else:
                 seen = self.rules.check(piece.position, piece.batch, base_offset)
                 self._batches, self._records = self._batches + 1, self._records + seen.records
-                self._follow(seen, beside, self.rules.problems)
+                self._follow(seen, indexes, self.rules.problems)
                 end = piece.position + piece.batch.size
             if self.tell:
                 self.tell(end - self._end)
             self._end = end
-        for rule in beside:
+        for rule in indexes:
             rule.end()
 
-    def _follow(self, seen: Seen, beside: list[IndexRule], problems: Problems) -> None:
-        index = next((each for each in beside if isinstance(each, TransactionIndexRule)), None)
+    def _follow(self, seen: Seen, indexes: list[IndexRule], problems: Problems) -> None:
+        index = next((each for each in indexes if isinstance(each, TransactionIndexRule)), None)
         aborted = self.transactions.see(seen)
         if aborted and not self._unreadable_index:
             for problem in _missing(seen, aborted, index):
                 problems.add(*problem)
-        for rule in beside:
+        for rule in indexes:
             rule.see(seen)
 
 

@@ -25,7 +25,7 @@ def index_kinds(segment: Segment) -> set[str]:
     If a segment has an offset index but no time index, it was written by a broker without timestamps, and its copy gets
     no time index either.
     """
-    has_times = segment.beside("timeindex") or not segment.beside("index")
+    has_times = segment.sibling("timeindex") or not segment.sibling("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
 
 

@@ -194,7 +194,7 @@ class Form(NamedTuple):
     kind: type = str
     """Type of the value under the form's own key."""
     expected: str = "a string"
-    beside: tuple[str, ...] = ()
+    other_keys: tuple[str, ...] = ()
     """Other keys that the object may have."""
 
 
@@ -220,7 +220,7 @@ def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
     if form not in FORMS:
         raise ScriptValueError(f"unknown special key {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]
-    others = [key for key in value if key != form and key not in row.beside]
+    others = [key for key in value if key != form and key not in row.other_keys]
     if others:
         raise ScriptValueError(f"the key {others[0]!r} can't be combined with {form}")
     if not isinstance(value[form], row.kind):

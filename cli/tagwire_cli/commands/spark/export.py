@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (
     TableColumn("file", style="cyan"),
-    *(TableColumn(name, is_number=True) for name in ("records", "batches", "kept", "bytes", "parquet", "beside")),
+    *(TableColumn(name, is_number=True) for name in ("records", "batches", "kept", "bytes", "parquet", "exact")),
 )
 
 
