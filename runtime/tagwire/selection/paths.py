@@ -126,8 +126,9 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
     if row is None:
         from tagwire.text_format import near
 
-        holder = "a value without fields" if owner is None else f"{owner.__name__} without a field {name!r}"
-        raise SelectionError(f"{message.NAME}: {path}: found {holder}{near(name, list(rows))}")
+        parent = path.rpartition(".")[0]
+        problem = f"{parent} has no fields" if owner is None else f"{owner.__name__} has no field {name!r}"
+        raise SelectionError(f"{message.NAME}: {path}: {problem}{near(name, list(rows))}")
     is_array = row.type.startswith("[]")
     if each and not is_array:
         raise SelectionError(f"{message.NAME}: {path}: {name} is not an array; write {name} without []")

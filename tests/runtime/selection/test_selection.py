@@ -62,12 +62,12 @@ def test_rows_are_the_elements_of_the_array_that_all_paths_share() -> None:
 
 PATHS: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((), "give one path or more"),
-    (("brokers[].hots",), "brokers[].hots: found MetadataResponseBroker without a field 'hots'; did you mean 'host'?"),
-    (("broker",), "found MetadataResponse without a field 'broker'; did you mean 'brokers'?"),
+    (("brokers[].hots",), "brokers[].hots: MetadataResponseBroker has no field 'hots'; did you mean 'host'?"),
+    (("broker",), "MetadataResponse has no field 'broker'; did you mean 'brokers'?"),
     (("brokers.host",), "brokers is an array; write brokers[] for its elements"),
     (("cluster_id[]",), "cluster_id is not an array; write cluster_id without []"),
-    (("cluster_id.x",), "found a value without fields"),
-    (("topics[].partitions[].replica_nodes[].x",), "found a value without fields"),
+    (("cluster_id.x",), "has no fields"),
+    (("topics[].partitions[].replica_nodes[].x",), "has no fields"),
     (("",), "leader_id, got ''"),
     (("brokers[",), "leader_id, got 'brokers['"),
     (("brokers[0].host",), "leader_id, got 'brokers[0].host'"),
