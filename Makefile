@@ -57,7 +57,7 @@ test: $(STAMP) ## run the suite in five minutes, with both engines; `make test-a
 test-rest test-oldest-spark: $(STAMP)
 	tools/$@.sh
 
-test-all: test test-rest ## run the whole suite: about 25 minutes on two cores
+test-all: test test-rest ## run the whole suite: about 45 minutes on two cores
 
 AREA_TESTS = $(filter-out tests/data/%,$(wildcard tests/$(AREA) tests/*/$(AREA) $(foreach folder,tests tests/* tests/*/* tests/*/*/*,$(folder)/test_$(AREA).py)))
 quick: $(STAMP) ## run the tests of one area: AREA=records, cli/commands, or decode for each test_decode.py
