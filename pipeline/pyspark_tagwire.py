@@ -16,6 +16,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from tagwire_spark.sources.log import LogSource
-    except ImportError as error:  # Spark imports this for every source, so it must not fail
+    except ImportError as error:  # Spark imports this module for every source, and handles only AttributeError
         raise AttributeError(f"module {__name__!r} can't load DefaultSource: {error}") from error
     return LogSource

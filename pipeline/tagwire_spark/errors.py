@@ -48,7 +48,7 @@ CONDITIONS: Final = {
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
     "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
-"""Each condition with its SQLSTATE, whose class is the one that Spark uses for similar errors."""
+"""The SQLSTATE of each error condition, in the class that Spark uses for similar errors."""
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)

@@ -122,7 +122,7 @@ def in_type(column: Any, type: Any) -> Any:
 
 
 def with_error(pairs: Any, nulls: Any) -> Any:
-    """Convert structs with the fields `value` and `error` to structs with the fields of `value`, and `_error`.
+    """Convert structs of `value` and `error` to structs that contain the fields of `value` and a last field `_error`.
 
     In rows with an error, the fields of `value` are null. Rows for which the mask `nulls` is true become null structs.
     """

@@ -33,11 +33,11 @@ from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
-"""Options of the message functions."""
+"""Options that `from_message` and `to_message` accept."""
 pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 RowName: TypeAlias = Callable[[int], str]
-"""A function that returns the name of a row in its source, for error messages."""
+"""A function that returns how error messages refer to a row, given its number: for example, by file and offset."""
 
 
 def message_class(name: str, package: str) -> type[Message]:
@@ -114,7 +114,7 @@ class Decoding(NamedTuple):
         return message_class(self.name, self.package)
 
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
-        """Decode a column of bytes to a column of structs. Raises PipelineError with the name of an invalid row."""
+        """Decode a column of bytes to a column of structs. Raises PipelineError for the first invalid row."""
         has_versions = self.version is None
         unknown = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
@@ -314,7 +314,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return the accepted versions: `version`, or those in the option `versions`. Raises PipelineError for none."""
+    """Return `version`, or those in the option `versions`. Raises PipelineError if the message has none of them."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected an integer, or a column of integers, got {version!r}.")

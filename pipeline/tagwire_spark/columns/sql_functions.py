@@ -131,7 +131,7 @@ def _from_record(
         keys = None
     names, settings = set(logs.to_pylist()), set(_options(options, len(data)))
     if len(names) > 1 or len(settings) > 1:
-        raise invalid(f"{_FROM_RECORD} needs the same log and options in all rows, but these rows have several.")
+        raise invalid(f"{_FROM_RECORD} needs the same log and options in all rows, but they differ between rows.")
     if not len(data):
         names, settings = {"group"}, {()}
     wanted = record_reading(names.pop(), dict(settings.pop()))

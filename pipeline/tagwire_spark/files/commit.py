@@ -59,7 +59,7 @@ __all__ = [
 
 
 _PATIENCE: Final = 10.0
-"""Seconds to wait for another process's commit if no lock would show that the process has died."""
+"""Seconds to wait until another process finishes its commit, if the folder has no lock that ends with that process."""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
@@ -251,7 +251,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.refused():
                 _do(_Pending(folder, number))
-        # If the process of the last commit died, it may have left this staging folder behind.
+        # The process that made the last commit may have died before it removed its staging folder.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield

@@ -69,8 +69,8 @@ class Attempt:
     def keep(self, files: list[Path]) -> None:
         """Make finished files readable for the driver.
 
-        They stay in place if the driver can read the attempt's folder, and are uploaded to object storage otherwise.
-        Raises PipelineError or OSError if the upload fails.
+        If the driver can read the attempt's folder, the files stay there. Otherwise, this uploads them to object
+        storage. Raises PipelineError or OSError if the upload fails.
         """
         self._to.keep(self.folder.parents[1], files)
 
@@ -90,7 +90,7 @@ class CommitFolder(ABC):
     """
 
     slowness = 1
-    """How many times slower commits are than in a local folder."""
+    """How many times longer a commit takes here than in a local folder; multiplies the waiting times."""
 
     def __init__(self, root: str) -> None:
         self.root = root

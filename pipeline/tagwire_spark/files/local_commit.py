@@ -43,9 +43,7 @@ __all__ = ["LocalFolder", "locked"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""Error numbers that mean that the file system has no hard links. Other errors, such as a full disk, are reported as
-they are.
-"""
+"""Error numbers of `link` on a file system without hard links. Others have other causes, such as a full disk."""
 
 
 class LocalFolder(CommitFolder):
@@ -221,7 +219,7 @@ class LocalFolder(CommitFolder):
             was_undone = _is_undone(draft)
             if not self._undone(number, change):
                 if not self._is_done(number) and self.manifest(number) == change:
-                    raise  # someone has deleted the job's folder
+                    raise  # another program has deleted the job's folder
                 return
             if not was_undone:
                 if is_own:
@@ -279,7 +277,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to the error for a committed write whose files are not all moved yet."""
+        """Convert an OSError in the block to an error which says that the write is committed, but not finished."""
         try:
             yield
         except OSError as error:

@@ -49,7 +49,7 @@ _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
 """An ETag that no object has."""
 _UNDONE: Final = 8
-"""Maximum number of undone commits that `_SUCCESS` lists, for drivers that check late."""
+"""Maximum number of undone commits listed in `_SUCCESS`, where their drivers can find out that they were undone."""
 
 
 class RemoteFolder(CommitFolder):

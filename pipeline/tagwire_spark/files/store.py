@@ -32,7 +32,7 @@ _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 """Maximum number of concurrent requests."""
 _TAKEN: Final = 1024
-"""Number of units submitted at a time, so that a million units don't need a million futures."""
+"""Number of calls that `at_once` submits at a time, so that a million calls don't need a million futures."""
 
 
 class StorageOptions(dict[str, Any]):

@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # With `dirty_from`, one task compacts the whole log, because it needs all keys starting at that offset.
+        # `dirty_from` requires that one task compacts the whole log: it needs all keys at and after this offset.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]

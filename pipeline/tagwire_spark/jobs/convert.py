@@ -108,7 +108,7 @@ class _Done(NamedTuple):
 
     attempt: str
     counts: list[int]
-    """The numbers of a ConvertReport, in order."""
+    """The fields of the segment's ConvertReport, without its path and losses."""
     losses: Sequence[dict[str, Any]] = ()
     open: Sequence[tuple[int, int]] = ()
     ended: Sequence[int] = ()

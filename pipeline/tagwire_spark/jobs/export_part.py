@@ -33,12 +33,12 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""The folder for an attempt's rows. Its pieces are in folder `EXACT`."""
+"""The folder, in a task attempt's folder, for tables of records. Exact bytes are in the folder `EXACT` next to it."""
 _CHUNK: Final = 4 << 20
-"""Maximum bytes of a piece of a file."""
+"""Maximum number of bytes that one row of an `_exact` file stores."""
 _PIECES: Final = 10_000
 _PIECE_BYTES: Final = 8 << 20
-"""Maximum bytes of pieces to gather before they are written as columns."""
+"""Number of bytes of pieces at which the buffered pieces are written to the `_exact` file."""
 
 
 class ExportOptions(NamedTuple):

@@ -48,7 +48,8 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
-    A unit describes a segment: the partition's number in the job, the result of `sent_segment`, and a Survey as JSON.
+    A unit describes a segment: the partition's number in the job, the result of `sent_segment`, and the partition's
+    Survey as JSON (what the batch headers show).
     Raises PipelineError if a task fails.
     """
     if not units:

@@ -143,7 +143,7 @@ class _Files:
             return self._batch(piece)
         if kind == BYTES and data is not None and len(data) == size:
             return bytes(data)
-        self._refuse(f"a piece of kind {kind!r} at byte {piece['position']} does not have its {size} bytes")
+        self._refuse(f"the piece at byte {piece['position']}, of kind {kind!r}, does not contain {size} bytes")
 
     def _batch(self, piece: dict[str, Any]) -> bytes:
         self.batches += 1

@@ -27,7 +27,7 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 CUT_OFF: Final = "TWL101"
-"""The rule in the error for a batch that is cut off by the end of the file."""
+"""The rule about logs that a batch violates if the file ends within the batch."""
 _SMALL: Final = 1 << 16
 """Batch size in bytes up to which reading a batch is faster than deciding in Python whether to skip it."""
 
@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
-                # Stop only at the second batch beyond the end, because no checksum protects the first batch's offset.
+                # No checksum protects a batch's offset, so stop only when a second batch is also beyond the end.
                 behind = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -122,7 +122,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     except (LogError, LogPathError):  # the task that reads the damaged batch reports this error
         return
     why = f"{split.file} ends before offset {reached}, but the next segment begins at {split.next_base}"
-    raise loss(f"{why}: a segment between them, or the end of this one, is missing")
+    raise loss(f"{why}: a segment between them, or the end of this segment, is missing")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
@@ -139,7 +139,7 @@ def _is_intended(split: Split, query: LogQuery) -> bool:
 
 
 def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
-    """Return whether a batch may contain requested rows, as far as its header shows."""
+    """Return whether, judging by its header, a batch may contain requested rows."""
     if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset

@@ -86,8 +86,9 @@ class LogQuery(NamedTuple):
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | int | None = None
-    """Milliseconds, by partition or for all. Reading starts (for `end_times`: ends) at the first record not earlier."""
+    """Milliseconds, for each partition or for all. Reading starts at the first record that is at or after this time."""
     end_times: Offsets | int | None = None
+    """As `start_times`, but reading ends before that record."""
     late_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
     first_timestamp: int | None = None

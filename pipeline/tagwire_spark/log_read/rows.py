@@ -259,7 +259,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return an offset of each row's split plus `more`. `name` is "first_offset" or "end_offset"."""
+        """Return the `first_offset` or `end_offset` (`name`) of the split of each row, increased by `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 

@@ -246,8 +246,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so that every deletion is noticed: an earlier deletion shows in the partitions, and
-        a later one makes reading the split fail. Raises PipelineError for an unreadable log.
+        Both come from one listing, so that every deletion is noticed. If a segment was deleted before the listing, the
+        partition has a later start; if it is deleted after the listing, reading its split fails. Raises PipelineError
+        for an unreadable log.
         """
         found: dict[tuple[str, int], Log] = {}
         wholes: list[Split] = []

@@ -59,7 +59,7 @@ class Transactions(NamedTuple):
     stable: int
     """First offset of the earliest open transaction; greater than every offset if none is open."""
     indexed_to: int = 0
-    """Below this offset, transactions are known only from indexes, not from the log."""
+    """Transactions below this offset were read only from transaction indexes, not from batches."""
 
     def within(self, base: int, end: int) -> "Transactions":
         """Return only the transactions that overlap the offsets from `base` to `end`."""
@@ -99,7 +99,7 @@ class _Reached(NamedTuple):
 
 
 _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
-"""A process-wide cache, since streams need this state at each trigger, and reading a whole log for it is slow."""
+"""Progress in each partition, cached because a stream needs it at each trigger, and reading a whole log is slow."""
 _MOST: Final = 10_000
 """Maximum number of cached partitions."""
 _PASSES: Final[dict[Any, Pass]] = {}

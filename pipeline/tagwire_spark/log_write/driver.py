@@ -50,7 +50,7 @@ _AT_ONCE: Final = 8
 """Maximum number of remote logs examined concurrently."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""The remedy suggested if records were removed from the batch that baseOffset names."""
+"""The remedy if the base offset in the rows is taken, because the first records of that batch were left out."""
 
 
 class Staged(WriterCommitMessage):
@@ -143,7 +143,7 @@ class _CommittedBefore(Exception):
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     """Create the staging folder for one task attempt. Raises _CommittedBefore, and PipelineError if writing fails."""
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # if the commit happens after this check, it removes the new folder
+    if is_before(batch, noted_batches(job)):  # a commit after this check removes the new folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore

@@ -36,7 +36,7 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""For each column with a batch property, the value that null means."""
+"""The value that a null represents, for each column that contains a property of batches."""
 
 
 class RowRun(NamedTuple):

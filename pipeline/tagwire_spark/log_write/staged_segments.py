@@ -44,7 +44,7 @@ class StagedSegment(NamedTuple):
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """A sum over the records. A partition's total is the same for the same records, in any order."""
+    """The `content_sum` of the records. The sum for a partition is the same for any order and any segments."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     places: str | None = None

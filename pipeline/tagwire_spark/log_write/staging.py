@@ -234,7 +234,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # The rows of one original batch may be written as two batches; the second can't have the same base offset.
+        # If the rows of one original batch are written as two batches, the second can't have the original base offset.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {
@@ -251,7 +251,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Rows with offsets copy existing records. In these, a null value may lack the tombstone flag.
+            # Rows with offsets come from an existing log, which may have null values without the tombstone flag.
             as_read=not self.segments.is_numbered,
             **numbers,
         )

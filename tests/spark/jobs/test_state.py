@@ -45,7 +45,7 @@ def test_the_tables_have_the_state(spark: "SparkSession", logs: Path, scheme: st
     ("paths", "table", "text"),
     [
         (["kafka4"], "groups", "expected offsets or transactions, got 'groups'"),
-        (["kafka28"], "offsets", "needs a partition of __consumer_offsets, and found none"),
+        (["kafka28"], "offsets", "found no partition of __consumer_offsets"),
         (["kafka0.8", "kafka0.9"], "offsets", "are replicas of __consumer_offsets-0"),
     ],
 )
