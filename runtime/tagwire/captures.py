@@ -88,7 +88,7 @@ class CapturedFrame:
     row: Mapping[str, Any] = field(default_factory=dict)
     """The whole object of the line."""
     registry: Registry | None = None
-    """The package that decodes the frame."""
+    """The registry of the package that decodes the frame."""
     unit: str = "line"
     """What `number` counts: "line", "frame" or "row"."""
     _decoded: Frame[Any, Any] | None = None
@@ -252,7 +252,7 @@ def frames_of_stream(
 
 
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
-    """Decompress the stream if it is gzipped. Return the stream, and whether it holds a network capture.
+    """Decompress the stream if it is gzipped. Return the stream, and whether it contains a network capture.
 
     `start` is the stream's first four bytes. Raises CaptureError for invalid gzip data; `name` is the file name
     in the error.

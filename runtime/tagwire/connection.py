@@ -44,7 +44,7 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
 _MOST_WAITING: Final = 64
-"""The number of requests that `Connection.asking_all` sends before it waits for an answer."""
+"""The maximum number of requests without a response before `Connection.asking_all` waits for one."""
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes of other protocols. Read as a frame size, they exceed the limit."""
 
@@ -308,7 +308,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Without this, `self.sent` would keep the response alive until the next request.
+        # Clear `sent.response`. Otherwise, `self.sent` would keep the response alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 _KEPT = 64
-"""The number of cached decoders and encoders, which exceeds the number of message kinds in one job."""
+"""The maximum number of cached decoders and encoders. A single job needs fewer."""
 _SPARE_BYTES = 1 << 25
-"""The number of bytes of spare memory that native plans and log readers together keep for later results."""
+"""The maximum size, in bytes, of the free memory that native decoders, encoders and log readers keep for reuse."""
 _ERRORS = ("raise", "null", "column")
 
 

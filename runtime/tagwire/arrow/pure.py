@@ -81,7 +81,10 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert an Arrow array or stream with `row(value, version)`. `rows_of(array)` returns an array's values."""
+        """Convert each value of an Arrow array or stream with `row(value, version)`.
+
+        `rows_of` converts an Arrow array to the list of Python values that are passed to `row`.
+        """
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):

@@ -91,7 +91,7 @@ class Column:
         """For numbers (`i`): whether they are indexes into a dictionary of strings."""
 
         self.wire = wire
-        """The wire type that converts values to Arrow's; None if no conversion is needed."""
+        """The wire type, which converts values to Arrow values; None if no conversion is needed."""
 
     def child(self, name: str) -> "Column | None":
         """Return the child column with this name, or None."""

@@ -33,12 +33,12 @@ _TOKEN: Final = re.compile(
     r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)',
     re.DOTALL,
 )
-"""One token matches all hex groups before the first repeated group, because a line may have a million groups."""
+"""Matches many groups of hex digits as one token, up to a group that is repeated: a line may have a million groups."""
 _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
-"""A title between header and body, in which the same paths may occur."""
+"""Matches the title line of a header or body. Paths are compared only within one of them."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
 """The bytes of a line and its continuation lines, the path and the type."""

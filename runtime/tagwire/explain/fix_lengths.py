@@ -17,7 +17,7 @@ from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
-"""The length type of each type with a length before its bytes, for lines that do not name the length type."""
+"""For each type whose values begin with a length, the type of that length. Used if a line does not show it."""
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
 

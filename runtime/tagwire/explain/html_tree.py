@@ -45,7 +45,7 @@ class _Row(NamedTuple):
     length: int = 0
     """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
-    """The bytes that offsets refer to: 0 means the trace's, and each run of decompressed bytes has another number."""
+    """Which bytes `offset` refers to: 0 for the input; each run of decompressed bytes has a different number."""
     is_hidden: bool = False
     path: str | None = None
     """The path, unless it is the parent's path plus the name."""

@@ -43,7 +43,7 @@ class Node:
         number = spans[row]
         self._place(spans, row, data, spans.kinds[number.kind], number.value, number.offset, number.length)
         self.path = self._kind.path(around, number.step)
-        """`topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
+        """The path, such as `topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
         self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
         """The type as layouts print it, `tag 7` for the entry of a tagged field, `Name v3` for a message."""
         self.complete = number.after != OPEN

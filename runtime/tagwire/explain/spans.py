@@ -48,9 +48,9 @@ class SpanRow(NamedTuple):
     length: int
     kind: int
     step: int
-    """An element index, or a tag."""
+    """The span's index in an array, or the tag of a tagged field."""
     value: int
-    """A count, a size, 1 for a struct that is present; -1 for null."""
+    """An array's element count, a tagged field's size, 1 for a struct, or -1 for null."""
     after: int
     """The number of the row after the last row inside this span."""
 

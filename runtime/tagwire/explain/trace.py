@@ -195,7 +195,7 @@ class _Session:
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []
-        """Delayed checks of whether parts with known tagged fields are canonical."""
+        """Checks whether the bytes are canonical, which take long and run only if `Trace.canonical` is requested."""
         self.structs: list[StructLayout] = []
         self.error: DecodeError | None = None
         self.is_frame = bool(frame)

@@ -30,11 +30,11 @@ CLEARLY: Final = 16.0
 """The lead in bits that makes the first candidate clear: it is about 65,000 times as likely as the second."""
 
 _ALONE: Final = 30.0
-"""How much rarer messages without a header are than frames, in bits."""
+"""The cost in bits of a message without a header, because such messages are rarer than requests and responses."""
 _FAULT: Final = 24.0
-"""The cost of an error, in addition to the cost of the unread bytes after it."""
+"""The cost of an error in bits, in addition to the cost of the unread bytes after it."""
 _SMALLEST_BATCH: Final = 26
-"""The size in bytes of an empty message of the oldest format, at offset 0."""
+"""The size in bytes of the smallest batch: a v0 message without key and value."""
 _HIGHEST_MAGIC: Final = 2
 _BEST_PARTS: Final = 3
 _PARTS_TRIED: Final = 1 << 16

@@ -17,10 +17,10 @@ from tagwire.explain.trace import Trace
 from tagwire.limits import Limits
 
 _ODD: Final = 24.0
-"""The cost of values that senders rarely write: an unknown error code, an unknown tag."""
+"""The cost in bits of values that senders rarely write: an unknown error code, an unknown tag."""
 _NULL: Final = 2.0
 CHECKED: Final = 8.0
-"""The cost of record batches with any content, because their checksums identify them."""
+"""The cost of record batches, whatever their content, because their checksums identify them."""
 _BYTE: Final = 8.0
 _NAME_CHARACTER: Final = 6.0
 _TEXT_CHARACTER: Final = 9.0
@@ -29,7 +29,7 @@ _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 
 _ZERO_BYTE: Final = 2.0
 _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEXT_CHARACTER for byte in range(256)]
-"""The cost of opaque bytes by value. They may be text, such as passwords, or nested encodings with many zeros."""
+"""The cost of a byte in a bytes field. Such a field may contain text (a password), or encoded data with many zeros."""
 _BYTE_COSTS[0] = _ZERO_BYTE
 
 NameOf = Callable[[int], "str | None"]

@@ -213,7 +213,11 @@ class Survey:
         return at > 0 and base_offset <= spans[at - 1][1]
 
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
-        """Return whether a batch has an active producer's last data or, if there is none, a marker with its epoch."""
+        """Return whether an empty batch must remain in the log so that brokers still know the batch's producer.
+
+        This is the batch with the producer's last records. If the producer has no records in its current epoch, it is
+        any control batch with that epoch. Producers that have expired need no batch.
+        """
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             return False

@@ -14,7 +14,7 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""Fields of a change record in which this value means "unchanged". In all other fields, null does."""
+"""For two fields of a PartitionChangeRecord, the value that means "unchanged". In all other fields, null does."""
 _FENCING: Final = {-1: False, 1: True}
 """The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
 
@@ -26,7 +26,7 @@ class ClusterState:
         self._topics: dict[UUID, Any] = {}
         self._partitions: dict[UUID, dict[int, Any]] = {}
         self._facts: dict[str, dict[Any, Any]] = {}
-        """The facts that consist of one record each, such as brokers and configurations, by record name."""
+        """The entries that consist of one record each, such as brokers and configurations, by record name."""
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:
@@ -144,7 +144,7 @@ class ClusterState:
 
 _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
-"""A member to leave out of partitions, because it is already part of their topic."""
+"""The JSON name of a field that is left out of partitions, because it is already part of their topic."""
 
 _KEYS: Final = {
     "RegisterBrokerRecord": ("broker_id",),
@@ -158,7 +158,7 @@ _KEYS: Final = {
     "DelegationTokenRecord": ("token_id",),
     "ZkMigrationStateRecord": (),
 }
-"""Records that set a fact, and the fields that identify the fact; a later record replaces an earlier one."""
+"""Records that set an entry of the state, and the fields that identify the entry. A later record replaces the entry."""
 
 _REMOVALS: Final = {
     "UnregisterBrokerRecord": ("RegisterBrokerRecord", "broker_id"),
@@ -168,7 +168,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Records that remove a fact: the name of the record that sets it, and the fields that identify it."""
+"""Records that remove an entry: the name of the record that sets the entry, and the fields that identify it."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -193,7 +193,7 @@ _PLURALS: Final = {
     "DelegationTokenRecord": "delegationTokens",
     "ZkMigrationStateRecord": "zkMigrationState",
 }
-"""The name of each kind of fact in the result."""
+"""For each record that sets an entry, the JSON name of the list of these entries."""
 
 
 def _removes(name: str, record: Any) -> bool:
@@ -219,5 +219,8 @@ def _hashable(value: Any) -> Any:
 
 
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
-    """Return a record in its highest version, because a change may have set fields that its own version lacks."""
+    """Return a record in its highest version.
+
+    A later record may have changed a field that does not exist in the version in which this record was written.
+    """
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -298,7 +298,7 @@ class Pass:
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
         """Handle invalid bytes: raise the error if the option `errors` is "raise", else skip them.
 
-        Returns arrays to yield in place of the skipped rows. Here there are none, but a subclass may have some.
+        Returns arrays to yield in place of the skipped rows: none, unless a subclass overrides this method.
         """
         if self.wanted.errors == "raise":
             raise error
@@ -384,13 +384,13 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`. `last_offset` is that of the batch before it; None after invalid bytes."""
+        """Continue at `position`, after a batch with the last offset `last_offset`, or after invalid bytes (None)."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Tell the caller to read a batch in Python ("unclear"), to `take` the rows ("full"), or to stop ("done")."""
+        """Return "unclear" if the caller must read a batch in Python, "full" if it must `take` the rows, or "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

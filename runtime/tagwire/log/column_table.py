@@ -40,7 +40,7 @@ class Source(NamedTuple):
     kind: str
     name: str
     only_if: str = ""
-    """The name of an attribute bit. If a batch does not have it set, the value is null."""
+    """The name of an attribute bit. If the bit is not set in a batch, the column's value is null."""
 
 
 class LogColumn(Column):
@@ -81,7 +81,7 @@ def _timestamp_type(batch: RecordBatch) -> str | None:
 
 
 def _base_offset_of_header(batch: RecordBatch) -> int | None:
-    """Return the base offset; None for a wrapper, whose header does not contain it."""
+    """Return the base offset, or None for a compressed v0 or v1 message, whose header does not contain it."""
     return None if batch.record_format.records is None and batch.codec != "none" else batch.base_offset
 
 
@@ -239,19 +239,20 @@ _SOURCES: Final = {
     "coordinator-value": ("key", "value", _CONTROL),
     "metadata": ("value", _CONTROL),
 }
-"""The columns that each kind of message needs. Transaction markers (`is_control`) have no message."""
+"""The columns needed to decode each kind of message. `is_control` marks transaction markers, which have no message."""
 _FRAME_VERSION: Final = 1
 _KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
-"""The version of a value that is too short to contain a version. No message has it, so the value is rejected."""
+"""A version that no message has. Values that are too short to contain a version get it, so that they are rejected."""
 
 
 class Payload:
     """Decodes the messages in record keys or values into an additional column.
 
     Records in coordinator and metadata logs contain their record type and version; records of other types than the
-    chosen message's become null. For all other messages, `version` gives the version of all values. Raises ColumnError
-    if `version` is missing or superfluous, UnsupportedVersionError, and SchemaError for invalid `fields`.
+    chosen message's become null. For all other messages, `version` is the version of all values. Raises ColumnError if
+    `version` is missing or superfluous, UnsupportedVersionError for an unknown version, and SchemaError for invalid
+    `fields`.
     """
 
     def __init__(
@@ -285,7 +286,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def with_messages(self, array: Any, root: Column, *, native: bool) -> Any:
-        """Return the struct array `array` with an added column of decoded messages. `root` describes the result."""
+        """Add a column of decoded messages to the struct array `array`. `root` is the type of the result."""
         if native:
             from tagwire._columns import with_message
 
@@ -322,7 +323,7 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            # The varint is too large, or longer than necessary.
+            # Not a valid varint: too large, or encoded in more bytes than necessary.
             if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):
                 return None, None
             numbers.append(number)

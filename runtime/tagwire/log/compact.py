@@ -148,9 +148,9 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy those files, other than segments and indexes, that compaction up to the offset `end` leaves valid.
+    """Copy the files, other than segments and indexes, that are still valid after compaction up to the offset `end`.
 
-    Of the producer snapshots below `end`, only those at the base offset of a segment are copied.
+    A producer snapshot below `end` is copied only if the compacted log has a segment with the same base offset.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

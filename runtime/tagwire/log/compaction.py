@@ -44,7 +44,7 @@ class LastOfKeys(Protocol):
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with their fact bits (see `tagwire.records.moving`), computed by native code.
+        """Return a batch's records, each with flags such as IS_LAST (see `tagwire.records.moving`), from native code.
 
         Return None if the caller must use `is_last` instead.
         """
@@ -97,13 +97,13 @@ class LastOffsets:
     def is_last(self, key: bytes, offset: int) -> bool:
         """Return whether the record at this offset is the last one with its key.
 
-        `key` is only there because `LastOfKeys` requires it: the offset alone identifies the record.
+        `key` is not used, because the offset alone identifies the record. `LastOfKeys` requires the parameter.
         """
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with a byte of flags for each, or None if native code can't read them."""
+        """Return a batch's records, each with flags such as IS_LAST, or None if native code can't read them."""
         return movable(batch, self._offsets)
 
 
@@ -195,7 +195,7 @@ class Verdict(NamedTuple):
     marker: int | None = None
     """The marker type of a control batch whose record is kept."""
     records: Sequence[tuple[Record, str]] = ()
-    """Each record with its reason; empty unless `Judge` was made with `tells`."""
+    """Each record with its reason; empty unless `Judge` was created with `tells=True`."""
 
 
 class Judge:
@@ -338,17 +338,17 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """Return the replacement for a batch that loses all its records; None if it needs none.
+        """Return what replaces a batch that loses all its records, or None if the batch can be removed.
 
-        A batch with a producer's last sequence number or the log's last offset needs one: an empty batch or, if the
-        format has no empty batches, a batch with the last of `records`.
+        A batch with a producer's last sequence number or the log's last offset is replaced by an empty batch. v0 and v1
+        have no empty batches, so there it keeps the last of `records`.
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):
             return None
         if len(batch) == 0:
             return batch
-        if format.records is None:  # v0 and v1 have no empty batches
+        if format.records is None:  # v0 or v1
             last = records[-1][0]
             records[-1] = (last, "last_offset")
             return batch if len(records) == 1 else builder_like(batch, format).extend([last]).build()
@@ -365,7 +365,7 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """Return the reason to keep or remove a record, given its fact bits (see `tagwire.records.moving`).
+    """Return the reason to keep or remove a record, given its flags (see `tagwire.records.moving`).
 
     The caller has already handled records of aborted transactions.
     """
@@ -379,9 +379,9 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return two tables by fact bits: the reason, and whether to keep the record (as 0 or 1, for `bytes.translate`).
+    """Return two tables, indexed by a record's flags: the reason, and 1 to keep the record or 0 to remove it.
 
-    They are for formats in which a null value means a tombstone.
+    Use them only for formats in which a record with a null value is a tombstone.
     """
     reasons = [_reason(fact, is_tombstone=bool(fact & HAS_NO_VALUE), is_due=is_due) for fact in range(8)]
     return reasons, bytes(reason in KEPT for reason in reasons).ljust(256, b"\0")

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _SEGMENT_BYTES: Final = 0x7FFFFFFF
-"""The highest position that an index can hold."""
+"""The highest position that an offset index can contain, and so the maximum size of a segment."""
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata", "quorum-state")
 _CLEAN: Final = ".kafka_cleanshutdown"
 
@@ -168,8 +168,8 @@ def convert_segment(
 ) -> ConvertReport:
     """Write a converted segment to an existing folder.
 
-    `transactions` must have the state after the previous segment, and is updated. Raises LogError for an invalid batch,
-    and EncodeError for values that the target format can't represent.
+    `transactions` must contain the transactions that are open after the previous segment; it is updated. Raises
+    LogError for an invalid batch, and EncodeError for values that the target format can't represent.
     """
     return _Converter(folder, conversion, transactions, tell).segment(segment)
 

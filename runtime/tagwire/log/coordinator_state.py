@@ -141,7 +141,7 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that is equal for all entries with the same key, even in other versions and legacy records."""
+    """Return a tuple that identifies the key of an entry, and is the same in all versions and in legacy records."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 
@@ -199,7 +199,7 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """Return a classic group. In a consumer group, decode the subscription and assignment of each member.
+    """Return the metadata of a classic group. In a consumer group, decode each member's subscription and assignment.
 
     Bytes that can't be decoded remain base64.
     """

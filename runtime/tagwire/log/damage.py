@@ -10,8 +10,8 @@ skipped bytes are reported.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
 lower offset is also accepted if adjacent batches with ascending offsets lead from it to a higher offset, or to the end
-of the file. Batches inside the value of a damaged record don't lead there: the record's header count follows the value.
-If a format's records end with their value, or if the file ends in zeros, only higher offsets are accepted.
+of the file. Batches inside the value of a damaged record fail this test, because the record's header count follows the
+value. If a format's records end with their value, or if the file ends in zeros, only higher offsets are accepted.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from tagwire.records.header_positions import LONGEST
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 19
-"""The maximum number of bytes to search at once. Searches begin small, because the next batch is often near."""
+"""The maximum number of bytes to search at once. A search begins with few bytes: the next batch is often near."""
 
 
 class Found(NamedTuple):
@@ -87,7 +87,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # a chain of batches that begins before this position breaks off here
+    refuted = position  # every chain of batches that begins before this position breaks off here
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

@@ -53,7 +53,7 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
     """Yield the partition folders in and below a folder.
 
-    `way` has the folder's parents, with links resolved. Links that lead back to one of them are not followed.
+    `way` contains the folder's parents, with links resolved. Links that lead back to one of them are not followed.
     """
     try:
         if is_partition(path.absolute()):
@@ -71,7 +71,7 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Return whether a link's target is searched anyway, or contains the link (the search would never end)."""
+    """Return whether a link's target is searched anyway, or contains the link, so that the search would never end."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 

@@ -56,7 +56,7 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, str]]
-"""Returns more members for a record's line, as JSON strings by name; `value` replaces the record's value."""
+"""Returns additional members for a record's line: JSON strings by name. The member `value` replaces the record's."""
 
 
 Keep = Callable[[Record], bool]

@@ -58,7 +58,7 @@ class Partition:
         return None if listed._inodes == self._inodes else listed
 
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
-        """Return the segments that have disappeared since an earlier listing although Kafka would not delete them.
+        """Return the segments that have disappeared since an earlier listing, except for those that Kafka may delete.
 
         Retention deletes the first segments, and truncation the last ones. Compaction replaces a segment, and deletes
         those right after it.
@@ -309,10 +309,10 @@ def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`. If it fails or `is_suspect(result)`, retry a few times if the folder has changed.
+    """Return `read(partition)`. Read again if that fails or `is_suspect` returns true, and the folder has changed.
 
     An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
-    its files. Raises the LogError or LogPathError of the last attempt.
+    its files. After a few attempts, raises the LogError or LogPathError of the last one.
     """
     for _ in range(_ATTEMPTS):
         try:

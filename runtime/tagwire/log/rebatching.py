@@ -101,7 +101,7 @@ class _Source:
     """
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
-        # Native code can't compute the sizes of v0 and v1 messages, so these formats need Record objects.
+        # For v0 and v1, read Record objects, because native code can't compute the sizes of their messages.
         is_moved = not batch.is_control and (to is None or to.records is not None)
         self.batch = batch
         self._next: Record | None = None
@@ -120,7 +120,7 @@ class _Source:
         return self.next().offset
 
     def next(self) -> Record:
-        """Return the next record as an object. The records after it can then be read only as objects, too."""
+        """Return the next record as an object. After this call, all later records are read as objects as well."""
         if self._next is not None:
             return self._next
         if self._reading is None:
@@ -218,10 +218,10 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        # In v0 and v1, only the messages have offsets, not the batch.
+        # In v0 and v1, only messages have offsets; there is no base offset to set.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        # Keep the compression: only messages inside a wrapper still have the producer's timestamps.
+        # Keep v0 and v1 messages with append time compressed: only compressed messages keep the producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)

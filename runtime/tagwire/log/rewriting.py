@@ -22,7 +22,7 @@ from tagwire.log.writing import SegmentWriter, index_kinds
 from tagwire.records import Record, RecordBatch
 
 SEGMENT_FILES: Final = ("log", "index", "timeindex", "txnindex")
-"""The files of a segment."""
+"""The extensions of the files of a segment."""
 _RELATIVE_OFFSETS: Final = 1 << 31
 
 Tell = Callable[[int], None]

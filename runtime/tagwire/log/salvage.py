@@ -127,7 +127,7 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
-            # Although the checksum is right, a record is invalid, and no consumer could read past it.
+            # A record is invalid although the batch's checksum is right. No consumer could read past this batch.
             if not seen.is_whole:
                 self._lost += batch.size
                 continue

@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     """A record of an internal topic, decoded to messages."""
 
     name: str
-    """The message's name. A key and its value have the key's name without "Key"; a marker has its type."""
+    """The message's name: with a key, the name of the key's message without "Key"; for a marker, the marker's type."""
     key: Any
     """The key's message; None in the logs without keys, and for markers."""
     value: Any

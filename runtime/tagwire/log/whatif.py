@@ -18,7 +18,7 @@ from tagwire.records import Format, RecordBatch, RecordLoss, format_of
 from tagwire.records.conversion import converted_batch, left_out
 
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
-"""Classes of batches by their number of records, each with its highest number and its name."""
+"""Size classes of batches: the highest number of records in each class, and the name of the class."""
 _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_after", "head_before", "head_after")
 
 
@@ -49,16 +49,16 @@ class Measure:
         """The number of compared batches; `records` counts their records."""
         self.records = 0
         self.unpacked_before = 0
-        """Uncompressed bytes before the conversion, and in `unpacked_after` after it."""
+        """The bytes before the conversion, uncompressed. `unpacked_after` counts the bytes after it."""
         self.unpacked_after = 0
         self.packed_before = 0
-        """Bytes before conversion, and in `packed_after` after it, compressed by one library with the batch's codec."""
+        """The bytes before the conversion, with the batch's codec. `packed_after` counts the bytes after it."""
         self.packed_after = 0
         self.head_before = 0
-        """Uncompressed bytes outside of records, and in `head_after` after conversion; 0 in message set formats."""
+        """The bytes of batch headers before the conversion; 0 in message set formats. For `head_after`, after it."""
         self.head_after = 0
         self.head_saved: Counter[int] = Counter()
-        """The number of batches, by the number of bytes that their headers save."""
+        """The number of batches by the number of bytes saved in the header."""
         self.left_out = 0
         """Batches that the format can't represent, including batches with values that it rejects (`refused`)."""
         self.refused = 0

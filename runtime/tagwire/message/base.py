@@ -359,9 +359,9 @@ class Message(Struct, Generic[H]):
     HEADER_VERSIONS: ClassVar[tuple[tuple[Versions, int], ...]] = ()
     """The header version for each range of the message's versions; for requests and responses only."""
     FALLBACK: ClassVar[tuple[int, int] | None] = None
-    """The version and the error code of the response to a request in a version that the peer does not have."""
+    """How to answer a request in an unsupported version: the version of the response, and its error code."""
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
-    """The draft dialect's settings, or None in the released dialect."""
+    """The settings of optional fields (first draft of KIP-482), or None for a message without them."""
 
     if TYPE_CHECKING:
 
@@ -400,8 +400,8 @@ class Message(Struct, Generic[H]):
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        If the version lacks an ignorable field, the field's value is dropped. With `on_loss="error"`, dropping a value
-        raises EncodeError.
+        If the version does not have an ignorable field, the field's value is dropped. With `on_loss="error"`, dropping
+        a value raises EncodeError.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         """Declare a field: its name in the spec, its type, its versions, and keywords of `FieldRow`.
 
         `default` is the field's value in a new object; a struct has `factory`, its class, instead. A field with neither
-        is required. If a decoded version lacks it, its value is `absent`.
+        is required. After decoding a version that does not have the field, its value is `absent`.
         """
 
     data_class = type

@@ -43,7 +43,7 @@ VARINTS: Final = {
     "uvarint": Varint(32, zigzag=False),
     "uvarlong": Varint(64, zigzag=False),
 }
-"""The integers of variable width, by their names in specs."""
+"""The integer types of variable width, by their names in specs."""
 
 CHECKSUMS: Final = ("crc32", "crc32c")
 """The checksum types."""
@@ -55,16 +55,17 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
     "uvarint": UVARINT,
     "rest": None,
 }
-"""The type of the length before bytes, strings and arrays; `rest` means no length: they fill their extent."""
+"""The types of the length before bytes, strings and arrays. With `rest`, the value is all remaining bytes."""
 
 
 class Framing(FrozenData):
-    """How a field of a record format is written. Fields are referred to by attribute names; "" means none.
+    """How a field of a record format is written. Other fields are given by attribute name; "" means none.
 
-    `length` and `count` are keys of `LENGTHS`: the encodings of the length before bytes and strings, and of the count
-    before array elements. A number may be the length of the field `length_of` ("rest" for all that follows), the
-    element count of the array `count_of`, or a checksum of all bytes from the field `covers` on. `compression` names a
-    field, and the group of its bits that selects the codec.
+    - `length` and `count`: keys of `LENGTHS`, for the length before bytes and strings and the count before elements.
+    - `length_of`: this field contains the length of that field in bytes; "rest" means of all later fields.
+    - `count_of`: this field contains the number of elements of that array.
+    - `covers`: this field is a checksum of all bytes from that field on.
+    - `compression`: the field and the group of its bits that select the codec.
     """
 
     __slots__ = (

@@ -49,7 +49,7 @@ class RecordFormat(FormatStruct):
     FORMAT: ClassVar[str]
     """The short name of the format, such as `v2`."""
     DISCRIMINATOR: ClassVar[str] = ""
-    """The attribute that distinguishes formats, or "" if there is none."""
+    """The attribute whose value distinguishes this format from others, usually the magic byte; "" if there is none."""
 
     _layout: ClassVar[Layout]
     _plan: ClassVar[Plan | None]

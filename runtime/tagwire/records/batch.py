@@ -50,10 +50,10 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 
 
 class RecordBatch:
-    """A batch of any format. In message set formats: one outermost message, including any messages that it wraps.
+    """A batch of any format. In message set formats, it is one outermost message with any messages that it wraps.
 
-    Iteration yields `Record`s. If the format has no field for an attribute, its value is the one that Kafka uses for
-    "none": -1, False or None.
+    Iteration yields `Record`s. An attribute for which the format has no field has the value that Kafka uses for "none":
+    -1, False or None.
     """
 
     __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
@@ -275,7 +275,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called in lenient reading with each error that Kafka ignores too. Subclasses override this to report it."""
+        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -290,8 +290,8 @@ class RecordBatch:
     def walk(self) -> Walk:
         """Decompress the batch's records and return a `Walk` over them.
 
-        Not for messages of magic 0 and 1. Raises DecodeError if they can't be decompressed, and LimitError if they
-        exceed a limit.
+        Must not be called for messages of magic 0 and 1. Raises DecodeError if they can't be decompressed, and
+        LimitError if they exceed a limit.
         """
         payload = self._header["payload"]
         pos = self._end - len(payload)

@@ -79,7 +79,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # Slots, because methods are found faster without a `__dict__`, and `append` is called for each record.
+    # Slots, because method lookup is faster without a `__dict__`, and `append` is called for each record.
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class BatchBuilder:
         return last + 1
 
     _append = append
-    """`append` of the pure Python engine."""
+    """The pure Python implementation of `append`."""
     if not TYPE_CHECKING:
         append = FirstUse(append, engine_methods)
 
@@ -257,7 +257,10 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the current records, then `more` in chunks, with a call of `write` each. Return (result, count)."""
+        """Encode the current records and then `more`, with a call of `write` for each chunk of records.
+
+        Returns (encoded records, number of records).
+        """
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -311,7 +314,7 @@ class BatchBuilder:
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
     def check_places(self) -> None:
-        """Raise EncodeError if a property was given that this kind of batch can't store, instead of dropping it."""
+        """Raise EncodeError if a property was given that this kind of batch can't store."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
             self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
@@ -458,7 +461,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Rename roles such as `base_offset` to the format's field names. Drop those that the format lacks."""
+        """Rename roles such as `base_offset` to the format's field names. Drop those that the format does not have."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

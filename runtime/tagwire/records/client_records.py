@@ -69,7 +69,7 @@ class _ClientRecord:
     def headers(self) -> Headers | IntHeaders:
         """The headers: a multimap with string keys, or a map with int keys.
 
-        If the record has no headers, its `format` decides which of them is returned; without a format, the multimap.
+        If the record has no headers, its `format` determines the type. Without a format, the type is the multimap.
         """
         return self._headers
 
@@ -120,7 +120,7 @@ class ProducerRecord(_ClientRecord):
         """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record a tombstone.
 
         With `allow_reserved`, `headers` may contain int keys that KIP-82 reserves. `format` is the record format to
-        send; it tells whether header keys are ints if `headers` is empty. Raises EncodeError for a null value with
+        send; it determines whether header keys are ints if `headers` is empty. Raises EncodeError for a null value with
         `tombstone=False`, because old readers would take the record for a delete.
         """
         self.topic = topic

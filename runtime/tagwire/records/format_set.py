@@ -82,8 +82,8 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have.
 
-        `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. If the magic
-        byte fits several formats, only those whose batch length is at most `left` are returned, unless none is left.
+        `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. If several
+        formats have this magic byte, those in which the batch would exceed the data are left out, unless all would be.
         """
         if self.alone is not None:
             return [self.alone]

@@ -27,9 +27,9 @@ _ITEM = "headers"
 class Headers:
     """The headers of a record, in order. A key may occur several times.
 
-    `encoding` names the record format of the bytes: `kip82-str` (no count, no null values), or `v2` and `v3` (preceded
-    by a count). A `ProducerRecord`'s headers have no format yet. A null value raises an error only when the bytes are
-    requested in a format without nulls. A `ConsumerRecord`'s headers can't be changed.
+    `encoding` names the record format of the bytes: `kip82-str`, which has neither a count nor null values, or `v2` or
+    `v3`, which begin with a count. A `ProducerRecord`'s headers have no format yet, so a null value raises an error
+    only when the bytes are requested in a format without nulls. A `ConsumerRecord`'s headers can't be changed.
     """
 
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
@@ -204,7 +204,7 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
     "float64": _fixed(">d"),
     "uuid": (lambda value: value.bytes, lambda data: UUID(bytes=data)),
 }
-"""Functions that encode and decode a header value, by the codec name that registers use."""
+"""Functions that encode and decode a header value, by the codec's name in enums and in the table of reserved keys."""
 
 DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
 """The exceptions that a codec raises for values or bytes that it can't handle."""

@@ -59,7 +59,7 @@ class MessageRecords:
         self.holders = holders
         """The structs around the field, from the message to the struct that has the field."""
         self.data = data
-        """The bytes, as the message holds them."""
+        """The bytes of the field."""
         self.format = format
         """The expected format; batches of a lower magic have their own format."""
         self.limits = limits
@@ -245,7 +245,10 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Convert all records in the last struct of `holders`. Return the struct, or a copy if anything changes."""
+        """Convert all records in a struct and its nested structs. Return the struct, or a copy if anything changes.
+
+        The struct is the last of `holders`; before it are the structs that enclose it. `path` is the struct's path.
+        """
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
             value = getattr(holders[-1], row.name)

@@ -31,7 +31,7 @@ except ImportError:  # the installation has no native code
 IS_LAST: Final = 1
 HAS_NO_KEY: Final = 2
 HAS_NO_VALUE: Final = 4
-"""The fact bits of a record: `IS_LAST`, `HAS_NO_KEY` and `HAS_NO_VALUE`."""
+"""The flags of a record: `IS_LAST`, `HAS_NO_KEY` and `HAS_NO_VALUE`."""
 _NONE: Final = array("q")
 
 
@@ -43,11 +43,11 @@ class Movable:
     def __init__(self, batch: RecordBatch, walk: Walk, facts: bytes) -> None:
         self.batch = batch
         self.facts = facts
-        """One byte per record, with its fact bits."""
+        """One byte per record, with its flags."""
         self.left = len(facts)
         """The number of records that have not been moved."""
         self.next_offset: int | None = walk.base_offset
-        """The next record's offset after a run became full; None if that record's deltas don't fit the run's bases."""
+        """The offset of the next record; None if native code can't add that record to the last run."""
         self._walk = walk
         self._pos = walk.pos
 

@@ -32,7 +32,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Attribute bits that a writer computes from a `Record`, each with the rule and the attribute that it uses."""
+"""Attribute bits that are computed from a `Record`: for each, the rule, and the attributes that the rule depends on."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The values of record attributes in formats that do not have them."""
 
@@ -86,7 +86,7 @@ class Plans:
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
         """Return the numbers that the plan for records needs, such as the base offset.
 
-        A number that isn't in `given` comes from the batch header, and is 0 if the header lacks it, too.
+        A number that isn't in `given` comes from the batch header. If the header does not have it either, it is 0.
         """
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
@@ -179,7 +179,7 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode records with the native engine. At least one is required, because an empty batch has another header."""
+    """Encode records with the native engine. At least one is required: the header of an empty batch is different."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED
@@ -202,8 +202,8 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a native collector that encodes records as they are added, beginning with `first`.
 
-    Returns None if native code can't encode records of this format before the batch header is complete, or if `first`
-    would not be decoded to an equal record.
+    Returns None if the records' encoding depends on more of the batch header than the base offset and timestamp, or if
+    `first` would not be decoded to an equal record.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):

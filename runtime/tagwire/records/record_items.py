@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tagwire.records.walk import Walk
 
 REFUSALS: Final = (TypeError, ValueError, AttributeError, OverflowError)
-"""The exceptions of `write` for records that the layout's writer rejects with an exact error."""
+"""The exceptions that `write` raises for invalid records. The layout's writer then raises the exact error."""
 
 _LOW: Final = -(1 << 63)
 _FAULTS: Final = (IndexError, ValueError)

@@ -133,7 +133,7 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """(base offset, timestamp, is_append_time). The timestamp is the append time of all records, or their base."""
+        """(base offset, timestamp, is_append_time). The timestamp is the append time, or the base of the deltas."""
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 

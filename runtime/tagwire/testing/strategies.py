@@ -21,7 +21,7 @@ Strategy = st.SearchStrategy[Any]
 _LONGEST: Final = 3
 """The maximum length of arrays. Arrays nest, and longer arrays find no errors that short arrays hide."""
 _UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
-"""Strategies for the tags of a tagged section, and for the tags of the draft dialect's buffer."""
+"""Strategies for the tags of tagged fields, and for the tags of optional fields (first draft of KIP-482)."""
 
 
 def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.SearchStrategy[M]":

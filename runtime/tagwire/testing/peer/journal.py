@@ -1,4 +1,4 @@
-"""The journal of a mock peer: the received requests, in order, and the problems.
+"""The journal of a mock peer: the received requests, in order, and the problems that occurred.
 
 Requests are added by the server's thread and read by the test's thread. So a condition variable guards the lists, and a
 test can use it to wait for requests that have not arrived yet.
