@@ -86,7 +86,7 @@ class CapturedFrame:
     gap: str = ""
     """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)
-    """The whole object of the line."""
+    """The JSON object of the line."""
     registry: Registry | None = None
     """The registry of the package that decodes the frame."""
     unit: str = "line"

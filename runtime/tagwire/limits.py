@@ -38,7 +38,7 @@ class Limits:
     )
 
     bytes: int | None
-    """The maximum length of the input."""
+    """The maximum length of the input, in bytes."""
     depth: int | None
     """The maximum nesting depth of structs; a message without structs has depth 1."""
     elements: int | None

@@ -1,8 +1,8 @@
 """A self-contained HTML page with the bytes on one side and the tree of fields on the other.
 
-The page holds the rows of the tree as JSON and the script that shows them (`tree.js`). Without scripts, a browser shows
-the text of `annotate`. The page runs only its own script and style sheet, whose digests are in its content security
-policy, and loads no other files.
+The page contains the rows of the tree as JSON and the script that shows them (`tree.js`). Without scripts, a browser
+shows the text of `annotate`. The page runs only its own script and style sheet, whose digests are in its content
+security policy, and loads no other files.
 """
 
 import base64
@@ -19,7 +19,7 @@ from tagwire.explain.text import annotated_lines
 from tagwire.text_format import printable
 
 _LINES: Final = 2_000
-"""The number of text lines for browsers without scripts."""
+"""The maximum number of text lines that browsers without scripts show."""
 _OWN_STYLE: Final = """
 html, body { height: 100%; margin: 0; background: #fff; }
 @media (prefers-color-scheme: dark) { html, body { background: #15191d; color: #e4e8ec; } }

@@ -34,9 +34,9 @@ _ROW: Final = Struct("=qqiiii")
 _PLACE: Final = Struct("=qq")
 _AFTER: Final = Struct("=28xi")
 NULL: Final = -1
-"""The `SpanRow.value` of null."""
+"""The value of `SpanRow.value` that means null."""
 OPEN: Final = -1
-"""The `SpanRow.after` of a span with an error inside."""
+"""The value of `SpanRow.after` for a span with an error inside."""
 _LEAVES: Final = (Fixed, NullableFixed, Varint, Sized, Extent, Count, Checksum)
 _INT32: Final = range(-(1 << 31), 1 << 31)
 
@@ -290,7 +290,10 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen the spans that were open when the native engine stopped at an error: row numbers, outermost first."""
+        """Reopen the spans that were open when the native engine stopped at an error.
+
+        `rows` are the numbers of their rows, outermost span first.
+        """
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)

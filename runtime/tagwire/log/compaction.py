@@ -40,7 +40,7 @@ class LastOfKeys(Protocol):
     """Decides for a record whether it is the last one with its key in the log."""
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether no later record has the key of the record at this offset."""
+        """Return whether no record with this key has a higher offset."""
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:

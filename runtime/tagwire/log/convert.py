@@ -295,7 +295,7 @@ def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool)
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
     """Merge one kind of offset checkpoint file from all log folders into the target's file.
 
-    For each partition, use the offset from the folder that holds the partition.
+    For each partition, use the offset from the folder that contains the partition.
     """
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:

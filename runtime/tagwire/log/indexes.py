@@ -26,7 +26,7 @@ from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
 
 _MOST_BYTES: Final = 1 << 26
-"""The maximum size of an index: sixteen times the index of the largest segment with a batch every 4096 bytes."""
+"""The maximum size of an index in bytes: 16 times the index of a 2 GiB segment with an entry for every 4096 bytes."""
 
 
 class OffsetEntry(NamedTuple):

@@ -321,7 +321,7 @@ class LossReport:
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
         """Count the losses of the batch at `position` in `file`."""
         for loss in losses:
-            # A header is a pair of its key and value.
+            # A lost record header is a (key, value) pair.
             value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
 

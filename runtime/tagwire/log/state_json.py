@@ -29,7 +29,7 @@ class StateMessage:
     message: Any
     version: int
     ahead: Mapping[str, Any] = field(default_factory=dict)
-    """Members that precede the members of the message."""
+    """JSON members that are added before the message's own members."""
     without: str = ""
     """The JSON name of a member to leave out. Its value must not be an object or an array."""
 

@@ -220,7 +220,7 @@ class Struct(Declarations):
 
     # ------------------------------------------------------------ unions and keyed arrays, for generated classes
 
-    # Some of these return a free type variable, so that generated methods can declare their own return types.
+    # Some of these methods return a type variable that fits any type, so that generated code can declare exact types.
 
     def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""

@@ -27,7 +27,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # one bytes field of the batch holds all records
+    has_records = format.records is not None  # one bytes field contains all records
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -132,7 +132,7 @@ class RecordBatch:
 
     @property
     def codec(self) -> str:
-        """The codec's name in the spec. It has different names for magic 0's variant of lz4 and for standard lz4."""
+        """The codec's name in the spec, which has different names for magic 0's variant of lz4 and for standard lz4."""
         return self._format.codecs[self._format.flag(self._header, "compression")]
 
     @property

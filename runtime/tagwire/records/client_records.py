@@ -254,7 +254,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """If `record` has no headers, its original `format` tells whether header keys are ints or strings."""
+        """`format` is the record's original format. It determines the type of `headers` if the record has none."""
         values = {
             "topic": topic,
             "partition": partition,

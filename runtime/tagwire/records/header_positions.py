@@ -63,7 +63,7 @@ class HeaderPositions:
 
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
-        """The arguments for the native search for batch headers; None if C doesn't support the format."""
+        """The arguments for the native search for batch headers; None if native code doesn't support the format."""
         code, place = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):

@@ -78,7 +78,7 @@ class Headers:
         return [value for name, value in self if name == key]
 
     get_all = get
-    """An alias, named as in the standard library's multimaps."""
+    """An alias of `get`, named as in the standard library's multimaps."""
 
     def add(self, key: str, value: bytes | None) -> None:
         """Add a header at the end. Raises EncodeError for a null value if `encoding` has no null values.

@@ -42,6 +42,6 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # the installed `_records` is older, or there is no native code
+    except ImportError:  # there is no native code, or it is an older version without this function
         return None
     return lines

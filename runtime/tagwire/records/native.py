@@ -41,9 +41,9 @@ class Plans:
     """The native engine's plans for a format's batch header and records; None for what the engine doesn't support."""
 
     header: "Plan | None" = None
-    """The plan for everything but the records; for messages, the plan for the whole message."""
+    """The plan for a batch without its records; in message set formats, the plan for a whole message."""
     records: "Elements | None" = None
-    """The plan for consecutive records, or for messages as records."""
+    """The plan for consecutive records; in message set formats, for consecutive messages, which become records."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format

@@ -8,7 +8,7 @@ from tagwire.errors import EncodeError
 from tagwire.text_format import shown
 
 HeaderKey = str | int
-"""A string, or in KIP-82's first draft an int32."""
+"""The key of a header: a string, or an int32 in KIP-82's first draft."""
 Header = tuple[HeaderKey, bytes | None]
 Headerset = tuple[Header, ...]
 

@@ -18,7 +18,7 @@ class Totals(NamedTuple):
 
     records: int
     bytes: int
-    """The bytes of keys and values."""
+    """The total size of the keys and values, in bytes."""
     null_values: int
     with_headers: int
     earliest: int | None
@@ -53,7 +53,7 @@ def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool],
     """Return what native functions need to read a batch: (walk, record count, bases, whether records have attributes).
 
     Return None if the number of records or headers is limited, or if the format's record fields differ from magic 2.
-    Also return None if the batch can't be decompressed or is too short; the caller's read then raises the error.
+    Also return None if the batch can't be decompressed or is too short: reading it in Python then raises the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None

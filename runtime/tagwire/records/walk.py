@@ -214,7 +214,7 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return a batch's highest timestamp, even if the header stores a delta. A message has only one timestamp."""
+    """Return the highest timestamp in a batch header, which may be stored as a delta. For a message, its timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

@@ -135,7 +135,7 @@ class Journal:
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
         """Wait until `number` requests of a class have been received, and return all requests of that class.
 
-        Returns early at a problem, or after `timeout` seconds.
+        Returns early if a problem occurs, and after `timeout` seconds.
         """
         end = time.monotonic() + timeout
         with self._changed:
@@ -148,7 +148,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback, and return its exception or None. A raised exception would end the connection."""
+    """Call a callback, and return its exception or None. If the exception were raised, it would end the connection."""
     try:
         if callback is not None:
             callback(value)

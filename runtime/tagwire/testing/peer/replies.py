@@ -42,7 +42,7 @@ class Reply:
     version: int | None = None
     """The version to encode the response in; None for the version of the request."""
     header: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Header fields to set, such as correlation_id or unknown_tags; others are copied from the request or default."""
+    """Header fields to set, such as correlation_id. All others are copied from the request or have their defaults."""
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Response fields by path, such as `topics[].error_code`; every field that the path matches gets the value."""
     unknown_tags: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
