@@ -173,7 +173,7 @@ def test_constructor_rejects_two_alternatives(package: Any) -> None:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
         assert str(error.value) == (
-            "Parcel: flowers: is set, but so is text, and the union content can have one alternative; "
+            "Parcel: flowers: is set, but so is text, and the union content can have only one alternative; "
             "set one of them to None"
         )
         with pytest.raises(tagwire.EncodeError):
@@ -235,7 +235,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
         assert form["goods"] == {"grams": 9} and not {"text", "flowers"} & {*form}
     both, none = {**form, "text": "hi"}, {key: form[key] for key in form if key != "goods"}
     for broken, path, words in (
-        (both, "goods", "is given together with text, but the union content can have one alternative"),
+        (both, "goods", "is given together with text, but the union content can have only one alternative"),
         (none, "", "the union content has no alternative; give one of the keys text, goods, flowers"),
     ):
         with pytest.raises(tagwire.EncodeError, match=words) as error:

@@ -16,7 +16,7 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 def several_text(union: str, other: str) -> str:
     """Return the error text for a struct in which several alternatives of a union are set."""
-    return f"is set, but so is {other}, and the union {union} can have one alternative; set one of them to None"
+    return f"is set, but so is {other}, and the union {union} can have only one alternative; set one of them to None"
 
 
 class Keys:

@@ -80,7 +80,7 @@ class BatchRules:
         self.last_epoch = epoch
         known = self._epoch_at(batch.base_offset)
         if known is not None and known != epoch:
-            where = f"at offset {batch.base_offset}, but the checkpoint says {known}"
+            where = f"at offset {batch.base_offset}, but {known} in the checkpoint"
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _epoch_at(self, offset: int) -> int | None:
@@ -115,7 +115,7 @@ class BatchRules:
             self.problems.add(
                 position,
                 "TWL113",
-                f"a record with timestamp {latest}, but the batch gives {batch.max_timestamp} as its highest",
+                f"a record with timestamp {latest}, but the batch header's highest is {batch.max_timestamp}",
             )
         return Seen(position, batch, count, marker, is_whole)
 
@@ -151,7 +151,7 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
     if is_within(first, last, base_offset):
         return False
     end = base_offset + _RELATIVE_OFFSETS
-    expected = f"{base_offset} to {end - 1}, as the segment's name says; salvage the log first"
+    expected = f"{base_offset} to {end - 1} in a segment with this name; salvage the log first"
     error = LogError(file, "TWL109", offset=position, found=f"offsets {first} to {last}", expected=expected)
     if skip is None:
         raise error

@@ -210,7 +210,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         except OSError as error:
             raise unreadable(self._path, error) from None
         if len(data) < width:
-            refuse(str(self._path), "TWL201", number * width, count(len(data), "byte"), f"an entry of {width}")
+            refuse(str(self._path), "TWL201", number * width, count(len(data), "byte"), f"an entry of {width} bytes")
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:

@@ -291,7 +291,7 @@ class _Reader:
             if len(present) > 1:
                 self.path.append(present[1].name)
                 self.fail(
-                    f"is given together with {present[0].name}, but the union {union} can have one alternative; "
+                    f"is given together with {present[0].name}, but the union {union} can have only one alternative; "
                     "leave one out"
                 )
             known = [row.json_name for row in rows if version in row.tagged]

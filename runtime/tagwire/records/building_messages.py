@@ -30,7 +30,7 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
     if codec == "none":
         return MessageSet(found.data, count, format)
     if not builder.records:
-        builder.fail("records", "are none, but a wrapper holds at least one message")
+        builder.fail("records", "expected at least one: a compressed message set can't be empty")
     header = builder.values(
         base_offset=builder.records[-1].offset if builder.last_offset is None else builder.last_offset,
         attributes=builder.batch_attributes(),

@@ -139,7 +139,8 @@ class MockPeer:
             if fallback is None:
                 problem = "not offered" if request.version not in offered else "offered, but unknown"
                 raise PeerError(
-                    f"version {request.version} is {problem}; the peer offers {offered} and knows {cls.VERSIONS}"
+                    f"version {request.version} is {problem}; "
+                    f"the peer offers {offered}, and the message has {cls.VERSIONS}"
                 )
             message, version = fallback
             return Reply(message, version=version)

@@ -190,7 +190,7 @@ def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
     (problem,) = peer.problems
     assert str(problem) == (
         "connection 1, request 1, byte 0: HeartbeatRequest v4: version 4 is not offered; "
-        "the peer offers 0-3 and knows 0-4"
+        "the peer offers 0-3, and the message has 0-4"
     )
 
 
