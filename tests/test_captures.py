@@ -101,7 +101,7 @@ LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
 
 class Fault(NamedTuple):
     digest: str
-    """The digest in sender_faults.json, or REBUILT for a frame that is not in the sample."""
+    """The key of the frame in sender_faults.json; REBUILT for a frame that is not in the captures."""
     data: bytes
     error: type[tagwire.TagwireError]
     text: str

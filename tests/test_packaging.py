@@ -218,7 +218,7 @@ def test_the_wheel_needs_what_the_command_line_needs(wheel: Path) -> None:
 
 @pytest.mark.package
 def test_readme_of_the_wheel_has_no_relative_links(wheel: Path) -> None:
-    """The README must have no relative links, because package indexes show it outside the repository."""
+    """Package indexes show the README outside the repository, where relative links don't work."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         head, _, readme = archive.read(name).decode().partition("\n\n")

@@ -59,7 +59,7 @@ async def main():
 asyncio.run(main())
 """,
 }
-"""The programs by the Python module that each needs."""
+"""Programs, keyed by the name of the Python module that each program requires."""
 
 
 def printed_by(client: str, bootstrap: object) -> list[str]:

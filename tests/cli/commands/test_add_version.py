@@ -344,7 +344,6 @@ def test_a_pair_that_is_not_in_step(project: Path) -> None:
 
 @pytest.mark.parametrize("by_git", [False, True])
 def test_released_versions_and_tags_are_not_reused(project: Path, by_git: bool) -> None:
-    """Check that a new version does not reuse version 3 and tag 5, which were released and later removed."""
     released = (
         REQUEST.replace('"0-2"', '"0-3"')
         .replace("// any number\n", '// any number\n    { "name": "Old", "type": "int16", "versions": "3+" },\n')

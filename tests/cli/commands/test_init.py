@@ -56,7 +56,7 @@ def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
     for line in (["validate"], ["generate", "--check"], ["breaking"]):
         result = tagwire_result(*line)
         assert result.exit_code == 0, result.output
-    # The tests must suit black's defaults, because a new project has no settings for black.
+    # A new project has no settings for black, so its tests must be formatted by black's defaults.
     run(sys.executable, "-m", "black", "--check", "tests", cwd=folder)
     if importlib.util.find_spec("mypy"):
         assert "no issues found" in run(sys.executable, "-m", "mypy", cwd=folder)

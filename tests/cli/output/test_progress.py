@@ -34,7 +34,10 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Create three partitions, and return a command line that reads them. Damage them if it can read damaged logs."""
+    """Create three partitions, and return a command line that reads them.
+
+    The partitions are damaged if the command can read damaged logs.
+    """
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
     for partition in range(3):
@@ -52,7 +55,7 @@ def away_from_terminals(words: list[str], stderr: int = subprocess.PIPE) -> subp
     command = [sys.executable, "-m", "tagwire_cli", *words]
     found = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
     if Path("to").exists():
-        Path("to").rename("before")  # so that a second run does not find the first run's output
+        Path("to").rename("before")  # a second run must not find the output of the first run
     return found
 
 

@@ -1,4 +1,8 @@
-"""For random pairs of specs, decode real bytes: every reported break must fail, and every other change must not."""
+"""Check the findings of `breaking` on random pairs of specs.
+
+Each break must be proven by bytes that the other spec can't decode. Without a break, both specs must encode a value to
+the same bytes.
+"""
 
 import json
 from collections.abc import Mapping

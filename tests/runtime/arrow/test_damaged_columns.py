@@ -47,7 +47,7 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
 def test_one_unusual_byte_at_each_position_of_a_string(odd: bytes) -> None:
-    """Try an unusual byte at each position: the UTF-8 check reads whole words, and the last two words overlap."""
+    """Try each position, because the UTF-8 check reads several bytes at a time, and its last two reads overlap."""
     cls: Any = messages.DescribeGroupsRequest
     texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
     # The first row is long, so that the buffers are already large enough for all later rows.

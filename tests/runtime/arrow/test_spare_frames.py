@@ -26,7 +26,7 @@ ROWS = 2000
 
 
 def metadata(random: Random) -> bytes:
-    """Return a message with random nulls, booleans, lengths and tags, to detect values left over in a reused frame."""
+    """Return a message with random nulls, booleans, lengths and tags, to detect values left over in a reused buffer."""
     topics = [
         METADATA.MetadataResponseTopic(
             name=None if random.random() < 0.3 else "t" * random.randrange(20),
@@ -47,7 +47,7 @@ def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
-    """Return a decoder that keeps up to `most` bytes of column frames for reuse."""
+    """Return a decoder that keeps up to `most` bytes of its buffers for the next call."""
     spares = import_module("tagwire._columns").Spares(most)
     wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Compare errors for each prefix, with one low limit. `bytes` isn't low: it is checked before decoding begins."""
+    """Compare errors for each prefix, with a low `limit`. `bytes` is exempt: it is checked before decoding begins."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(
@@ -109,7 +109,7 @@ def test_odd_values() -> None:
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
-    """The missing attribute must be reported, not the invalid `name`: all attributes are read before any is checked."""
+    """A struct's attributes are all read before any value is checked, so the invalid `name` must not be reported."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal
@@ -121,7 +121,10 @@ def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None
 
 
 def test_deleted_struct_is_reported_as_missing() -> None:
-    """Encoding must fail if a struct was deleted. Its slot is empty, but so is that of a struct never accessed."""
+    """Encoding must fail for a deleted struct, but not for a default struct that was never accessed.
+
+    Both have an empty slot.
+    """
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)
     del broken.snapshot_id

@@ -124,7 +124,7 @@ def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], sectio
     [(0.0, 0.0, False), (0.0, -0.0, True), (0.0, 0, False), (NAN, NAN, False), (NAN, -NAN, True), (NAN, 0.0, True)],
 )
 def test_floats_are_compared_with_their_default_by_bits(default: float, value: float, is_written: bool) -> None:
-    """Compare floats with their default bit by bit, so that -0.0 is written if the default is 0.0."""
+    """For example, -0.0 must be written if the default is 0.0."""
     section = TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=default, tag=0),))
     layout = Layout("f", None, StructLayout("f", (), section=section))
     entry = bytes.fromhex("01 00 08") + pack(">d", value)

@@ -90,7 +90,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Consecutive batches that only the end of the file proves to be batches."""
+"""Logs with damage after which batches are recognized only because they extend to the end of the file."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:

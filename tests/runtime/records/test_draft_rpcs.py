@@ -1,5 +1,4 @@
-"""Test Produce and Fetch as drafted: versions 0 to 2 are as released, and version 3 carries records in the draft's
-format.
+"""Test the drafts' Produce and Fetch: versions 0 to 2 are Kafka's, and version 3 has records in the draft's format.
 
 No broker ever supported version 3, so its golden bytes are computed by hand, field by field. The checksums of the
 records are from test_golden_records.py.

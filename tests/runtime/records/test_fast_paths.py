@@ -167,7 +167,6 @@ SOME = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_truncations_and_changes_of_every_byte(name: str) -> None:
-    """Read a record after every truncation and after a change of each byte, while the reader reuses record objects."""
     format = FORMATS[name]["native"]
     batch = next(read_batches(build(SOME, format).encode(), format))
     whole = batch.walk()

@@ -90,7 +90,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
-    """A wrapper states its last message's offset. If this is the smallest int64, the first offset is out of range."""
+    """A wrapper has the offset of its last message. If this is the smallest int64, the first offset is out of range."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
         read_all(data, "v1")
@@ -352,7 +352,7 @@ def test_the_limit_on_headers(format: str, codec: str) -> None:
 
 
 def test_each_limit_is_independent() -> None:
-    """Each limit must work without the others. Five records with two headers each count as fifteen elements."""
+    """Five records with two headers each count as fifteen elements."""
     assert beyond("v2", "none", elements=14).path != beyond("v2", "none", records=4).path
     assert "Limits.headers" in beyond("v2", "none", headers=1, records=5, elements=15).expected
 

@@ -81,7 +81,6 @@ def test_fetch_of_every_version(version: int, views: bool) -> None:
     got = messages.FetchResponse.decode(answer(data, None).encode(version), version, views=views)
     [field] = decode_records(got, version)
     assert field.format == format and field.path == "responses[0].partitions[0].records"
-    # the field can be read more than once
     assert sum(len(batch) for batch in field) == sum(len(batch) for batch in field) == 2
 
 

@@ -12,7 +12,7 @@ from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
-"""Limits that are high but not the defaults, so that batches are read on the general path."""
+"""Limits that are high, but not the defaults: with such limits, the fast path is not used."""
 
 
 def read(data: bytes, limits: Limits) -> Any:

@@ -194,7 +194,7 @@ def test_values_from_sql(spark: "SparkSession") -> None:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) -> None:
-    """Check that both engines return the declared types, because Spark itself doesn't check them."""
+    """Spark itself doesn't check the types of returned columns."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())
@@ -238,7 +238,7 @@ def test_numbers_that_no_message_holds() -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_sliced_columns_and_nulls() -> None:
-    """Check slices of columns with nulls: values outside the slice or inside a null must not be converted."""
+    """Values outside the slice or inside a null must not be converted."""
     data = pa.array([V0, None, V0, LATE]).slice(1, 2)
     found = decoding("Trade", 0, PACKAGE, ["parts", "price"]).decode(data)
     assert found.to_pylist() == [None, {"parts": ROW0["parts"], "price": {"amount": Decimal("12.34")}}]

@@ -245,7 +245,7 @@ def test_s3_rejects_a_range_of_another_object(s3: Any) -> None:
 
 @pytest.mark.thorough
 def test_truncated_replies_of_s3_are_requested_again(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that truncated replies are requested again. If all are truncated, the file is unreadable, not missing."""
+    """If all replies are truncated, the error must say that the file is unreadable, not that it is missing."""
     monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     cut = [False, True]
     with s3_server(lambda number: cut[number % len(cut)]) as (options, seen):

@@ -67,7 +67,7 @@ def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], prealloc
     assert [each.start for each in parts[1:]] == [each.end for each in parts[:-1]]
     assert reads == []
     for each in parts[1:]:
-        # The look-up finds the batch before the split. Its last offset is compared with the split's first offset.
+        # A task begins one batch before its split, to compare the offsets of that batch and the split's first batch.
         before = each.start // STEP - 1
         assert _looked_up(each, query) == (before * STEP, 1000 + before * 5)
     assert sum(reads) < 15 * 512

@@ -25,7 +25,6 @@ def segment(folder: Path) -> int:
 
 
 def offsets(path: Path, split_bytes: int) -> list[list[int]]:
-    """Return the offsets in each split of a read."""
     query = log_query({"path": str(path), "maxSplitBytes": split_bytes})
     schema = full_schema(query)
     return [

@@ -258,7 +258,7 @@ def test_the_same_partition_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["t-0/00000000000000000000.log", "t-0/*.log", "t-?/*0.log"])
 def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> None:
-    """Check that a stream of a single segment is rejected, because it would never read the next segments."""
+    """A stream of a single segment would never read the next segments."""
     segment(tmp_path / "t-0", 0, batch(0))
     segment(tmp_path / "t-0", 5, batch(5))
     (tmp_path / "meta.properties").write_text("broker.id=1\n")

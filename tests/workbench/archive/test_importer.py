@@ -105,7 +105,7 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
 
 
 def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
-    """Documentation must move to a message's newest name. New fields without documentation must be reported."""
+    """New fields without documentation must also be reported."""
     struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
     bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}
     bar["fields"] = [{"name": "Id", "type": "int8", "versions": "0+"}]

@@ -52,7 +52,7 @@ def test_a_key_of_two_types_is_two_keys() -> None:
 @pytest.mark.parametrize(
     ("specs", "component"),
     [
-        # clients have no coordinator records
+        # the component "clients" has no coordinator records
         ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),
         ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without its key
         ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a removed key
