@@ -31,7 +31,7 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
 }
 _JAVA_OPTIONS: Final = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Options that take effect in JVMs started later."""
+"""Options for the JVMs of the driver and the executors. A JVM that is already running ignores them."""
 _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.session.timeZone": "UTC"}
 """Settings for commands that start Spark themselves. Logging is off, since the command reports task errors."""
 

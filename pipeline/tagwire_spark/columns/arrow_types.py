@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether a column must be cast for Spark, because Spark's type stores the values as different bytes."""
+    """Return whether Spark's type stores the values of a column as different bytes, so that the column must be cast."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):

@@ -6,8 +6,8 @@ folder) is renamed to `_SUCCESS`. If a file can't be moved, the job's folder is 
 back. Only one of these two renames can succeed. So two processes that carry out the same commit agree on the outcome,
 and the slower process can't move any more files.
 
-The number alone can't ensure this: a finished commit frees its number's name, and a slow writer may take that name
-before it notices that the number has been used.
+The link alone can't ensure this: when a commit is finished, its link is gone, and a slow writer may create a link of
+the same name before it notices that the number has been used.
 """
 
 import json

@@ -112,7 +112,7 @@ class StreamQuery(NamedTuple):
     limit: ReadLimit
     starts_latest: bool
     min_offsets: int = 0
-    """How many new offsets a micro-batch waits for, until `delay` seconds after the previous micro-batch."""
+    """Minimum number of new offsets for a micro-batch, unless the previous micro-batch is `delay` seconds old."""
     delay: float = 0
 
 
@@ -281,7 +281,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL. An unchanged segment's known end is reused. Raises LogError."""
+        """Yield the requested partitions at a URL. Reuses ends of unchanged segments. Raises LogError for damage."""
         with settled_location(location) as folders:
             partitions = [*partitions_of(location, query, folders)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)

@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """The log folder or URL to write to, and the write's options. For None, a column or a default is used."""
+    """The log folder or URL to write to, and the write's options. If an option is None, a column or default applies."""
 
     root: str
     format: str | None = None
