@@ -11,6 +11,7 @@ from glob import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tagwire.log.errors import is_folder
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import Job, abandon, contents_of, left_of
 from tagwire_spark.files.storage import local_path
@@ -33,14 +34,14 @@ class Leftover(NamedTuple):
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
     """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
-    if not is_remote(root) and not Path(root).is_dir():
+    if not is_remote(root) and not is_folder(root):
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
     if is_remote(root):
         return found
     place = local_path(root)
     folders = [path for path in place.iterdir() if _WORK.fullmatch(path.name)] + work_folders(place)
-    return found + [_work_leftover(folder) for folder in sorted(folders)]
+    return found + [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
 
 
 def work_folders(output: Path) -> list[Path]:
@@ -48,10 +49,16 @@ def work_folders(output: Path) -> list[Path]:
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 
-def _work_leftover(folder: Path) -> Leftover:
-    stats = [path.stat() for path in folder.rglob("*") if path.is_file()]
-    last = max([folder.stat().st_mtime, *(each.st_mtime for each in stats)])
-    return Leftover(str(folder), len(stats), sum(each.st_size for each in stats), last)
+def _work_leftover(folder: Path) -> Leftover | None:
+    """Describe a job's hidden folder; None if it no longer exists. Its files may be deleted at any time."""
+    stats, last = [], 0.0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                stats.append(path.stat())
+    with suppress(FileNotFoundError):
+        last = max([folder.stat().st_mtime, *(each.st_mtime for each in stats)])
+    return Leftover(str(folder), len(stats), sum(each.st_size for each in stats), last) if last else None
 
 
 def remove_leftovers(job: Job, hours: int) -> None:

@@ -18,12 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from tagwire.extras import required
-from tagwire.log import Partition, Segment
-from tagwire.log.errors import unreadable
+from tagwire.log import LogPathError, Partition, Segment
+from tagwire.log.errors import is_folder
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
+from tagwire_spark.files.local_files import exists, files_below, matching_paths
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import Marks, RemotePartition, RemoteSegment, is_staged
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, at_once, is_remote, reaching, retried, store
@@ -200,7 +201,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
     PipelineError if a remote folder can't be listed.
     """
     if not is_remote(path):
-        return Location(Path(path), is_named=True) if Path(path).is_dir() else None
+        return Location(Path(path), is_named=True) if is_folder(path) else None
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -222,14 +223,14 @@ def local_path(path: str) -> Path:
 def _local(path: str) -> Iterator[Location]:
     whole = local_path(path)
     try:
-        if whole.exists() or not glob.has_magic(str(whole)):
-            if whole.exists():
-                yield Location(whole, is_named=True)
+        if exists(whole):
+            yield Location(whole, is_named=True)
             return
-    except OSError as error:
-        raise refusal(unreadable(path, error)) from None
-    for name in sorted(glob.glob(str(whole))):  # noqa: PTH207
-        yield Location(Path(name), is_named=False)
+        found = matching_paths(whole) if glob.has_magic(str(whole)) else ()
+    except LogPathError as error:
+        raise refusal(error) from None
+    for match in found:
+        yield Location(match, is_named=False)
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
@@ -385,11 +386,7 @@ def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) 
     with ExitStack() as stack:
         found = []
         for location in locations(paths, stack, options):
-            files = (
-                [location.local]
-                if location.local.is_file()
-                else sorted(p for p in location.local.rglob("*") if p.is_file())
-            )
+            files = [location.local] if location.local.is_file() else files_below(location.local)
             shown = [file for file in files if not file.name.startswith((".", "_"))]
             found += [
                 (name, location.state_of(file) if is_remote(name) else None)

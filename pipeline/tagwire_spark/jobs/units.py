@@ -18,6 +18,7 @@ from tagwire.log.rewriting import SEGMENT_FILES
 from tagwire.log.whole_folder import refuse_inside
 from tagwire_spark.errors import PipelineError, changed, refusal
 from tagwire_spark.files.commit import if_gone
+from tagwire_spark.files.local_files import exists
 from tagwire_spark.files.remote_file import GoneError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
 from tagwire_spark.files.store import StorageOptions, store
@@ -81,7 +82,7 @@ def job_inputs(
             found += log_locations((text,), stack, StorageOptions(options or {}))
             continue
         local = local_path(text)
-        if not local.exists():
+        if not exists(local):
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(Location(local, is_named=True))
     for location in found:

@@ -137,7 +137,10 @@ class RpcReader(DataSourceReader):
         self.names = [*names]
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
+        try:
+            return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
+        except (OSError, TagwireError) as error:
+            raise refusal(error) from None
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the exchanges of a file as Arrow batches. If there are no files, Spark calls this once with None."""

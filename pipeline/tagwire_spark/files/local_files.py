@@ -1,0 +1,68 @@
+"""Find local files, as paths, by patterns such as `/mnt/disk*/orders-*`, or below a folder.
+
+`glob.glob`, `Path.rglob` and, in newer versions of Python, `Path.exists` ignore most errors. If a disk fails, its logs
+would then be missing from a query, without an error. The functions in this module raise LogReadError instead.
+"""
+
+import os
+from collections.abc import Iterator
+from fnmatch import filter as matching
+from glob import has_magic
+from pathlib import Path
+
+from tagwire.log.errors import unreadable
+
+
+def exists(path: Path) -> bool:
+    """Return whether a path exists. Raises LogReadError if the system can't tell."""
+    try:
+        os.stat(path)  # noqa: PTH116 - Path.exists ignores errors
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return True
+
+
+def matching_paths(pattern: Path) -> list[Path]:
+    """Return the paths that match an absolute pattern, sorted. Raises LogReadError if a folder can't be listed.
+
+    As in a shell, only a pattern that starts with a dot matches hidden names.
+    """
+    found = [Path(pattern.anchor)]
+    for part in pattern.parts[1:]:
+        found = [path for folder in found for path in _children(folder, part)]
+    return sorted(found)
+
+
+def _children(folder: Path, part: str) -> list[Path]:
+    """Return the paths in a folder whose names match one part of a pattern; [] if `folder` is not a folder."""
+    try:
+        if not has_magic(part):
+            os.lstat(folder / part)
+            return [folder / part]
+        with os.scandir(folder) as listed:
+            names = [each.name for each in listed if part.startswith(".") or not each.name.startswith(".")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise unreadable(error.filename or folder, error) from None
+    return [folder / name for name in matching(names, part)]
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Return all files in a folder and its subfolders, sorted. Raises LogReadError if a folder can't be listed."""
+    return sorted(_files_below(folder))
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as listed:
+            found = [*listed]
+        for each in found:
+            if each.is_dir(follow_symlinks=False):
+                yield from _files_below(folder / each.name)
+            elif each.is_file():
+                yield folder / each.name
+    except OSError as error:
+        raise unreadable(error.filename or folder, error) from None

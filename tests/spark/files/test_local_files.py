@@ -1,0 +1,107 @@
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from pyspark.sql.types import StructType
+from streamed_logs import batch, segment, stream
+from written_logs import arrow_rows
+
+from tagwire_spark import PipelineError
+from tagwire_spark.files.leftovers import leftovers
+from tagwire_spark.files.local_files import exists, files_below, matching_paths
+from tagwire_spark.sources.rpc import RpcReader, rpc_query
+
+
+def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:
+    """Let the calls that list the folder `broken`, or return the status of something in it, fail with an error."""
+
+    def failing(name: str) -> Any:
+        call = getattr(os, name)
+
+        def called(path: Any, *args: Any) -> Any:
+            if Path(path) == broken or (name == "lstat" and Path(path).parent == broken):
+                raise OSError(error, os.strerror(error), str(path))
+            return call(path, *args)
+
+        return called
+
+    for name in ("scandir", "lstat"):
+        monkeypatch.setattr(os, name, failing(name))
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.ESTALE])
+@pytest.mark.parametrize("pattern", ["*", "*/t-*", "*/*/*.log", "*/t-0"])
+def test_query_fails_if_a_folder_of_a_pattern_can_not_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, error: int
+) -> None:
+    """`glob.glob` would leave out the logs in that folder."""
+    for number in (0, 1):
+        (tmp_path / f"disk{number}").mkdir()
+        segment(tmp_path / f"disk{number}" / f"t-{number}", 0, batch(0))
+    path = f"{tmp_path}/{pattern}"
+    assert sum(each.num_rows for each in arrow_rows(path)) == (5 if pattern == "*/t-0" else 10)
+    fail_for(monkeypatch, tmp_path / "disk1", error)
+    with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*{errno.errorcode[error]}\)"):
+        list(arrow_rows(path))
+    if not pattern.endswith(".log"):
+        with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*{errno.errorcode[error]}\)"):
+            stream(path, failOnDataLoss="false").initialOffset()
+
+
+def test_patterns_match_as_in_a_shell(tmp_path: Path) -> None:
+    for name in ("a-0", ".a-1", "b[0]", "a"):
+        (tmp_path / name / "x").mkdir(parents=True)
+    (tmp_path / "a" / "file").touch()
+
+    def found(pattern: str) -> list[str]:
+        return [path.relative_to(tmp_path).as_posix() for path in matching_paths(tmp_path / pattern)]
+
+    assert found("a*") == ["a", "a-0"] and found(".*") == [".a-1"] and found("b[[]0]") == ["b[0]"]
+    assert found("*/x") == ["a/x", "a-0/x", "b[0]/x"] and found("a/file/*") == found("none/*") == found("a?") == []
+
+
+def test_captures_in_a_folder_that_can_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "day" / "one").mkdir(parents=True)
+    (tmp_path / "day" / "one" / "captures.jsonl").touch()
+    (tmp_path / "day" / "link").symlink_to(tmp_path)
+    assert files_below(tmp_path) == [tmp_path / "day" / "one" / "captures.jsonl"]
+    reader = RpcReader(rpc_query({"path": str(tmp_path)}), StructType(), [])
+    assert len(reader.partitions()) == 1
+    fail_for(monkeypatch, tmp_path / "day" / "one", errno.EACCES)
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_UNREADABLE\] .*/one can't be read: .* \(errno 13, EACCES\)"):
+        reader.partitions()
+
+
+def test_a_path_whose_status_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert exists(tmp_path) and not exists(tmp_path / "a") and not exists(tmp_path / "a\0")
+
+    def fail(path: Any) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr(os, "stat", fail)
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_UNREADABLE\] .*\(errno 5, EIO\)"):
+        list(arrow_rows(tmp_path))
+
+
+def test_files_of_a_running_job_that_vanish_while_they_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / f".out.{'3f' * 16}"
+    folder.mkdir()
+    for name in ("a", "b"):
+        (folder / name).write_bytes(b"half")
+    is_file = Path.is_file
+
+    def vanishing(path: Path) -> bool:
+        found = is_file(path)
+        if path.name == "a":
+            path.unlink()
+        return found
+
+    monkeypatch.setattr(Path, "is_file", vanishing)
+    assert [(each.files, each.bytes) for each in leftovers(str(tmp_path))] == [(1, 4)]
