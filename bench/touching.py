@@ -16,9 +16,9 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for at least two attributes. Raises SystemExit for fewer: it wouldn't return a tuple."""
+    """Return an attrgetter for at least two attributes. For fewer, it would not return a tuple: raises SystemExit."""
     if len(names) < 2:
-        raise SystemExit(f"a struct with the fields {names}: attrgetter gives no tuple for these")
+        raise SystemExit(f"a struct with the fields {names}: attrgetter returns a tuple only for two or more names")
     return attrgetter(*names)
 
 

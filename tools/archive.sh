@@ -3,7 +3,7 @@
 . "$(dirname "$0")/environment.sh"
 jars=build/jars
 mkdir -p $jars
-while IFS=: read -r artifact release; do # Maven takes seconds to start, so the first run takes minutes
+while IFS=: read -r artifact release; do # the first run takes minutes, because Maven starts once for each jar
     test -f "$jars/$artifact-$release.jar" ||
         mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy \
             -Dartifact="org.apache.kafka:$artifact:$release" -DoutputDirectory="$PWD/$jars" </dev/null

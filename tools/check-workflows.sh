@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check the workflows: zizmor finds unsafe ones, actionlint invalid ones. actionlint needs Go.
+# Check the GitHub workflows: zizmor finds unsafe workflows, and actionlint, which needs Go, finds invalid ones.
 . "$(dirname "$0")/environment.sh"
 $bin/zizmor --offline --quiet .github/workflows
 mkdir -p build

@@ -2,7 +2,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-# Pin versions in every environment, including isolated build environments (before and since pip 25.3).
+# Pin versions in every environment. In isolated build environments, pip reads PIP_BUILD_CONSTRAINT since version 25.3,
+# and PIP_CONSTRAINT before.
 export PIP_CONSTRAINT="$PWD/constraints.txt" PIP_BUILD_CONSTRAINT="$PWD/constraints.txt"
 unset PYTHONDONTWRITEBYTECODE # otherwise thousands of processes would recompile their imports
 bin=.venv/bin

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pin exact versions again, for every Python and system in one file, without any index address.
+# Update the exact versions in constraints.txt, which apply to every Python and system. The file contains no index URLs.
 . "$(dirname "$0")/environment.sh"
 "${PYTHON:-python3}" -m venv build/uv
 PIP_CONSTRAINT='' build/uv/bin/python -m pip install --quiet uv

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Run the examples of docs/howto-broker.md against a real broker: KAFKA_HOME, or release KAFKA (4.1.0) from Maven.
-# Needs Java. The broker listens on loopback, and its folder is removed at the end.
+# Run the examples of docs/howto-broker.md against a real broker: the one in KAFKA_HOME, otherwise the release KAFKA
+# (default: 4.1.0), downloaded by Maven. Needs Java. The broker listens on loopback; its folder is removed at the end.
 . "$(dirname "$0")/environment.sh"
 jars=${KAFKA_HOME:+$KAFKA_HOME/libs}
 if [ -z "$jars" ]; then

@@ -206,7 +206,7 @@ def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, byte
 
 
 def made(package: ModuleType, values: Any) -> Any:
-    """Return the field values, with a `Point` for each dict."""
+    """Return the field values, with each dict converted to a `Point`."""
     point = importlib.import_module(f"{package.__name__}.grids_message").Point
 
     def one(value: Any) -> Any:

@@ -4,9 +4,9 @@
 code can't change golden bytes. The bytes come from Kafka's own classes, or else from the independent encoder; tagwire
 only annotates them.
 
-`golden_bytes/` holds Kafka's messages, and each subfolder holds the messages of a draft, which only the independent
-encoder implements. A file holds a message, with a section per version. Drafts have a second section per version, in
-which no field is set:
+`golden_bytes/` contains Kafka's messages, and each subfolder contains the messages of a draft, which only the
+independent encoder implements. There is a file for each message, with a section for each version. In files of drafts,
+each version has a second section, in which no field is set:
 
     === version 3: where the bytes come from
     json {"the": "value", "in": "the lossless JSON form"}

@@ -66,8 +66,8 @@ def peak_bytes(work: Work) -> int:
 def grows_linearly(measure: Callable[[Work], float], work_of: Callable[[int], Work], size: int) -> bool:
     """Return whether the cost grows about linearly, or less, when the input becomes `FACTOR` times as large.
 
-    `work_of` builds the input outside the measurement. CPU time is meaningful only if the smaller work takes at least a
-    millisecond.
+    `work_of(size)` builds an input, and returns the function to measure. CPU times are meaningful only if processing
+    the smaller input takes at least a millisecond.
     """
     small, large = measure(work_of(size)), measure(work_of(FACTOR * size))
     return large <= _BETWEEN * max(small, 1e-3)

@@ -25,7 +25,7 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
     async_impl = True
     """Allows concurrent requests, as for S3."""
     before: list[Callable[[], object]] = []  # noqa: RUF012
-    """Functions called before the next requests for bytes."""
+    """Functions to call before the next requests for bytes, one for each request."""
     lock = threading.Lock()
 
     @classmethod

@@ -83,7 +83,7 @@ def test_two_proposals_in_one_log(tmp_path: Path) -> None:
 
 
 FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
-    # Each case has a record format, batch settings, record settings, attributes in `explain`, and text in `log dump`.
+    # record format, batch settings, record settings, expected attributes in `explain`, expected text in `log dump`
     ("v0", {"compression": "gzip"}, {"timestamp": -1}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"compression": "gzip"}, {}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"timestamp_type": "append", "append_time": 9}, {}, "8 (timestamp type append)", "timestamp type append"),

@@ -161,7 +161,7 @@ def plain(column: Column, value: Any) -> Any:
         if column.cls is not None and type(value) is not column.cls:
             raise Unfit
         if column.child("unknown_tags") is None and value.unknown_tags is not NO_TAGS:
-            raise Unfit  # no version of the struct has a column for unknown tags, but this value has some
+            raise Unfit  # the struct's columns can't represent unknown tags
         return {child.name: plain(child, getattr(value, child.name)) for child in column.children}
     if column.format == "+l":
         return [plain(column.children[0], element) for element in value]

@@ -151,7 +151,7 @@ def test_strict_readers_report_the_position_of_an_error(
 
 
 LENIENT = [
-    # (bytes of version 2, the fields that Kafka's reader decodes, or None if Kafka's reader rejects the bytes)
+    # (bytes of version 2, expected fields): the fields are None if Kafka's reader rejects the bytes
     ("8100" + TAIL + "00", {}),
     ("01 07" + TAIL[3:] + "00", {"urgent": True}),
     (BODY + "80 00", {}),

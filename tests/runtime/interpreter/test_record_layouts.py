@@ -139,7 +139,8 @@ RECORD: dict[str, Any] = {
 # The record without attributes takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', a header.
 # The header is the count 02, the key 02 'h', and 01 (-1) for the null value. All numbers are zig-zag varints.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
-# A record with attributes takes 12 bytes, so its zig-zag length is 24 (hex 18). Without: 11 bytes, 22 (hex 16).
+# A record with attributes takes 12 bytes, so its zig-zag length is 24 (hex 18). A record without attributes takes
+# 11 bytes, so its length is 22 (hex 16).
 RECORD_V2 = "18 00" + BARE
 RECORD_V3 = "16" + BARE
 
@@ -167,7 +168,8 @@ V2_VALUE = {
 }
 
 # v3 has 4 + 1 + 4 + 2 + 1 + 2 + 1 + 8 + 2 + 4 + 4 = 33 bytes between batchLength and the record of 12 bytes.
-# Shorter than in v2: lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1. batchLength is 45 (hex 2d).
+# Three fields are shorter than in v2: lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1.
+# So batchLength is 33 + 12 = 45 (hex 2d).
 V3_BYTES = f"""
     0000000000000008 2d 00000005 03 deadbeef 0080 00 ac02 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V3}

@@ -356,9 +356,9 @@ class Pair(tagwire.Struct):
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
 def test_two_fields_share_one_array_object(first: Array, second: Array, value: Any) -> None:
-    """A size computed for one field must not be reused for another field that holds the same object.
+    """A size computed for one field must not be reused for another field whose value is the same object.
 
-    The fields differ in their length type or nullability, so their bytes differ, too.
+    The bytes of the two fields differ, because their length types or their nullability differ.
     """
     layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
     plan, message = Plan(layout), Pair(first=value, second=value)

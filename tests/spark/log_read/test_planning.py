@@ -19,7 +19,7 @@ from tagwire_spark.log_read.splits import plan
 
 pytestmark = pytest.mark.thorough
 STEP = 16384
-"""The distance of index entries in bytes, as with batches of producers."""
+"""Number of bytes between index entries: one batch of the size that producers send by default."""
 
 
 def large(folder: Path, base: int, size: int, *, preallocated: bool = False) -> Path:

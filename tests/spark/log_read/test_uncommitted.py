@@ -165,7 +165,7 @@ def test_index_without_an_abort_after_the_end_of_the_read(
     segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6, 2))
     segment(tmp_path / "t-0", 9, batch(9), marker(12, 2, COMMIT), marker(13, 1, key))
     segment(tmp_path / "t-0", 14, batch(14))
-    # The snapshot is version 1, the CRC-32C of the bytes after it, and no producers.
+    # A producer snapshot: version 1, the CRC-32C of the bytes that follow, and the number of producers, 0.
     (tmp_path / "t-0" / f"{14:020}.snapshot").write_bytes(bytes.fromhex("0001 48674bc7 00000000"))
     for offset in (1, 3, 6, 9, 12):
         options = {"endingOffsets": f'{{"t": {{"0": {offset}}}}}', "level": level} | end

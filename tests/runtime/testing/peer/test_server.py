@@ -78,7 +78,7 @@ def test_the_connection_ends(peer: MockPeer, reply: Reply, expected: bytes) -> N
 
 
 def test_parts_arrive_one_by_one(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "_PAUSE", 0.5)  # long enough for a busy machine
+    monkeypatch.setattr(replies, "_PAUSE", 0.5)  # a busy machine must not receive both parts at once
     peer.on(kafka.HeartbeatRequest).reply(OK, split_at=[6])
     with peer.running() as address, connected(address) as client:
         client.sendall(ASKED)
