@@ -62,7 +62,7 @@ from tagwire_spark.log_read.splits import (
     whole_splits,
 )
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
-from tagwire_spark.log_read.topic_identity import check_same, identity, new_topics
+from tagwire_spark.log_read.topic_identity import check_same, identity, new_topics, same_ends
 from tagwire_spark.log_read.trigger_limits import Ends, Log, limited, offset_ends, spark_offset
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
@@ -203,7 +203,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for key, end in limited(logs, starts, limit, self.query).items():
             if end != starts.get(key, 0):
                 ends[key] = end
-        return start if ends == starts and not is_new else spark_offset(ends, logs)
+        return start if ends == starts and not is_new else spark_offset(ends, logs, start)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
         """Return whether minOffsetsPerTrigger and maxTriggerDelay require a micro-batch to wait for more rows."""
@@ -233,7 +233,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
+        same = same_ends(logs, end, ends, fails=self.query.fails_on_loss)
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
+        wholes = [each for each in wholes if (each.topic, each.partition) in same]
         return [InputPartition(each) for each in packed(cut(wholes, query), query)]
 
     def _there(self) -> set[tuple[str, int]] | None:

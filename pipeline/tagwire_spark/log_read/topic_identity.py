@@ -30,15 +30,42 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
     If `fails` is false, no error is raised, and a recreated topic is read from its beginning. Returns True if
     any such topic was found.
     """
-    ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
+    epochs, others, is_new = offset.get(EPOCHS, {}), _other_ids(logs, offset), False
     for key in starts.keys() & logs.keys():
-        log, was = logs[key], ids.get(key[0], "")
+        log = logs[key]
         epoch, now = epochs.get(key[0], {}).get(str(key[1])), log.epoch_before(starts[key])
-        if was and log.topic_id and log.topic_id != was:
+        if key in others:
             if fails:
-                raise loss(f"{log.name} belongs to a new topic: its ID is {log.topic_id}, but was {was}")
+                raise loss("{} belongs to a new topic: its ID is {}, but was {}".format(log.name, *others[key]))
             starts[key], is_new = log.first, True
         elif fails and None not in (epoch, now) and epoch != now:
             why = f"{log.name} was truncated and rewritten: the record before offset {starts[key]}"
             raise loss(f"{why} has leader epoch {now}, but the record that was read had {epoch}")
     return is_new
+
+
+def same_ends(logs: Mapping[tuple[str, int], Log], end: Mapping[str, Any], ends: Ends, *, fails: bool) -> Ends:
+    """Return the planned ends of a micro-batch, without those of topics that were recreated after it was planned.
+
+    A micro-batch is planned again after a restart, from the offset `end` in the checkpoint. By then, the folder may
+    contain the records of another topic. Raises PipelineError in the same cases as `check_same`.
+    """
+    check_same(logs, end, dict(ends), fails=fails)
+    others = _other_ids(logs, end)
+    return {key: each for key, each in ends.items() if key not in others}
+
+
+def _other_ids(
+    logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any]
+) -> dict[tuple[str, int], tuple[str, str]]:
+    """Return (topic ID, topic ID in a stream offset) of the partitions for which they differ.
+
+    A partition without an ID has that of the topic's other partitions, because a broker writes the ID some time after
+    it has created a partition.
+    """
+    of_topics = {topic: log.topic_id for (topic, _), log in logs.items() if log.topic_id}
+    pairs = {
+        key: (log.topic_id or of_topics.get(key[0], ""), offset.get(TOPIC_IDS, {}).get(key[0], ""))
+        for key, log in logs.items()
+    }
+    return {key: (now, was) for key, (now, was) in pairs.items() if now and was and now != was}

@@ -109,12 +109,19 @@ def _bytes_behind(log: Log, offset: int) -> int:
     return sum(sizes) - (sizes[0] * done // (behind - begin) if done else 0)
 
 
-def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, int], Log]) -> dict[str, Any]:
-    """Return the stream offset as Spark stores it. Its keys are sorted, because Spark compares offsets as strings."""
+def spark_offset(
+    ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, int], Log], earlier: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the stream offset as Spark stores it. Its keys are sorted, because Spark compares offsets as strings.
+
+    A topic without an ID keeps the one in the `earlier` offset. A broker writes the ID some time after it has created
+    a partition, so without this, the stream would not notice that the topic was recreated.
+    """
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         found.setdefault(topic, {})[str(number)] = offset
-    ids = {topic: log.topic_id for (topic, _), log in sorted(logs.items()) if log.topic_id and topic in found}
+    now = {topic: log.topic_id for (topic, _), log in sorted(logs.items()) if log.topic_id}
+    ids = {topic: each for topic, each in sorted(((earlier or {}).get(TOPIC_IDS, {}) | now).items()) if topic in found}
     epochs: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         log = logs.get((topic, number))

@@ -282,6 +282,60 @@ def test_a_topic_that_was_created_anew(tmp_path: Path) -> None:
     assert [row["offset"] for _, part in triggers(calm, end) for row in part] == [*range(10)]
 
 
+@pytest.mark.parametrize("late", ["", "no topic", "no ID", "no ID of one"])
+def test_a_topic_that_was_created_anew_in_steps(tmp_path: Path, late: str) -> None:
+    """A stream must notice a recreated topic, even if it has seen the topic without a folder or without its ID."""
+    for number in range(2):
+        segment(tmp_path / f"t-{number}", 0, batch(0))
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ")
+    options = {"failOnDataLoss": "false"}
+    [(end, _)] = triggers(stream(tmp_path, **options), {})
+    (tmp_path / "t-0" / "partition.metadata").unlink()
+    if late:
+        segment(tmp_path / "u-0", 0, batch(0))
+        for number in range(2):
+            if late == "no topic":
+                (tmp_path / f"t-{number}").rename(tmp_path / f"t-{number}.{'a' * 32}-delete")
+            segment(tmp_path / f"t-{number}", 0, batch(0))
+        if late == "no topic":
+            for number in range(2):
+                rmtree(tmp_path / f"t-{number}")
+        [(end, _)] = triggers(stream(tmp_path, **options), end)
+    for number in range(2):
+        segment(tmp_path / f"t-{number}", 0, batch(0), batch(5))
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAg")
+    with pytest.raises(PipelineError, match=r"DATA_LOSS. .*t-0 belongs to a new topic: its ID is"):
+        list(triggers(stream(tmp_path), end))
+    found = [row for _, part in triggers(stream(tmp_path, **options), end) for row in part if row["topic"] == "t"]
+    assert sorted((row["partition"], row["offset"]) for row in found) == [
+        (n, each) for n in (0, 1) for each in range(10)
+    ]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_topic_that_was_created_anew_before_a_planned_micro_batch_is_read(tmp_path: Path, fails: bool) -> None:
+    """After a restart, a micro-batch must not contain records of another topic than it was planned for."""
+    segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0))
+    reader = stream(tmp_path, failOnDataLoss=str(fails).lower())
+    end = reader.latestOffset({}, ReadAllAvailable())
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAg", (3, 0))
+    if fails:
+        with pytest.raises(PipelineError, match=r"DATA_LOSS. .*t-0 belongs to a new topic: its ID is"):
+            reader.partitions({}, end)
+    else:
+        assert rows(reader, {}, end) == []
+        assert [row["offset"] for _, part in triggers(reader, end) for row in part] == [*range(10)]
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (4, 5))
+    if fails:
+        with pytest.raises(
+            PipelineError, match="before offset 10 has leader epoch 4, but the record that was read had 3"
+        ):
+            reader.partitions({}, end)
+    else:
+        assert [row["offset"] for row in rows(reader, {}, end)] == [*range(10)]
+
+
 def test_a_log_that_was_cut_and_continued(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (4, 5))
