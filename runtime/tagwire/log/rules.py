@@ -23,7 +23,7 @@ RULES: Final = {
     "TWL202": "the entries of an index are in ascending order",
     "TWL203": "an entry of an offset index points to the batch with its offset",
     "TWL204": "an index has the same name as a segment",
-    "TWL211": "no record up to the offset of a time index entry is later than its timestamp",
+    "TWL211": "no record up to the offset of a time index entry is later than the timestamp of the entry",
     "TWL212": "the timestamp and the offset of a time index entry are in the segment",
     "TWL221": "an entry of a transaction index is valid for its version",
     "TWL222": "an entry of a transaction index matches an abort marker of its producer",
