@@ -63,7 +63,7 @@ def type_name(format: str) -> str:
 
 
 class Column:
-    """A column: its name, its Arrow type, and the default value for messages whose version lacks the field."""
+    """A column: its name, its Arrow type, and the default value for messages whose version does not have the field."""
 
     __slots__ = ("children", "cls", "default", "format", "is_dictionary", "name", "nullable", "wire")
 

@@ -27,7 +27,7 @@ KINDS: Final = ("request", "response", "batches", "message")
 """What bytes may be: a request or response with its header, record batches, or a message alone."""
 
 CLEARLY: Final = 16.0
-"""The lead in bits that makes the first candidate clear: it is about 65,000 times as likely as the second."""
+"""By how many bits the best candidate must be cheaper than the next: it is then about 65,000 times as likely."""
 
 _ALONE: Final = 30.0
 """The cost in bits of a message without a header, because such messages are rarer than requests and responses."""

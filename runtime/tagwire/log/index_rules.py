@@ -65,7 +65,7 @@ class OffsetIndexRule(IndexRule):
             if entry.position < seen.position:
                 self._refuse(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
-                self._refuse(self.next, entry, f"the offset {self.last_offset} comes before this position")
+                self._refuse(self.next, entry, f"offset {self.last_offset} is before this position")
             else:
                 self.open.append((self.next, entry))
             self.next += 1
@@ -80,7 +80,7 @@ class OffsetIndexRule(IndexRule):
             self._refuse(number, entry, f"the segment ends with offset {self.last_offset}")
         for number in _kept_of(self, "TWL203"):
             entry = self.index[number]
-            what = f"offset {entry.offset} at position {entry.position}: the segment ends before it"
+            what = f"offset {entry.offset} at position {entry.position}: the segment ends before this position"
             self.problems.keep(self.index.at(number), "TWL203", what)
 
     def _refuse(self, number: int, entry: OffsetEntry, why: str) -> None:
@@ -89,7 +89,7 @@ class OffsetIndexRule(IndexRule):
 
 
 class TimeIndexRule(IndexRule):
-    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the highest of the records up to its offset."""
+    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the highest of all records up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index.path, len(index))
@@ -100,8 +100,8 @@ class TimeIndexRule(IndexRule):
             if self.problems.has_room("TWL202", index.at(number)):
                 before, entry = index[number - 1], index[number]
                 what = (
-                    f"timestamp {entry.timestamp} at offset {entry.offset} after {before.timestamp}"
-                    f" at offset {before.offset}"
+                    f"timestamp {entry.timestamp} for offset {entry.offset} after {before.timestamp}"
+                    f" for offset {before.offset}"
                 )
                 self.problems.keep(index.at(number), "TWL202", what)
 
@@ -115,18 +115,18 @@ class TimeIndexRule(IndexRule):
     def end(self) -> None:
         for number in _kept_of(self, "TWL212"):
             timestamp, offset = self.index[number]
-            what = f"{timestamp} at offset {offset}: the segment ends before it"
+            what = f"timestamp {timestamp} for offset {offset}: the segment ends before this offset"
             self.problems.keep(self.index.at(number), "TWL212", what)
 
     def _settle(self, at: int, entry: TimeEntry, base_offset: int) -> None:
         timestamp, offset = entry
         if self.latest > timestamp:
             self.problems.add(
-                at, "TWL211", f"{timestamp} at offset {offset}: a record at or before it has {self.latest}"
+                at, "TWL211", f"timestamp {timestamp} for offset {offset}: an earlier record has {self.latest}"
             )
         elif self.latest < timestamp or offset < base_offset:
-            what = f"no record is later than {self.latest}" if self.latest < timestamp else "no batch has it"
-            self.problems.add(at, "TWL212", f"{timestamp} at offset {offset}: {what}")
+            what = f"no record is later than {self.latest}" if self.latest < timestamp else "no batch has this offset"
+            self.problems.add(at, "TWL212", f"timestamp {timestamp} for offset {offset}: {what}")
 
 
 class TransactionIndexRule(IndexRule):
@@ -143,7 +143,7 @@ class TransactionIndexRule(IndexRule):
     def end(self) -> None:
         for at, entry in self.entries_left.values():
             what = (
-                f"producer {entry.producer_id}, offset {entry.last_offset}: no abort marker of that producer is there"
+                f"producer {entry.producer_id}, offset {entry.last_offset}: the producer has no abort marker there"
             )
             self.problems.add(at, "TWL222", what)
 

@@ -224,7 +224,7 @@ class Partition:
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
         """The entries of the `.txnindex` files of all segments. Raises LogError for an invalid file."""
         for segment in self.segments:
-            if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:  # most have none
+            if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:  # most segments have no such file
                 yield from segment.aborted_transactions
 
     @property

@@ -241,7 +241,7 @@ class Scan:
         offset = _number(header, known.offset_at or 0, 8)
         if known.last_delta_at is not None:
             offset += _number(header, known.last_delta_at, 4)
-        elif not offset:  # a wrapper with offset 0 may contain higher offsets
+        elif not offset:  # a compressed message with offset 0 may contain higher offsets
             offset = self.batch(position).last_offset
         return BatchSpan(position, size, offset)
 

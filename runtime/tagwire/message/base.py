@@ -336,7 +336,7 @@ class _OnObjectOrClass:
 class Message(Struct, Generic[H]):
     """A message: a request, a response, a header, or a record.
 
-    `Message[H]` tells type checkers the class of its header. It is Any for a message without a header.
+    `Message[H]` specifies the class of the header for type checkers. It is Any for a message without a header.
 
     All methods that take a version raise UnsupportedVersionError if the version is not in `VERSIONS`.
     """

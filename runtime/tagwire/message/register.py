@@ -37,9 +37,9 @@ class Register(IntEnum):
     _closed: bool
     _names: tuple[str, ...]
     text: str
-    """The display name of the key: the name of the constant, unless the register gives another."""
+    """The display name of the key: the name of the constant, unless the register specifies a different name."""
     codec: str
-    """The codec of header values with this key, or "" if the register gives none: see `tagwire.records`."""
+    """The codec of header values with this key, or "" if the register specifies none (see `tagwire.records`)."""
 
     def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
         member = int.__new__(cls, key)

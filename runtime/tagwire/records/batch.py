@@ -113,7 +113,7 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The attribute bits to which the format gives no name.
+        """The attribute bits that the format does not name.
 
         Always 0 for an uncompressed message: its attribute bits belong to its record.
         """
@@ -160,7 +160,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp to which record deltas are added. In a v2 batch with a delete horizon, this is the horizon."""
+        """The timestamp that the records' deltas are relative to. With a delete horizon (v2), this is the horizon."""
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -310,7 +310,7 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        # Keep the walk, so that iterating after `len()` doesn't decompress the records again.
+        # Keep the decompressed records, so that iterating after `len()` doesn't decompress them again.
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 

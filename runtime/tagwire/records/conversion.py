@@ -231,7 +231,7 @@ class _Conversion:
         return last[0].offset if last else batch.base_offset
 
     def max_timestamp(self) -> int:
-        """Return the highest timestamp of the batch, or the nearest timestamp that the target's field can hold."""
+        """Return the highest timestamp of the batch, or the nearest timestamp that fits in the target's field."""
         batch, item = self.batch, self.target.fields.get("max_timestamp")
         base = batch.base_timestamp if item is not None and item.relative_to else 0
         low, high = _range(self.target, "max_timestamp")
@@ -298,7 +298,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """Return the range of values that a field can hold. If the format lacks the field, return the range of int64."""
+    """Return the range of values that fit in a field. If the format does not have the field, return the int64 range."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind

@@ -1,8 +1,8 @@
 """Record formats, in which batches are read and built. A format is made from the layout of a spec.
 
 The name of a field determines its role, so this module has no code for particular formats. Any format that uses the
-names in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format lacks, readers
-get the value that means "none".
+names in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format does not have,
+readers get the value that means "none".
 
 There are two kinds of format: a batch ends with an array of records; a message is a single record, or a wrapper whose
 value contains other messages.
@@ -125,7 +125,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """A batch's layout in which a single bytes field stands for all records, which may be compressed."""
+        """A batch's layout in which a single bytes field contains all records, which may be compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -172,7 +172,7 @@ class Format:
         return encode(self.header, header) if plan is None else plan.encode(header)
 
     def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
-        """Return the value of the header field with this role (see `VOCABULARY`), or `none` if the format lacks it."""
+        """Return the value of the header field with this role (see `VOCABULARY`); `none` if there is no such field."""
         name = self._names.get(role)
         return none if name is None else int(header[name])
 

@@ -115,7 +115,7 @@ def convert_records(
     describe the current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or,
     in a response, an older format. Truncated batches, and batches that the new format can't represent (markers, empty
     batches), are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists those that
-    a version lacks.
+    a version does not have.
 
     With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for invalid records, and otherwise the
     same errors as `decode_records`.

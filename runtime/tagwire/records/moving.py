@@ -98,7 +98,7 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 
 
 # For programs that store records in columns, split a batch into header bytes and records, and rebuild it exactly.
-# The header is stored as bytes, because it has values that the records lack, such as producer IDs.
+# The header is stored as bytes, because it has values that the records don't have, such as producer IDs.
 # When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
 # Compressed batches are stored whole, because their bytes depend on the version of the compression library.
 # Single messages, which have no batch header, and batches with records that don't fit `Record` are also stored whole.

@@ -84,7 +84,7 @@ class Plans:
             return None
 
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the numbers that the plan for records needs, such as the base offset.
+        """Return the numbers that native code needs to read or write records, such as the base offset.
 
         A number that isn't in `given` comes from the batch header. If the header does not have it either, it is 0.
         """
@@ -93,7 +93,7 @@ class Plans:
 
 
 def seen(format: "Format") -> Layout | None:
-    """Convert the layout of encoded records to the attributes of `Record`; None if the format lacks a required one."""
+    """Convert the layout of encoded records to the attributes of `Record`; None if a required attribute is missing."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -144,7 +144,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return the plan options for computing `Record` attributes, such as the offset from the batch's base offset."""
+    """Return the options that make native code compute `Record` attributes, such as the offset from its delta."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):

@@ -93,7 +93,7 @@ class AnswerRule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        # Classes are callable, too, but a class as an answer is a mistake: an instance was meant.
+        # A class is callable, but as an answer it is a mistake: an instance was meant.
         if callable(answer) and not isinstance(answer, type):
             return
         message = as_reply(answer).message
