@@ -41,7 +41,7 @@ _PART: Final = re.compile(r"# \w+ v\d+")
 """Matches the title line of a header or body. Paths are compared only within one of them."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
-"""The bytes of a line and its continuation lines, the path and the type."""
+"""The content of a line: its bytes with those of its continuation lines, its path, and its type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 

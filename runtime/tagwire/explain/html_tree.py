@@ -18,7 +18,7 @@ from tagwire.text_format import count, printable
 FIELDS: Final = 50_000
 """The maximum number of rows in a tree; a note says how many are left out."""
 RUN: Final = 256
-"""The number of bytes shown for a field; of a longer field, its first and last bytes."""
+"""The maximum number of bytes shown for a field. Of a longer field, only the first and last bytes are shown."""
 _ENDS: Final = (192, 32)
 _INDEX: Final = re.compile(r"\[\d+\]")
 _KINDS: Final = ("number", "text", "bytes", "null", "shape", "title", "fault", "rest", "note")

@@ -125,7 +125,7 @@ class ConvertReport(NamedTuple):
     """The result of converting one segment: sizes before and after the conversion, and what was lost."""
 
     file: Path | str
-    """A path, or a URL as a string."""
+    """The path of the source segment, or its URL as a string."""
     batches: int
     records: int
     bytes: int

@@ -122,7 +122,7 @@ class TimeIndexRule(IndexRule):
         timestamp, offset = entry
         if self.latest > timestamp:
             self.problems.add(
-                at, "TWL211", f"timestamp {timestamp} for offset {offset}: an earlier record has {self.latest}"
+                at, "TWL211", f"timestamp {timestamp} for offset {offset}: a record up to that offset has {self.latest}"
             )
         elif self.latest < timestamp or offset < base_offset:
             what = f"no record is later than {self.latest}" if self.latest < timestamp else "no batch has this offset"
@@ -142,9 +142,7 @@ class TransactionIndexRule(IndexRule):
 
     def end(self) -> None:
         for at, entry in self.entries_left.values():
-            what = (
-                f"producer {entry.producer_id}, offset {entry.last_offset}: the producer has no abort marker there"
-            )
+            what = f"producer {entry.producer_id}, offset {entry.last_offset}: the producer has no abort marker there"
             self.problems.add(at, "TWL222", what)
 
 

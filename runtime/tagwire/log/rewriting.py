@@ -34,7 +34,7 @@ class SegmentReport(NamedTuple):
     """The counts of a segment's batches, records and bytes before and after compaction."""
 
     file: Path | str
-    """A path, or a URL as a string."""
+    """The path of the segment, or its URL as a string."""
     batches: int
     records: int
     bytes: int

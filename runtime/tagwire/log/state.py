@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["STATES", "entries", "state", "state_json_text"]
 
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
-"""The name of each log's state."""
+"""For each kind of log (see `INTERNAL_TOPICS`), the JSON key of its state."""
 
 Placed = tuple[Segment, int, RecordBatch]
 """A segment, the position of a batch in the segment, and the batch."""

@@ -25,7 +25,7 @@ INTERNAL_TOPICS: Final = {
     "__cluster_metadata": "cluster",
     "__remote_log_metadata": "remote-log",
 }
-"""The name of each topic's log, as in `Registry.decode_record`."""
+"""The kind of log in each topic, as the argument `log` of `Registry.decode_record`."""
 
 _KEYED: Final = ("group", "transaction", "share")
 

@@ -275,7 +275,7 @@ def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:
 
 
 _rebuilt = made_of
-"""The name that pickles from earlier releases use."""
+"""The old name of `made_of`, which is in pickles from earlier releases."""
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:

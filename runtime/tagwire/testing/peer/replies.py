@@ -123,7 +123,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 Answer: TypeAlias = "Message | Reply | None"
 """One answer, given directly or returned by a function of the request."""
 AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer | Callable[[Received], Answer]]"
-"""The argument of `Rule.reply`."""
+"""The first argument of `AnswerRule.reply`: an answer, a function, or a list of these."""
 
 
 def as_reply(answer: object) -> Reply:
