@@ -38,7 +38,7 @@ _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
-"""Matches the title line of a header or body. Paths are compared only within one of them."""
+"""Matches the title line of a header or body. Lengths are corrected in each separately; both may have equal paths."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
 """The content of a line: its bytes with those of its continuation lines, its path, and its type."""

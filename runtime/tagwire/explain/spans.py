@@ -221,7 +221,7 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""A placeholder: only errors would use the layout, and none can occur, because the bytes were read before."""
+"""A placeholder. Readers use the layout only for errors, which can't occur: the bytes have been read before."""
 
 
 class SpanRecorder:

@@ -154,7 +154,7 @@ def trace_response(
     """Trace the frame of a response to a request with this API key and version. Otherwise like `trace`.
 
     A peer that does not support the requested version sends a fallback response (`Message.FALLBACK`), which is traced
-    in its own version. If the package does not have the version, the trace contains an error.
+    in its own version. If the package does not have the requested version, the trace contains an error.
     """
     buf = as_bytes(data)
     body = registry.response(api_key)

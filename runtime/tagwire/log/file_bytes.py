@@ -22,7 +22,7 @@ from tagwire.text_format import count
 _WINDOW: Final = 1 << 19
 """The number of bytes read at once, which fits into a core's cache."""
 _JUMP: Final = 1 << 12
-"""The number of bytes read if the position does not follow the previous read."""
+"""The number of bytes read at a position that is neither in the cached bytes nor right after them."""
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:

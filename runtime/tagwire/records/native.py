@@ -202,8 +202,8 @@ def _with_tops(plan: "Elements", data: bytes, highest: tuple[int, ...]) -> Writt
 def gathering(format: "Format", first: Record, base_offset: Any, base_timestamp: Any) -> "Gathering | None":
     """Return a native collector that encodes records as they are added, beginning with `first`.
 
-    Returns None if the records' encoding depends on more of the batch header than the base offset and timestamp, or if
-    `first` would not be decoded to an equal record.
+    Returns None if native code can't encode such records until the whole batch header is known, or if `first` would not
+    be decoded to an equal record.
     """
     plan = format.plans.records
     if plan is None or format.records is None or format.record_bits or not _BASES.issuperset(plan.inputs):
