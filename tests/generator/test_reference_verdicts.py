@@ -33,7 +33,10 @@ DIFFERENCES = {
     "def int32 0x": "TW502",
     "def uuid dashed": "TW505",
 }
-"""The rule with which only tagwire rejects a case, or None for a case that only tagwire accepts (see the docs)."""
+"""The rule with which only tagwire rejects a case; None for a case that only tagwire accepts.
+
+docs/spec-language.md explains these differences from "the reference generator".
+"""
 
 
 def test_there_are_cases_of_both_verdicts() -> None:

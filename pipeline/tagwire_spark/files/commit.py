@@ -287,7 +287,7 @@ def opened(
 def if_gone(error: PipelineError, file: str) -> PipelineError:
     """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed, otherwise `error` itself.
 
-    If a local file's folder is missing as well, the worker probably lacks a mount, so `error` itself is returned.
+    If a local file's folder is also missing, the worker probably lacks a mount, so `error` itself is returned.
     """
     if error.condition != "KAFKA_LOG_NOT_FOUND":
         return error

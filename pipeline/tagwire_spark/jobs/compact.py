@@ -87,7 +87,7 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # `dirty_from` requires that one task compacts the whole log: it needs all keys at and after this offset.
+        # With `dirty_from`, one task compacts the whole log, because the task needs all keys at and after that offset.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -212,7 +212,7 @@ class _Job:
             logs[unit["log"]].results.append(result)
 
 
-# The driver sends units of work to workers as dicts. Their key `do` names the work. Results are dicts as well.
+# The driver sends units of work to workers as dicts, and gets dicts as results. A unit's key `do` is its kind.
 # A `summaries` unit summarizes a segment's batch headers for the driver.
 # A `rewrite` unit compacts several segments into one segment.
 # A `carry` unit copies a segment that is not compacted.

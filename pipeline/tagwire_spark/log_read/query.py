@@ -282,7 +282,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
     """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
 
-    `words` maps each accepted word to the number that stands for it in JSON, such as {"earliest": -2}. The first word
+    `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
     means "no bound". Returns None if a word applies to all partitions.
     """
     word, number = next(iter(words.items()))

@@ -359,7 +359,7 @@ def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
     try:
         found = segment.index_entry(whole.first_offset)
     except (LogError, LogPathError):
-        return None  # without the index, planning takes longer but gives the same rows
+        return None  # without the index, planning takes longer, but the rows are the same
     return (found.position, found.offset) if found and 0 < found.position < whole.end else None
 
 

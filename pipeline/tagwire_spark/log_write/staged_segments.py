@@ -158,7 +158,7 @@ _OFFSET: Final = Struct(">q")
 
 
 def offset_place(batch: RecordBatch) -> int | None:
-    """Return the base offset's position within the batch; None if renumbering would change other bytes as well."""
+    """Return the base offset's position within the batch; None if renumbering would also change other bytes."""
     is_compressed = batch.compression != "none"
     return _place(batch.format, is_compressed)
 

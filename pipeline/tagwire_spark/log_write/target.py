@@ -42,7 +42,7 @@ _BATCH_BYTES: Final = 16384
 _SEGMENT_BYTES: Final = 1 << 30
 _LEFTOVER_HOURS: Final = 168
 _MOST: Final = 0x7FFFFFFF
-"""The largest position that an index can hold."""
+"""The largest position that an index can contain."""
 
 _INTEGERS: Final = (ByteType, ShortType, IntegerType, LongType)
 _BYTES: Final = (BinaryType, StringType)
@@ -92,7 +92,7 @@ class LogTarget(NamedTuple):
     batch_id: int | None = None
     """The number of the micro-batch; None if the write is not one."""
     query_id: str = ""
-    """The query of the micro-batch; empty to take the ID from Spark."""
+    """The ID of the micro-batch's query; empty to use Spark's ID."""
     storage: StorageOptions = NO_OPTIONS
     """Options for the file system of a URL."""
 

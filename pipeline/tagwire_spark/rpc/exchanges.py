@@ -43,7 +43,7 @@ def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[E
     """Yield each exchange as soon as it is complete, and at the end the frames without a captured counterpart.
 
     A response may be captured before its request. Frames stay in memory until their counterpart is read. A gap in a
-    capture is yielded as an exchange of its own.
+    capture is yielded as a separate exchange.
     """
     pairing = Pairing[CapturedFrame](registry)
     early: dict[Any, list[CapturedFrame]] = {}

@@ -22,7 +22,7 @@ def struct(text: str) -> Schema:
         ("a:int8 x:int8 b:int8", "y:int8 a:int8 b:int8", []),  # x and y have different neighbors
         ("a:int8 x:int8 b:int8 z:int8", "a:int8 b:int8 y:int8", [("z", "y")]),  # x was removed
         ("x:int16 a:int8", "y:uint16 a:int8", [("x", "y")]),  # signed and unsigned integers match
-        ("x:uuid", "y:bytes[16]", [("x", "y")]),  # both types hold any 16 bytes
+        ("x:uuid", "y:bytes[16]", [("x", "y")]),  # both types can have any 16 bytes as a value
         ("x:bytes[16]", "y:bytes[8]", []),
         ("x:int64", "y:float64", []),
     ],

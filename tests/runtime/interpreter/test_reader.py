@@ -173,7 +173,7 @@ LENIENT = [
 def test_lenient_readers_accept_what_kafka_accepts(hex_text: str, fields: dict[str, Any] | None) -> None:
     with pytest.raises(DecodeError):
         read(2, hex_text)
-    if fields is None:  # the count overflows to 2^31 - 1, so Kafka rejects it as well
+    if fields is None:  # the count overflows to 2^31 - 1, so Kafka also rejects it
         with pytest.raises(DecodeError, match="2147483647 elements"):
             read(2, hex_text, strict=False)
         return

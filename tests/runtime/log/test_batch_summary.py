@@ -145,7 +145,7 @@ def test_the_newest_timestamp() -> None:
 
 
 def test_wrappers_are_not_decompressed() -> None:
-    """For a compressed v1 batch, the summary must begin at the last offset: only decompression gives the first one."""
+    """A summary must begin at the last offset of a compressed v1 batch: the first is known only after decompression."""
     found = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
     assert (found.first, found.end, found.ascends) == (5, 6, True)
 

@@ -113,7 +113,7 @@ def walk_over(batch: RecordBatch, data: bytes) -> Walk:
 
 
 class Changed:
-    """A stand-in for a batch, with other record bytes. It has no checksum, so nothing else detects the change."""
+    """A stand-in for a batch, with changed record bytes, and without a checksum that would detect the change."""
 
     def __init__(self, batch: RecordBatch, data: bytes) -> None:
         self.limits, self.record_format = batch.limits, batch.record_format

@@ -1,4 +1,4 @@
-"""The garbage collector must not track native structs that only hold numbers, strings and bytes."""
+"""The garbage collector must not track native structs that contain only numbers, strings and bytes."""
 
 import copy
 import dataclasses

@@ -224,7 +224,7 @@ def test_unsorted_headers_are_rejected_with_the_record_s_index(format: str, comp
 @pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])
 @pytest.mark.parametrize("count", [0, 2])
 def test_last_offset_out_of_range(to: str, count: int) -> None:
-    """Only v3 can hold this last offset: deltas in v3 go up to 2^32 - 1, in other formats up to 2^31 - 1."""
+    """Only v3 can represent this last offset: deltas in v3 go up to 2^32 - 1, in other formats up to 2^31 - 1."""
     records = [Record(10 + n, 5, b"k", b"v") for n in range(count)]
     batch = build(records, "v3", base_offset=10, last_offset=10 + 2**32 - 1)
     converted, losses = convert(batch, to)

@@ -278,7 +278,7 @@ def test_caching_protocols_are_rejected(url: str) -> None:
 
 
 def test_empty_logs(kafka: Path, tmp_path: Path) -> None:
-    """Reads give no rows if no topic matches or the log is empty. A stream of an empty folder gets no offsets."""
+    """A read returns no rows if no topic matches or the log is empty. A stream of an empty folder has no offsets."""
     assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"
     job(target, table())
