@@ -53,15 +53,15 @@ def finding(data: bytes) -> str:
     cls = registry.response(key)
     if version not in cls.VERSIONS:
         return ""
-    is_canonical, fault = ours(cls, body, version)
+    is_canonical, reason = ours(cls, body, version)
     try:
         read = decoder.decode(body, version=version)
     except CAUGHT as error:
         return f"rejects valid bytes: {type(error).__name__}" if is_canonical else ""
     except Exception as error:
         return f"{'valid' if is_canonical else 'invalid'} bytes raise {type(error).__name__}"
-    if fault:
-        return f"accepts: {fault}"
+    if reason:
+        return f"accepts: {reason}"
     return "writes other bytes than it read" if is_canonical and bytes(read.encode()) != body else ""
 
 

@@ -238,17 +238,17 @@ def frames_of_stream(
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
     # Sort by time, because missing bytes delay the next frame: newer frames of other connections are found before it.
-    found, fault = [], None
+    found, failure = [], None
     try:
         for frame in frames_of_network(stream, registry, port):
             found.append(frame)
     except CaptureError as error:
-        fault = CaptureError(f"{name}: {error}")
+        failure = CaptureError(f"{name}: {error}")
     for number, frame in enumerate(sorted(found, key=lambda each: each.milliseconds or 0.0), 1):
         frame.number = number
         yield frame
-    if fault is not None:
-        raise fault
+    if failure is not None:
+        raise failure
 
 
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:

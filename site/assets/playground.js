@@ -100,7 +100,7 @@
   }
 
   function showBytes(found) {
-    const fault = find("fault");
+    const failure = find("failure");
     find("read").textContent = found.read || "";
     const candidates = find("candidates");
     candidates.hidden = !(found.candidates || []).length;
@@ -117,9 +117,9 @@
       });
       return button;
     }));
-    const said = found.error || found.fault || "";
-    fault.hidden = !said || !find("bytes").value.trim();
-    fault.textContent = said;
+    const said = found.error || found.failure || "";
+    failure.hidden = !said || !find("bytes").value.trim();
+    failure.textContent = said;
     if (found.error) { host.dataset.answered = (+host.dataset.answered || 0) + 1; return; }
     shown = found;
     find("text").textContent = found.text;
@@ -172,9 +172,9 @@
 
   /* The bytes of the visitor's own message, by the spec and the version of the layout. */
   const own = latest(() => ({ call: "own", text: find("spec").value, data: find("own").value, version: find("layout").value || "0" }), (found) => {
-    const said = find("own").value.trim() ? found.error || found.fault : "", place = find("own-tree");
-    find("own-fault").hidden = !said;
-    find("own-fault").textContent = said;
+    const said = find("own").value.trim() ? found.error || found.failure : "", place = find("own-tree");
+    find("own-failure").hidden = !said;
+    find("own-failure").textContent = said;
     place.hidden = !found.tree || !find("own").value.trim();
     if (!found.tree) { return; }
     place.style.height = "300px";

@@ -75,7 +75,7 @@ def explain(**question: Any) -> dict[str, Any]:
         "tree": tree_of([Unit([printable(fact) for fact in facts_of(one)], one.traces) for one in found], note),
         "hex": data.hex(),
         "size": len(data),
-        "fault": "; ".join(one.fault for one in found if one.fault),
+        "failure": "; ".join(one.failure for one in found if one.failure),
         "names": [f"{trace.message_name} v{trace.version}" for one in found for trace in one.traces],
         "editable": _editable(found),
         "read": f"Read as {encoding_of(asked.text.encode())}: {count(len(data), 'byte')}" if data else "",
@@ -243,7 +243,7 @@ def own(text: str, data: str, version: str) -> dict[str, Any]:
     if spec is None or spec.format is not None:
         raise TagwireError("the spec has errors; correct them first")
     seen = trace(message_class(spec, SpecOptions()), bytes_of(data.encode(), "auto"), int(version))
-    return {"tree": tree_of([Unit([], [seen])]), "fault": str(seen.error or "")}
+    return {"tree": tree_of([Unit([], [seen])]), "failure": str(seen.error or "")}
 
 
 def _layouts(reference: str) -> list[dict[str, str]]:

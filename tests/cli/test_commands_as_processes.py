@@ -76,8 +76,8 @@ def test_colours_are_for_terminals_and_not_for_no_color(words: list[str]) -> Non
 
 def test_error_is_red_on_a_terminal() -> None:
     code, text = on_terminal("explain", "LeaveGroupRequest", "0", stdin=LEAVE_V0[:5])
-    [fault] = [line for line in text.splitlines() if "fault" in line]
-    assert code == 1 and ESCAPE + "1;31m" in fault
+    [error] = [line for line in text.splitlines() if "error" in line]
+    assert code == 1 and ESCAPE + "1;31m" in error
 
 
 WRITERS = pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_text_equals_the_command_line_output(name: str) -> None:
     found = ask("explain", text=data.hex(), **question)
     if name != "nothing":  # the command rejects empty input before it prints anything
         assert found["text"] == printed.replace(" --input hex", "")
-    assert found["hex"] == data.hex() and bool(found["fault"]) == (name in ("cut", "nothing"))
+    assert found["hex"] == data.hex() and bool(found["failure"]) == (name in ("cut", "nothing"))
 
 
 def row_of(found: dict[str, Any], name: str) -> int:
@@ -83,8 +83,8 @@ def test_a_spec_has_classes_layouts_and_a_verdict() -> None:
 
 def test_a_spec_reads_bytes() -> None:
     found = ask("own", text=SPEC, data="00 00 00 00 00 00 00 07", version="0")
-    assert found["tree"]["rows"]["value"] == ["", "7"] and found["fault"] == ""
-    assert "found 2 bytes left" in ask("own", text=SPEC, data="00 00", version="0")["fault"]
+    assert found["tree"]["rows"]["value"] == ["", "7"] and found["failure"] == ""
+    assert "found 2 bytes left" in ask("own", text=SPEC, data="00 00", version="0")["failure"]
 
 
 def test_an_unclear_guess_has_candidates() -> None:
@@ -108,7 +108,7 @@ def test_an_unclear_guess_has_candidates() -> None:
 )
 def test_no_request_raises(question: dict[str, Any]) -> None:
     found = json.loads(answer(json.dumps(question)))
-    assert found.get("error") or found.get("fault") or found.get("problems")
+    assert found.get("error") or found.get("failure") or found.get("problems")
 
 
 def test_files_go_into_the_archive_that_needs_them() -> None:

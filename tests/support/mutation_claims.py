@@ -72,8 +72,8 @@ def broken_claims(made: Mutation) -> list[str]:
     for name, value, error in ways:
         if made.kind == "valid":
             found += [f"{name}: {text}" for text in _not_valid(made, value, error)]
-        if made.fault is not None and (error is None or (error.path, error.offset) != made.fault[1:]):
-            found.append(f"{name}: {error}, and not {made.fault}")
+        if made.error is not None and (error is None or (error.path, error.offset) != made.error[1:]):
+            found.append(f"{name}: {error}, and not {made.error}")
     return [f"{cls.NAME} v{version} {made.data.hex()} {made.changes}: {text}" for text in found]
 
 
@@ -108,7 +108,7 @@ def main() -> int:
     broken = 0
     for cls, version in versions:
         for made in mutations(registry, cls, version, each):
-            counts[made.fault.rule if made.fault else made.kind] += 1
+            counts[made.error.rule if made.error else made.kind] += 1
             for text in broken_claims(made):
                 broken += 1
                 print(text)

@@ -47,8 +47,8 @@ def facts(message: Struct) -> Iterator[str]:
         for other in changed_values(value):
             try:
                 again = message.replace(**{name: other})
-            except TypeError as fault:
-                yield f"{name}: {fault}"
+            except TypeError as error:
+                yield f"{name}: {error}"
                 continue
             yield f"{name} {again == message} {message == again} {again!r} {copy.deepcopy(again) == again}"
 

@@ -145,14 +145,14 @@ def command(words: Sequence[str], **options: Any) -> None:
         given = Input(data, file, encoding, has_sizes, options["only"], options["port"])
         is_many, units = explain_units(settings, explainer, given)
     if options["as_json"]:
-        faults = _write_json(units, settings, is_many=is_many)
+        failures = _write_json(units, settings, is_many=is_many)
     elif options["as_html"]:
-        faults = _write_page(units, settings)
+        failures = _write_page(units, settings)
     else:
-        faults = _print_text(units, settings, options["color"], _again(options), _file(files))
-    for fault in dict.fromkeys(faults):  # a missing library is reported once, not for every frame
-        say_error(fault)
-    if faults:
+        failures = _print_text(units, settings, options["color"], _again(options), _file(files))
+    for each in dict.fromkeys(failures):  # a missing library is reported once, not for every frame
+        say_error(each)
+    if failures:
         raise click.exceptions.Exit(1)
 
 
@@ -181,26 +181,28 @@ def _refuse_both(options: dict[str, Any]) -> None:
         raise click.UsageError(f"give --hex or --input {options['encoding']}, not both.")
 
 
-def _faults(units: "Sequence[Explained]") -> list[str]:
-    return [f"{one.title}: {one.fault}" if one.title and not one.missing else one.fault for one in units if one.fault]
+def _failures(units: "Sequence[Explained]") -> list[str]:
+    return [
+        f"{one.title}: {one.failure}" if one.title and not one.missing else one.failure for one in units if one.failure
+    ]
 
 
 def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is_many: bool) -> list[str]:
     from tagwire_cli.explaining.explained import lazy_trace
 
-    faults: list[str] = []
+    failures: list[str] = []
 
     def rows() -> Iterator[Any]:
         """Yield JSON values for each unit as it is read, so that only one unit at a time is in memory."""
         for one in units:
-            faults.extend(_faults([one]))
+            failures.extend(_failures([one]))
             if is_many or settings.kind == "guess":
                 yield one.to_json()
             else:
                 yield from map(lazy_trace, one.traces)
 
     write_json_lazily(rows(), is_list=is_many or settings.kind == "format")
-    return faults
+    return failures
 
 
 def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> list[str]:
@@ -214,7 +216,7 @@ def _write_page(units: "Iterator[Explained]", settings: "ExplainSettings") -> li
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
     shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
     write_bytes(page(shown, name_note(settings.registry)).encode("utf-8", "backslashreplace"))
-    return _faults(seen)
+    return _failures(seen)
 
 
 def _again(options: dict[str, Any]) -> str:
@@ -236,10 +238,10 @@ def _print_text(
     from tagwire_cli.explaining.explained import facts_of
 
     colour = wants_colour(when)
-    faults = []
+    failures = []
     for number, one in enumerate(units):
         if number and one.is_apart:
             write_bytes(b"\n")
         print_text(list(facts_of(one, again, file)), one.traces, name_note(settings.registry), colour=colour)
-        faults += _faults([one])
-    return faults
+        failures += _failures([one])
+    return failures

@@ -27,7 +27,7 @@ _STYLES: Final = {
     "null": "bright_black",
     "shape": "yellow",
     "title": "bold",
-    "fault": "bold red",
+    "error": "bold red",
     "rest": "red",
 }
 _FOLDED: Final = (BYTES_A_LINE, 8, 4)
@@ -75,7 +75,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
     if not has_types:
         note_left_out("type")
     for line, row in annotated_lines(trace, note, bytes_a_line=count, widths=widths):
-        is_field = row is not None and row.kind not in ("title", "fault")
+        is_field = row is not None and row.kind not in ("title", "error")
         if not has_types and (is_field or line.startswith("offset")):
             line = line[:kind] + line[value:]
         shown = Text(line)
@@ -83,7 +83,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
             shown.truncate(console.width, overflow="ellipsis")
         if row is None:
             shown.stylize("bold")
-        elif row.kind in ("title", "fault"):
+        elif row.kind in ("title", "error"):
             shown.stylize(_STYLES[row.kind])
         else:
             style = _STYLES[row.kind]

@@ -35,7 +35,7 @@ class Explained(NamedTuple):
     """A description of the detected input, only in the input's first unit."""
 
     @property
-    def fault(self) -> str:
+    def failure(self) -> str:
         """The error with which the command must exit (status 1); "" if the input was explained completely."""
         if self.error or self.missing:
             return self.error or self.missing

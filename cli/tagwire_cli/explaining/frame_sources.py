@@ -26,7 +26,7 @@ class InputFrame(NamedTuple):
     """The direction; None if unknown."""
     api: tuple[int, int] | None = None
     """For a response, the API key and version of its request."""
-    fault: str = ""
+    error: str = ""
     """The error if there is a gap in the capture instead of a frame."""
 
 

@@ -233,8 +233,8 @@ def _guessed(settings: ExplainSettings, frame: InputFrame) -> Explained:
 
 
 def _captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
-    if frame.fault:
-        return Explained(frame.title, (), error=frame.fault)
+    if frame.error:
+        return Explained(frame.title, (), error=frame.error)
     if frame.is_request:
         return _as_request(settings, frame)
     if frame.api:

@@ -17,7 +17,7 @@ import jinja2
 import tagwire
 from tagwire.errors import TagwireError
 from tagwire_generator.project import resources
-from tagwire_generator.project.settings import SettingsError, package_fault
+from tagwire_generator.project.settings import SettingsError, package_error
 
 HOOKS: Final = ".pre-commit-config.yaml"
 _SETTINGS: Final = "pyproject.toml"
@@ -89,7 +89,7 @@ def _check_name(name: str) -> None:
         if keyword.iskeyword(name):
             raise NewProjectError(f"{name!r} is a Python keyword; choose another name")
         raise NewProjectError(f"expected a package name of lower-case letters, digits and _, got {name!r}{hint}")
-    error = package_fault(name)
+    error = package_error(name)
     if error:
         raise NewProjectError(error)
     if name.partition("_")[0] == "tagwire":

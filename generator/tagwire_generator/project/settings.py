@@ -267,13 +267,13 @@ def _output(file: Path, where: str, value: object) -> Path:
 def _package(file: Path, where: str, value: object) -> str:
     if not isinstance(value, str) or not all(map(_is_module_name, value.split("."))):
         raise _error(file, f"{where}: package is {_found(value)}; it must be an import name such as 'my_messages'")
-    fault = package_fault(value)
-    if fault:
-        raise _error(file, f"{where}: package is {value!r}, but {fault}")
+    error = package_error(value)
+    if error:
+        raise _error(file, f"{where}: package is {value!r}, but {error}")
     return value
 
 
-def package_fault(name: str) -> str:
+def package_error(name: str) -> str:
     """Return why a package can't have this import name, as the end of an error message; "" if it can."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:

@@ -78,12 +78,12 @@ class Reading:
         self._source = document.source
         self._refused: set[int] = set()
         own_types = {name for name, _ in options.entity_types}
-        for fault in shape_errors(root, allow_extensions=self.is_extended):
-            if fault.rule == "TW112" and isinstance(fault.node, Scalar) and fault.node.raw in own_types:
+        for error in shape_errors(root, allow_extensions=self.is_extended):
+            if error.rule == "TW112" and isinstance(error.node, Scalar) and error.node.raw in own_types:
                 continue  # the schema knows only Kafka's entity types; settings may add more
-            self.report(fault.rule, fault.node, fault.message)
-            if fault.unusable is not None:
-                self._refused.add(id(fault.unusable))
+            self.report(error.rule, error.node, error.message)
+            if error.unusable is not None:
+                self._refused.add(id(error.unusable))
 
     @property
     def has_errors(self) -> bool:

@@ -21,7 +21,7 @@ RUN: Final = 256
 """The maximum number of bytes shown for a field. Of a longer field, only the first and last bytes are shown."""
 _ENDS: Final = (192, 32)
 _INDEX: Final = re.compile(r"\[\d+\]")
-_KINDS: Final = ("number", "text", "bytes", "null", "shape", "title", "fault", "rest", "note")
+_KINDS: Final = ("number", "text", "bytes", "null", "shape", "title", "error", "rest", "note")
 
 Note = Callable[[Node], str]
 
@@ -136,7 +136,7 @@ def _trace_rows(trace: Trace, note: Note, depth: int) -> Iterator[_Row]:
     if error is not None:
         end = max(error.offset, end)
         said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
-        yield _Row(depth, "fault", error.path or "fault", "fault", said, error.offset, path=error.path)
+        yield _Row(depth, "error", error.path or "error", "error", said, error.offset, path=error.path)
     if end < len(trace.data):
         rest = trace.data[end:]
         row = _Row(depth, "rest", "not read", "", count(len(rest), "byte"), end, rest, len(rest), path="")

@@ -51,7 +51,7 @@ class Row:
         self.type = type
         self.value = value
         self.kind = kind
-        """number, text, bytes, null, shape (counts, tags, markers), title, fault, or rest (unread bytes)."""
+        """number, text, bytes, null, shape (counts, tags, markers), title, error, or rest (unread bytes)."""
         self.depth = depth
         """The number of enclosing nodes."""
         self.is_hidden = is_hidden
@@ -174,7 +174,7 @@ def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
     if error is not None:
         end = max(error.offset, end)  # show all compressed bytes, even if the error is inside them
         said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
-        yield Row(error.offset, b"", error.path, "fault", said, kind="fault")
+        yield Row(error.offset, b"", error.path, "error", said, kind="error")
     if end < len(trace.data):
         yield Row(end, trace.data[end:], "", "not read", kind="rest", is_hidden=trace.root.may_hide)
 

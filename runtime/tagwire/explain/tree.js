@@ -6,7 +6,7 @@
 (function () {
   "use strict";
   const ROW = 22, HEAD = 23, OVER = 12, MANY = 20, DULL = /^(0|-1|null|False|''|0 NONE|0 bytes)$/;
-  const LEGEND = [["number", "number"], ["text", "text"], ["bytes", "bytes"], ["null", "null"], ["shape", "length, count, structure"], ["fault", "error, not read"]];
+  const LEGEND = [["number", "number"], ["text", "text"], ["bytes", "bytes"], ["null", "null"], ["shape", "length, count, structure"], ["error", "error, not read"]];
 
   function make(tag, className, ...inside) {
     const element = document.createElement(tag);
@@ -95,7 +95,7 @@
     let group = null, last = 0, title = "";
     for (const row of rows) {
       if (row.kind === "title" && row.offset < 0) { title = row.name; group = null; continue; }
-      if (row.kind === "note" || row.kind === "fault") { continue; }
+      if (row.kind === "note" || row.kind === "error") { continue; }
       if (!group || (row.space === 0 && row.offset < last)) {
         group = { title: title, rows: [] };
         title = "";
@@ -205,7 +205,7 @@
     function drawRow(n) {
       const row = visible[n], isGroup = row.end > row.n + 1, isClosed = isGroup && closed.has(row.n) && !found;
       const wide = row.kind === "note" || row.kind === "title";
-      const line = make("div", "tx-row" + (wide ? " tx-wide" : "") + (row.kind === "title" ? " tx-title-row" : row.kind === "fault" ? " tx-fault-row" : ""));
+      const line = make("div", "tx-row" + (wide ? " tx-wide" : "") + (row.kind === "title" ? " tx-title-row" : row.kind === "error" ? " tx-error-row" : ""));
       const name = make("span", "tx-name" + (wide && row.kind === "note" ? " tx-k-note" : "")), twist = make("span", "tx-twist", isGroup ? (isClosed ? "▸" : "▾") : "");
       twist.setAttribute("aria-hidden", "true");
       name.style.paddingLeft = Math.min(row.depth, 12) * .95 + "em";

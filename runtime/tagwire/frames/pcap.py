@@ -174,16 +174,16 @@ def network_frames(
     the frames before the error, then raises CaptureError.
     """
     connections: dict[str, _Connection] = {}
-    fault = None
+    failure = None
     try:
         for segment in tcp_segments(file):
             yield from _frames_of(segment, port, connections, registry)
     except CaptureError as error:  # if the file is truncated, frames before its end may still be waiting for a segment
-        fault = error
+        failure = error
     for connection in connections.values():
         yield from connection.close()
-    if fault is not None:
-        raise fault
+    if failure is not None:
+        raise failure
 
 
 def _frames_of(

@@ -78,12 +78,12 @@ class FrameSplitter:
             return
         size = self._size()
         if size is None:
-            raise self._fault(DecodeError, f"{count(self.pending, 'byte')} of a size", f"{_SIZE_WIDTH} bytes")
+            raise self._error(DecodeError, f"{count(self.pending, 'byte')} of a size", f"{_SIZE_WIDTH} bytes")
         if self.pending - _SIZE_WIDTH >= size:
             found = f"{count(self.pending, 'byte')} that contain whole frames"
-            raise self._fault(DecodeError, found, "all frames to be read before the end")
+            raise self._error(DecodeError, found, "all frames to be read before the end")
         found = f"{count(self.pending - _SIZE_WIDTH, 'byte')} of a frame of {count(size, 'byte')}"
-        raise self._fault(DecodeError, found, "the whole frame")
+        raise self._error(DecodeError, found, "the whole frame")
 
     def _next(self) -> bytes | None:
         started = self._started
@@ -113,12 +113,12 @@ class FrameSplitter:
             return None
         size = int.from_bytes(self._buffer[:_SIZE_WIDTH], "big", signed=True)
         if size < 0:
-            raise self._fault(DecodeError, f"size {size}", "0 or more")
+            raise self._error(DecodeError, f"size {size}", "0 or more")
         if size > self.max_size:
-            raise self._fault(LimitError, f"size {size}", f"at most {self.max_size} (max_size)")
+            raise self._error(LimitError, f"size {size}", f"at most {self.max_size} (max_size)")
         return size
 
-    def _fault(self, error: type[DecodeError], found: str, expected: str) -> DecodeError:
+    def _error(self, error: type[DecodeError], found: str, expected: str) -> DecodeError:
         return error(
             message_name="frame", version=None, path="size", offset=self.offset, found=found, expected=expected
         )

@@ -206,11 +206,11 @@ class _Work:
             return  # record batches are skipped if the library for their checksum is not installed
         whole = sum(each.error is None for each in seen)
         bits = CHECKED
-        if (fault := seen[-1].error) is not None:
+        if (error := seen[-1].error) is not None:
             if not (whole or _is_like_a_batch(self.data)):
                 return
             bits += _FAULT + 8.0 * len(seen[-1].data)
-            facts = [f"behind {count(whole, 'whole batch')}: found {fault.found}, expected {fault.expected}"]
+            facts = [f"behind {count(whole, 'whole batch')}: found {error.found}, expected {error.expected}"]
         else:
             facts = [count(whole, "batch"), "the checksums agree"]
         yield Candidate("batches", None, (), seen, bits, facts)

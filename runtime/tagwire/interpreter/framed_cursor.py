@@ -188,8 +188,8 @@ class FramedCursor(LayoutCursor):
             self.fail(f"{codec} bytes", "no compression: compressed data can't contain compressed data", start)
         try:
             data = unpack(codec, memoryview(self.buf)[start:end], self.limits)
-        except DecompressionError as fault:
-            self.fail(fault.found, fault.expected, start, LimitError if fault.is_limit else DecodeError)
+        except DecompressionError as cause:
+            self.fail(cause.found, cause.expected, start, LimitError if cause.is_limit else DecodeError)
         outside = self.buf, self.raw, self.end
         if self.recorder is not None:
             self.recorder.unpack(data, end)

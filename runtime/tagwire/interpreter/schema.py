@@ -196,5 +196,5 @@ def _check_default(item: Item) -> None:
         LayoutWriter(Layout(item.name, None, StructLayout(item.name, ())), ByteCount).value(
             item.type, item.default, ByteCount()
         )
-    except EncodeError as fault:
-        raise SchemaError(f"{item.name}: the default is not a valid {item.type}: {fault.reason}") from None
+    except EncodeError as cause:
+        raise SchemaError(f"{item.name}: the default is not a valid {item.type}: {cause.reason}") from None

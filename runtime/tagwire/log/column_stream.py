@@ -95,15 +95,15 @@ def arrays_between(
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
     way.rows.begin(encodable(scan.file), start, first_offset)
-    fault = None
+    failure = None
     try:
         yield from way.of_file(scan, first_offset, cut_off=cut_off, end=end)
     except LogError as error:
-        fault = error
+        failure = error
     if len(way.rows):
         yield way.rows.take()
-    if fault is not None:
-        raise fault
+    if failure is not None:
+        raise failure
 
 
 class ReadOptions(NamedTuple):

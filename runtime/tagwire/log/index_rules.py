@@ -158,7 +158,7 @@ def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
     """Return (rules, errors): a rule for each index file of a segment, and (path, error) for each unreadable file."""
     rules: list[IndexRule] = []
-    faults: list[tuple[Any, LogError | LogPathError]] = []
+    errors: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (
         ("index", lambda path, base: OffsetIndexRule(OffsetIndex(path, base))),
         ("timeindex", lambda path, base: TimeIndexRule(TimeIndex(path, base))),
@@ -171,5 +171,5 @@ def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogE
         try:
             rules.append(make(path, segment.base_offset or 0))
         except (LogError, LogPathError) as error:
-            faults.append((path, error))
-    return rules, faults
+            errors.append((path, error))
+    return rules, errors

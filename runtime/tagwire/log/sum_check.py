@@ -104,10 +104,10 @@ class SumCheck:
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]
-        faults = [self._fault(position, header, size, each) for each, size in sizes if 0 < size <= left]
-        if len(formats) == 1 and faults[0] is not None:
-            raise faults[0]
-        if all(faults):
+        errors = [self._error(position, header, size, each) for each, size in sizes if 0 < size <= left]
+        if len(formats) == 1 and errors[0] is not None:
+            raise errors[0]
+        if all(errors):
             names = " and ".join(format.name for format in formats)
             found = f"a batch with the magic of {names}, but with the checksum of none of these formats"
             refuse(self._file, "TWL105", position, found, "the checksum of one of these formats")
@@ -146,7 +146,7 @@ class SumCheck:
         stated, actual = int.from_bytes(header[at : at + _WIDTH], "big"), sums.of(position + begin, position + size)
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 
-    def _fault(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
+    def _error(self, position: int, header: bytes, size: int, format: Format) -> LogError | None:
         positions = format.header_positions
         found = positions.length(header, 0)
         if positions.sum is None or found is None or (format.magic >= 0 and not positions.has_magic(header, 0)):

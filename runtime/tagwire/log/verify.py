@@ -108,8 +108,8 @@ class _Verifier:
         self.transactions = OpenTransactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
-        indexes, faults = index_rules(segment)
-        self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
+        indexes, errors = index_rules(segment)
+        self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in errors)
         self.rules.problems = problems = Problems()
         self._batches = self._records = self._end = 0
         try:
@@ -125,8 +125,8 @@ class _Verifier:
         yield FileReport(segment.path, self._batches, self._records, _size(segment.path), problems.rows())
         for rule in indexes:
             yield FileReport(rule.path, 0, 0, _size(rule.path), rule.problems.rows())
-        for path, fault in faults:
-            yield FileReport(path, 0, 0, _size(path), [_fault(path, fault)])
+        for path, reason in errors:
+            yield FileReport(path, 0, 0, _size(path), [_problem(path, reason)])
 
     def _read(self, segment: Segment, scan: Scan, indexes: list[IndexRule]) -> None:
         base_offset = None if segment.path.suffix == ".checkpoint" else segment.base_offset
@@ -176,7 +176,7 @@ def unread(path: Path, error: LogPathError, position: int) -> LogProblem:
     return LogProblem(position, "TWL100", str(error).removeprefix(str(path)).lstrip(": "))
 
 
-def _fault(path: Path, error: LogError | LogPathError) -> LogProblem:
+def _problem(path: Path, error: LogError | LogPathError) -> LogProblem:
     return problem_of(error) if isinstance(error, LogError) else unread(path, error, 0)
 
 
@@ -246,5 +246,5 @@ def _report(path: Path, check: Callable[[Path], list[LogProblem]]) -> FileReport
     try:
         problems = check(path)
     except (LogError, LogPathError) as error:
-        problems = [_fault(path, error)]
+        problems = [_problem(path, error)]
     return FileReport(path, 0, 0, _size(path), problems)

@@ -72,12 +72,12 @@ def native_engine() -> ModuleType | None:
     try:
         # This function is called often, and an import statement is faster than `import_module`.
         import tagwire._engine as native
-    except ImportError as fault:
+    except ImportError as cause:
         if wanted:
             raise EngineError(
-                f"TAGWIRE_ENGINE=native, but this installation has no native engine ({fault}); unset the variable, or "
+                f"TAGWIRE_ENGINE=native, but this installation has no native engine ({cause}); unset the variable, or "
                 "set it to 'python'"
-            ) from fault
+            ) from cause
         return None
     return native
 

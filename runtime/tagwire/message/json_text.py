@@ -92,10 +92,10 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         if not isinstance(text, str):
             text = bytes(text).decode()
         return json.loads(text, object_pairs_hook=once_each, parse_constant=refuse_constant)
-    except UnicodeDecodeError as fault:
-        reason = f"byte {fault.start} of the text is 0x{fault.object[fault.start]:02x}, which is not UTF-8"
-    except json.JSONDecodeError as fault:
-        reason = f"not JSON: line {fault.lineno}, column {fault.colno}: {fault.msg}"
+    except UnicodeDecodeError as cause:
+        reason = f"byte {cause.start} of the text is 0x{cause.object[cause.start]:02x}, which is not UTF-8"
+    except json.JSONDecodeError as cause:
+        reason = f"not JSON: line {cause.lineno}, column {cause.colno}: {cause.msg}"
     except RecursionError:
         reason = "the JSON is nested more deeply than any message"
     except ValueError:  # Python limits the number of digits that it converts

@@ -92,18 +92,18 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
 
 def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
     """Return the batch at `pos` in the only candidate format in which it is valid. Otherwise, raise DecodeError."""
-    right, faults = [], []
+    right, errors = [], []
     for each in candidates:
         try:
             right.append(read_batch(buf, pos, each, limits, strict=strict))
         except DecodeError as error:
-            faults.append(f"{each.name} ({error.found})")
+            errors.append(f"{each.name} ({error.found})")
     if len(right) == 1:
         return right[0]
     both = " and ".join(each.name for each in candidates)
     if right:
         _refuse(pos, f"a batch that is valid as {both}", "one of them; give only that format")
-    _refuse(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(faults)}", "one of them")
+    _refuse(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(errors)}", "one of them")
 
 
 def _refuse_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:

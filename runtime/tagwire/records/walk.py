@@ -28,15 +28,15 @@ def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limi
     """
     try:
         return unpack_in_place(codec, data, limits)
-    except DecompressionError as fault:
-        error = LimitError if fault.is_limit else DecodeError
+    except DecompressionError as cause:
+        error = LimitError if cause.is_limit else DecodeError
         raise error(
             message_name=format.name,
             version=None,
             path=path,
             offset=offset,
-            found=fault.found,
-            expected=fault.expected,
+            found=cause.found,
+            expected=cause.expected,
         ) from None
 
 

@@ -272,20 +272,20 @@ class TextType(WireType):
         data = bytes(raw)
         try:
             return data.decode()
-        except UnicodeDecodeError as fault:
+        except UnicodeDecodeError as cause:
             from tagwire.wire.java_text import decode_as_java
 
-            found = f"bytes {data[fault.start : fault.end].hex(' ')}"
-            raise Deviation(found, "UTF-8", decode_as_java(data), fault.start) from None
+            found = f"bytes {data[cause.start : cause.end].hex(' ')}"
+            raise Deviation(found, "UTF-8", decode_as_java(data), cause.start) from None
 
     def raw_of(self, value: Any) -> bytes:
         if not isinstance(value, str):
             raise Unfit("expected a string", value)
         try:
             return value.encode()
-        except UnicodeEncodeError as fault:
-            lone = f"the lone surrogate {value[fault.start]!r}, which UTF-8 has no bytes for"
-            raise Unfit(f"character {fault.start} is {lone}") from None
+        except UnicodeEncodeError as cause:
+            lone = f"the lone surrogate {value[cause.start]!r}, which UTF-8 has no bytes for"
+            raise Unfit(f"character {cause.start} is {lone}") from None
 
     def from_json(self, value: Any) -> str:
         if not isinstance(value, str):
@@ -335,8 +335,8 @@ class BinaryType(WireType):
             raise Unfit("expected a string of base64", value)
         try:
             return _from_base64(value)
-        except ValueError as fault:
-            raise Unfit(f"expected base64 in the standard alphabet with padding ({fault})", value) from None
+        except ValueError as cause:
+            raise Unfit(f"expected base64 in the standard alphabet with padding ({cause})", value) from None
 
     def strategy(self) -> Any:
         from hypothesis import strategies

@@ -15,10 +15,10 @@ def decode_as_java(data: bytes) -> str:
     return data.decode(errors=_HANDLER)
 
 
-def _replace(fault: UnicodeError) -> tuple[str, int]:
-    assert isinstance(fault, UnicodeDecodeError)
-    start = fault.start
-    return "\ufffd", max(fault.end, start + _surrogate_size(fault.object[start : start + 3]))
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    start = error.start
+    return "\ufffd", max(error.end, start + _surrogate_size(error.object[start : start + 3]))
 
 
 def _surrogate_size(data: bytes) -> int:

@@ -86,7 +86,7 @@ def test_a_break_as_text(project: Path) -> None:
         "new bytes: 00 00 00 01 00",
         "the old reader rejects the new bytes:",
         "offset bytes path type value",
-        "! nonce fault at byte 0: found 5 bytes left, expected 8 bytes",
+        "! nonce error at byte 0: found 5 bytes left, expected 8 bytes",
         "0 00 00 00 01 00 . not read",
     ]
     assert done.stderr == "1 wire-breaking change in 2 messages\n"

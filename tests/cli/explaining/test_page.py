@@ -102,7 +102,7 @@ def test_every_byte_is_in_one_row(name: str) -> None:
     assert page.dumped() == data
     # The page also has a plain-text dump for browsers without scripts.
     assert parse_annotated("".join(page.inside["pre"])) == data
-    faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "fault"]
+    faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "error"]
     assert len(faults) == (code == 1)
 
 

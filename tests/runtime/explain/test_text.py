@@ -66,7 +66,7 @@ def test_non_canonical_bytes_are_marked() -> None:
 
 def test_nothing_at_all() -> None:
     text = annotate(trace(PollRequest, b"", 2))
-    assert text.splitlines()[2].split()[:3] == ["!", "topics", "fault"]
+    assert text.splitlines()[2].split()[:3] == ["!", "topics", "error"]
     assert parse_annotated(text) == b""
 
 

@@ -53,7 +53,7 @@ def test_they_agree_with_the_trace(
     for entry in range(listing.count):
         frame = listing.file.frame(listing.table, entry)
         shown = explain_captured(listing.settings, frame)
-        assert bool(listing.find_fault(entry)) == bool(shown.fault), entry
+        assert bool(listing.error_of(entry)) == bool(shown.failure), entry
         assert sorted(list(listing.texts(entry))[1:]) == sorted(texts_of(ExplainedEntry(frame.data, shown))), entry
 
 
@@ -67,5 +67,5 @@ def test_records_that_are_fine_need_no_trace(
     assert isinstance(listing, FrameListing) and listing.count > 1
     monkeypatch.delattr(frame_listing, "explain_captured")
     for entry in range(listing.count):
-        assert not listing.find_fault(entry)
+        assert not listing.error_of(entry)
         assert list(listing.texts(entry))

@@ -116,8 +116,8 @@ def test_filters_that_make_no_sense(capture: Path, text: str, said: str) -> None
 
 def test_errors_are_explained_with_what_was_read(capture: Path) -> None:
     listing = read(capture)
-    assert [listing.is_faulty(entry) for entry in range(6)] == [False, False, False, True, True, False]
-    assert listing.find_fault(3) == f"{capture.name}: line 4 is not a captured frame: it is not valid JSON"
+    assert [listing.has_error(entry) for entry in range(6)] == [False, False, False, True, True, False]
+    assert listing.error_of(3) == f"{capture.name}: line 4 is not a captured frame: it is not valid JSON"
     cut = listing.look(4)
     assert cut.data == METADATA[:-3]
     assert cut.explained.traces[0].error is not None
@@ -152,13 +152,13 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
     assert [each[2:4] for each in cells[1:]] == [("?", ""), ("not a frame", ""), ("API 32767", "1")]
     assert found(listing, "conn='a,b 1'") == [1]
     assert found(listing, "is=error") == [2, 3, 4]
-    assert all(listing.look(entry).explained.fault for entry in (1, 2, 3))
+    assert all(listing.look(entry).explained.failure for entry in (1, 2, 3))
 
 
 def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
     listing = read(write_lines(tmp_path / "a.jsonl", line("req", METADATA)), package=tagwire_records.registry)
     assert found(listing, "is=error") == [1]
-    assert "tagwire_records defines no RequestHeader" in listing.look(0).explained.fault
+    assert "tagwire_records defines no RequestHeader" in listing.look(0).explained.failure
 
 
 def test_captures_of_real_clients_agree_with_their_lines() -> None:
@@ -199,7 +199,7 @@ def test_compressed_file_is_read_at_any_place(tmp_path: Path, monkeypatch: pytes
     path.write_bytes(gzip.compress(data[:1000000], 1) + bytes(700) + gzip.compress(data[1000000:], 1) + bytes(9))
     file = open_growing(path)
     assert b"".join(iter(file.more, b"")) == data
-    assert (file.fault, file.progress) == ("", 1.0)
+    assert (file.error, file.progress) == ("", 1.0)
     for start in (0, 4000000, 999990, 1000010, 3999990, 17):
         assert file.at(start, 40) == data[start : start + 40]
     assert file.at(len(data) - 3, 40) == data[-3:]
@@ -221,7 +221,7 @@ def test_a_capture_is_followed(tmp_path: Path) -> None:
     path.write_text("")
     listing.read_all()
     assert listing.is_done
-    assert "the file was truncated while it was read" in listing.fault
+    assert "the file was truncated while it was read" in listing.error
 
 
 def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("data", "count", "fault"),
+    ("data", "count", "error"),
     [
         (b"", 0, ""),
         (b"\n\n", 0, ""),
@@ -251,12 +251,12 @@ def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None
     ],
     ids=["empty", "blank", "cut", "damaged", "garbage", "no-line-end", "no-frames"],
 )
-def test_odd_files(tmp_path: Path, data: bytes, count: int, fault: str) -> None:
+def test_odd_files(tmp_path: Path, data: bytes, count: int, error: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
     listing = read(path)
     assert (listing.count, listing.is_done) == (count, True)
-    assert fault in listing.fault and bool(fault) == bool(listing.fault)
+    assert error in listing.error and bool(error) == bool(listing.error)
     for entry in range(listing.count):
         listing.look(entry)
 
@@ -276,7 +276,7 @@ def test_a_stream_of_frames(tmp_path: Path) -> None:
     listing = read(path, stream="request")
     assert [listing.cells(entry)[2] for entry in range(listing.count)] == ["Metadata", "Heartbeat"]
     assert listing.look(1).data == HEARTBEAT
-    assert "frame 3: frame: size at byte" in listing.fault
+    assert "frame 3: frame: size at byte" in listing.error
 
 
 def test_a_network_capture(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
     assert [listing.cells(entry)[1] for entry in range(listing.count)] == ["req", "resp", "!"]
     assert listing.partner(0) == 1
     assert listing.look(1).data == REPLY
-    assert listing.find_fault(2).startswith("gap in the responses: 50 bytes missing")
+    assert listing.error_of(2).startswith("gap in the responses: 50 bytes missing")
     with pytest.raises(TagwireError, match="a network capture can't be followed"):
         listing_of(path, follows=True)
     listing.close()
@@ -310,7 +310,7 @@ def test_batches_of_a_log() -> None:
     assert found(listing, "offset=24-") == [5, 6, 11, 12]
     assert found(listing, "-codec=none partition=orders-0") == [3, 6]
     assert found(listing, "is=control") == []
-    assert listing.look(2).explained.fault == ""
+    assert listing.look(2).explained.failure == ""
 
 
 def test_a_damaged_batch_and_what_is_no_batch(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_a_damaged_batch_and_what_is_no_batch(tmp_path: Path) -> None:
     assert listing.count == 7
     assert found(listing, "is=error") == [2, 7]
     assert list(listing.cells(6))[:3] == ["7", path.name, "not a batch"]
-    assert listing.look(1).explained.fault != "" and listing.look(6).explained.fault != ""
+    assert listing.look(1).explained.failure != "" and listing.look(6).explained.failure != ""
 
 
 def test_a_log_is_followed(tmp_path: Path) -> None:

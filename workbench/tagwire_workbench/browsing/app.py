@@ -129,8 +129,8 @@ class Browser(App[None]):
                 parts.append(f"tried {view.tried / listing.count:.0%}")
         if self.follows:
             parts.append("following")
-        if listing.fault:
-            parts.append(f"! {listing.fault}")
+        if listing.error:
+            parts.append(f"! {listing.error}")
         return printable(f"{self._source}  {'  '.join(parts)}")
 
     def _say_empty(self) -> None:
@@ -151,8 +151,8 @@ class Browser(App[None]):
             self._show(None, f"! {error}")
             return
         facts = list(facts_of(looked.explained))
-        if not looked.explained.error and looked.explained.fault:
-            facts.append(f"! {looked.explained.fault}")
+        if not looked.explained.error and looked.explained.failure:
+            facts.append(f"! {looked.explained.failure}")
         self._show(looked, "; ".join(facts))
 
     def _show(self, looked: ExplainedEntry | None, text: str) -> None:

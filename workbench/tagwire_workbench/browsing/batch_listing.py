@@ -21,7 +21,7 @@ from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained
 from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
-from tagwire_workbench.browsing.listing import FAULTY, ExplainedEntry, ListColumn, Listing, Test
+from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColumn, Listing, Test
 
 # Filters call the following functions for every entry, so the functions don't trace the message, which is slow.
 
@@ -109,7 +109,7 @@ class BatchListing(Listing):
                 for number in range(len(self._segments)):
                     yield from self._read_on(number)
             except LogPathError as error:
-                self.fault = str(error)
+                self.error = str(error)
                 return
             if not self._follows:
                 return
@@ -157,9 +157,9 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add one faulty entry for the bytes from `start`, where no batch begins, to the end of the segment."""
+        """Add one invalid entry for the bytes from `start`, where no batch begins, to the end of the segment."""
         self._add(file, start, segment.size - start, -1)
-        self.states[-1] = FAULTY
+        self.states[-1] = INVALID
 
     def cells(self, entry: int) -> Sequence[str]:
         return (str(entry + 1), self._place(entry), *self._fields(entry))
@@ -202,7 +202,7 @@ class BatchListing(Listing):
             return ExplainedEntry(data, Explained(title, (), error=str(error)))
         return ExplainedEntry(data, Explained(title, (seen,)))
 
-    def find_fault(self, entry: int) -> str:
+    def error_of(self, entry: int) -> str:
         try:
             list(self._batch(entry))
         except (TagwireError, DecodeError) as error:
@@ -222,7 +222,7 @@ class BatchListing(Listing):
     def _property(self, term: Term) -> Test:
         names = {"control": "is_control", "transactional": "is_transactional"}
         if term.value == "error":
-            return self.is_faulty
+            return self.has_error
         if term.value not in names:
             raise FilterError(f"is={term.value}: expected one of error, {', '.join(names)}")
 

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tagwire_workbench.browsing.listing import FAULTY, ListColumn
+from tagwire_workbench.browsing.listing import INVALID, ListColumn
 from tagwire_workbench.browsing.view import View
 
 
@@ -40,7 +40,7 @@ class EntryList(ScrollView, can_focus=True):
         Binding("home", "edge(False)", "first", show=False),
         Binding("end,G", "edge(True)", "last", show=False),
     ]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--fault", "list--title"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--error", "list--title"}
 
     class Chosen(Message):
         def __init__(self, entry: int) -> None:
@@ -138,12 +138,12 @@ class EntryList(ScrollView, can_focus=True):
         if place >= len(self.view):
             return Strip.blank(width, self.rich_style)
         entry = self.view[place]
-        is_faulty = listing.states[entry] == FAULTY
-        marks = (">" if place == self.cursor else " ") + ("!" if is_faulty else " ")
+        has_error = listing.states[entry] == INVALID
+        marks = (">" if place == self.cursor else " ") + ("!" if has_error else " ")
         text = marks + line_of(listing.columns, listing.cells(entry), max(width - 2, 0))
         style = self.rich_style
-        if is_faulty:
-            style = self.get_component_rich_style("list--fault")
+        if has_error:
+            style = self.get_component_rich_style("list--error")
         if place == self.cursor:
             style += self.get_component_rich_style("list--cursor")
         return Strip([Segment(text, style)], width)

@@ -30,7 +30,7 @@ _START: Final = 8
 class FrameFile(Protocol):
     """The interface of the classes that read frames from a file."""
 
-    fault: str
+    error: str
     """Why reading ended before the end of the file; "" if the end was reached."""
 
     @property
@@ -53,7 +53,7 @@ class LineFile:
     """A capture of JSON lines, optionally gzipped. With `follows`, reading continues when the file grows."""
 
     def __init__(self, file: GrowingFile, *, follows: bool) -> None:
-        self.fault = ""
+        self.error = ""
         self._file = file
         self._follows = follows
         self._name = file.path.name  # the whole path would leave too little space for the error message
@@ -69,7 +69,7 @@ class LineFile:
             try:
                 data = self._file.more()
             except InputError as error:
-                self.fault = str(error)
+                self.error = str(error)
                 break
             if not data:
                 if not self._follows:
@@ -89,7 +89,7 @@ class LineFile:
                 if not place % _AT_ONCE:
                     yield True
             yield True
-        self.fault = self.fault or self._file.fault
+        self.error = self.error or self._file.error
         self._add(table, number + 1, start, b"".join(parts))
         yield True
 
@@ -114,7 +114,7 @@ class LineFile:
         try:
             frame = input_frame(frame_of_line(number, data, self._name))
         except CaptureError as error:
-            return InputFrame(number, f"line {number}", b"", fault=str(error))
+            return InputFrame(number, f"line {number}", b"", error=str(error))
         return _with_api(frame, table, row)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class NetworkFile:
     """
 
     def __init__(self, path: Path, port: int, registry: Registry) -> None:
-        self.fault = ""
+        self.error = ""
         self._path = path
         self._port = port
         self._registry = registry
@@ -165,7 +165,7 @@ class NetworkFile:
                         self.progress = file.tell() / max(size, 1)
                         yield True
         except (TagwireError, OSError) as error:
-            self.fault = f"{self._path}: {error}"
+            self.error = f"{self._path}: {error}"
         self.progress = 1.0
         found.sort(key=lambda each: each[0])
         for number, (_, start, length, is_silent, each) in enumerate(found, 1):
@@ -196,7 +196,7 @@ class NetworkFile:
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number, kind = table.numbers[row], table.kinds[row]
         if kind == DAMAGED:
-            return InputFrame(number, f"frame {number}", b"", fault=self._gaps.get(row, ""))
+            return InputFrame(number, f"frame {number}", b"", error=self._gaps.get(row, ""))
         with self._lock:
             self._spool.seek(table.starts[row])
             data = self._spool.read(table.lengths[row])
@@ -213,7 +213,7 @@ class StreamFile:
     """A file with the bytes of one direction of a connection: frames, each preceded by its length."""
 
     def __init__(self, file: GrowingFile, kind: int, *, follows: bool) -> None:
-        self.fault = ""
+        self.error = ""
         self._file = file
         self._kind = kind
         self._follows = follows
@@ -224,7 +224,7 @@ class StreamFile:
 
     def read(self, table: FrameTable) -> Iterator[bool]:
         splitter = FrameSplitter()
-        while not self.fault:
+        while not self.error:
             data = b""
             try:
                 data = self._file.more()
@@ -234,7 +234,7 @@ class StreamFile:
                     splitter.close()
             except (InputError, DecodeError) as error:
                 where = f"{self._file.path}: frame {len(table) + 1}: " if isinstance(error, DecodeError) else ""
-                self.fault = f"{where}{error}"
+                self.error = f"{where}{error}"
             if not data and not self._follows:
                 break
             yield bool(data)

@@ -54,7 +54,7 @@ class FrameListing(Listing):
             self.states += bytes(rows - len(self.states))
             self.count = rows
             yield found
-        self.fault = self.file.fault
+        self.error = self.file.error
 
     @property
     def progress(self) -> float:
@@ -114,13 +114,13 @@ class FrameListing(Listing):
         frame = self.file.frame(self.table, entry)
         return ExplainedEntry(frame.data, explain_captured(self.settings, frame))
 
-    def find_fault(self, entry: int) -> str:
+    def error_of(self, entry: int) -> str:
         """Return the error that `tagwire explain` would show; "" if none, or if a response's request is unknown."""
         table, settings = self.table, self.settings
         key = table.keys[entry]
         frame = self.file.frame(table, entry)
-        if frame.fault:
-            return frame.fault
+        if frame.error:
+            return frame.error
         if table.kinds[entry] != REQUEST and key == NONE:
             return ""
         message = self._message(entry)
@@ -128,10 +128,10 @@ class FrameListing(Listing):
         try:
             found = self._decoded(entry, frame.data)
         except TagwireError as error:
-            return explain_captured(settings, frame).fault if carries else str(error)
+            return explain_captured(settings, frame).failure if carries else str(error)
         if not carries or are_fine(settings, found.message, found.version):
             return ""
-        return explain_captured(settings, frame).fault
+        return explain_captured(settings, frame).failure
 
     def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
         table, settings = self.table, self.settings
@@ -146,7 +146,7 @@ class FrameListing(Listing):
     def test_of(self, term: Term) -> Test:
         table = self.table
         if term.key == "is":
-            return _property(term, self.is_faulty)
+            return _property(term, self.has_error)
         if term.key == "api":
             keys = api_keys(self.settings.registry, term)
             return lambda entry: table.keys[entry] in keys
@@ -227,7 +227,7 @@ def _direction(term: Term, value: str) -> int:
     return found
 
 
-def _property(term: Term, is_faulty: Test) -> Test:
+def _property(term: Term, has_error: Test) -> Test:
     if term.value != "error":
         raise FilterError(f"is={term.value}: expected 'error'")
-    return is_faulty
+    return has_error

@@ -55,7 +55,7 @@ class PlainFile:
         return self._place / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
-    def fault(self) -> str:
+    def error(self) -> str:
         """The error to report if the file ends inside gzip data and has stopped growing; otherwise ""."""
         return ""
 
@@ -166,7 +166,7 @@ class CompressedFile:
         return self._next.packed / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
-    def fault(self) -> str:
+    def error(self) -> str:
         return f"{self.path}: the file ends within its gzip data" if self._next.is_inside else ""
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from tagwire_cli.input.filters import Term
 
 UNKNOWN: Final = 0
 FINE: Final = 1
-FAULTY: Final = 2
+INVALID: Final = 2
 
 Test = Callable[[int], bool]
 """A function that returns whether to show an entry."""
@@ -53,10 +53,10 @@ class Listing(ABC):
         """Number of complete entries."""
         self.is_done = False
         """Whether no more entries will come."""
-        self.fault = ""
+        self.error = ""
         """Why reading ended early; "" if it did not."""
         self.states = bytearray()
-        """The error state of each entry: UNKNOWN, FINE or FAULTY."""
+        """The error state of each entry: UNKNOWN, FINE or INVALID."""
         self._work: Iterator[bool] | None = None
 
     def advance(self) -> bool:
@@ -85,7 +85,7 @@ class Listing(ABC):
         """Return the bytes of an entry and their explanation. Raises InputError if the file can no longer be read."""
 
     @abstractmethod
-    def find_fault(self, entry: int) -> str:
+    def error_of(self, entry: int) -> str:
         """Return the error message if decoding an entry fails, or "" if it succeeds."""
 
     @abstractmethod
@@ -117,11 +117,11 @@ class Listing(ABC):
         """Return filters that select the entries related to this one, such as the other frames of its connection."""
         return {}
 
-    def is_faulty(self, entry: int) -> bool:
+    def has_error(self, entry: int) -> bool:
         """Return whether an entry has an error. The result is cached."""
         if self.states[entry] == UNKNOWN:
-            self.states[entry] = FAULTY if self.find_fault(entry) else FINE
-        return self.states[entry] == FAULTY
+            self.states[entry] = INVALID if self.error_of(entry) else FINE
+        return self.states[entry] == INVALID
 
     @abstractmethod
     def close(self) -> None:

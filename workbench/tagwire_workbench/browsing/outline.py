@@ -102,8 +102,8 @@ def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLin
     buffer = Buffer("bytes", looked.data, hidden)
     items = [item for trace in traces for item in _items(trace, _buffer_of(trace, buffer), note)]
     if not traces:
-        if looked.explained.fault:
-            items.append(OutlineLine("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
+        if looked.explained.failure:
+            items.append(OutlineLine("!", printable(looked.explained.failure), "", "error", buffer, 0, 0))
         if looked.explained.guess is not None:  # the message type was guessed, so show the guess and its reason
             facts = looked.explained._replace(title="", error="")  # the tree already shows the error as an item
             items += [OutlineLine(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
@@ -134,7 +134,7 @@ def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[OutlineLine]:
         end = max(error.offset, end)
         message = f"{error.path or trace.message_name}: found {error.found}, expected {error.expected}"
         yield OutlineLine(
-            "!", printable(message), f"at byte {error.offset}", "fault", buffer, error.offset, error.offset
+            "!", printable(message), f"at byte {error.offset}", "error", buffer, error.offset, error.offset
         )
     if end < len(trace.data):
         yield _rest(buffer, end, len(trace.data))
@@ -220,7 +220,7 @@ _STYLES = {
     "text": "green",
     "bytes": "magenta",
     "null": "dim",
-    "fault": "bold red",
+    "error": "bold red",
     "rest": "red",
     "title": "bold",
 }
@@ -246,13 +246,13 @@ class FieldTree(Tree[OutlineLine]):
         self._add(self.root, items)
         nodes = list(self.root.children)
         first = next((node for node in reversed(nodes) if node.data is not None and node.data.has_children), None)
-        fault = next((node for node in nodes if node.data is not None and node.data.kind == "fault"), None)
-        if fault is not None and fault.data is not None:
-            self._open_way(self.root, way_to(items, fault.data.buffer, fault.data.begin - 1))
+        error = next((node for node in nodes if node.data is not None and node.data.kind == "error"), None)
+        if error is not None and error.data is not None:
+            self._open_way(self.root, way_to(items, error.data.buffer, error.data.begin - 1))
         elif first is not None:
             self._open_short(first)
         self.scroll_home(animate=False)
-        self._put_cursor(fault or first or next(iter(nodes), None))
+        self._put_cursor(error or first or next(iter(nodes), None))
 
     def _open_short(self, node: TreeNode[OutlineLine]) -> None:
         """Open a branch, and then its subbranches until the limit of shown items is reached."""
@@ -313,8 +313,8 @@ class FieldTree(Tree[OutlineLine]):
 
 def _label(item: OutlineLine) -> Text:
     label = Text(item.name, style="bold" if item.kind == "title" else "", no_wrap=True)
-    if item.kind == "fault":
-        label.stylize(_STYLES["fault"])
+    if item.kind == "error":
+        label.stylize(_STYLES["error"])
     if item.value:
         label.append("  ")
         label.append(item.value, style=_STYLES.get(item.kind, ""))

@@ -76,7 +76,7 @@ class Reader:
         wanted = self._unknown()
         for entry in wanted:
             try:
-                self.listing.is_faulty(entry)
+                self.listing.has_error(entry)
             except TagwireError:  # the browser shows the error when the user selects the entry
                 continue
         return bool(wanted)

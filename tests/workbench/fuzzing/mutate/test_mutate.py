@@ -50,10 +50,10 @@ def test_each_rule_is_broken_as_described(rule: str) -> None:
     mutator = Mutator(kafka.registry, frames=True)
     for number in range(20):
         made = mutator.mutate(b"", number, rule=rule)
-        assert made.fault is not None and made.fault.rule == rule
+        assert made.error is not None and made.error.rule == rule
         with pytest.raises(DecodeError) as caught:
             kafka.registry.decode_request(made.data)
-        assert (caught.value.path, caught.value.offset) == made.fault[1:]
+        assert (caught.value.path, caught.value.offset) == made.error[1:]
 
 
 def decoded(made: Mutation, form: dict[str, Any]) -> Any:
@@ -89,7 +89,7 @@ def test_framed_inputs(name: str) -> None:
         found = decoded(made, form)
         assert isinstance(found, DecodeError) == (made.kind == "invalid"), (made, found)
         if isinstance(found, DecodeError):
-            assert made.fault is not None and (found.path, found.offset) == made.fault[1:]
+            assert made.error is not None and (found.path, found.offset) == made.error[1:]
     assert set(kinds) == {"valid", "near", "invalid"}
 
 
@@ -125,7 +125,7 @@ def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
     each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
     made = [mutation for one in each for mutation in mutations(*one, 60)]
     assert [text for mutation in made for text in broken_claims(mutation)] == []
-    rules = {mutation.fault.rule for mutation in made if mutation.fault is not None}
+    rules = {mutation.error.rule for mutation in made if mutation.error is not None}
     assert rules >= set(DIALECT_RULES)
 
 
@@ -176,8 +176,8 @@ def test_changes_are_reported() -> None:
     made = Mutator(kafka.registry, kafka.HeartbeatRequest, 4).mutate(
         kafka.HeartbeatRequest(group_id="g").encode(4), 4, rule="null where there is no null"
     )
-    assert made.fault is not None
-    assert str(made.fault) == made.changes[-1] == f"{made.fault.path} at byte {made.fault.offset}: {made.fault.rule}"
+    assert made.error is not None
+    assert str(made.error) == made.changes[-1] == f"{made.error.path} at byte {made.error.offset}: {made.error.rule}"
 
 
 @pytest.mark.parametrize(

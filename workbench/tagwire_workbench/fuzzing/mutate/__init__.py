@@ -17,15 +17,15 @@ from tagwire.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tagwire_workbench.fuzzing.framing import FramingError, InputFraming
-    from tagwire_workbench.fuzzing.mutate.mutation import Fault, Mutation
+    from tagwire_workbench.fuzzing.mutate.mutation import ExpectedError, Mutation
     from tagwire_workbench.fuzzing.mutate.mutator import Mutator
     from tagwire_workbench.fuzzing.mutate.rule_breaks import DIALECT_RULES, RULES
 
-__all__ = ["DIALECT_RULES", "RULES", "Fault", "FramingError", "InputFraming", "Mutation", "Mutator"]
+__all__ = ["DIALECT_RULES", "RULES", "ExpectedError", "FramingError", "InputFraming", "Mutation", "Mutator"]
 
 _MODULES = {
     "tagwire_workbench.fuzzing.framing": ("InputFraming", "FramingError"),
-    "tagwire_workbench.fuzzing.mutate.mutation": ("Fault", "Mutation"),
+    "tagwire_workbench.fuzzing.mutate.mutation": ("ExpectedError", "Mutation"),
     "tagwire_workbench.fuzzing.mutate.mutator": ("Mutator",),
     "tagwire_workbench.fuzzing.mutate.rule_breaks": ("DIALECT_RULES", "RULES"),
 }

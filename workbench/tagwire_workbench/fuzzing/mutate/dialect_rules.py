@@ -7,11 +7,11 @@ from typing import Any
 
 from tagwire.layout import Array, TaggedSection
 from tagwire_workbench.fuzzing.framing import FuzzInput
-from tagwire_workbench.fuzzing.mutate.mutation import Fault
+from tagwire_workbench.fuzzing.mutate.mutation import ExpectedError
 from tagwire_workbench.fuzzing.mutate.valid_edits import entry_bytes, fresh
 from tagwire_workbench.fuzzing.sites import InputSite, splice
 
-_Broken = tuple[bytes, Fault]
+_Broken = tuple[bytes, ExpectedError]
 
 
 def no_member(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
@@ -24,7 +24,7 @@ def no_member(read: FuzzInput, site: InputSite, random: Random) -> _Broken | Non
         return None
     data = number.to_bytes(wire.width, "big", signed=wire.low < 0)
     spliced = splice(read, site.holder, site.start, site.end, data)
-    return spliced.data, Fault("", site.path, spliced.at)
+    return spliced.data, ExpectedError("", site.path, spliced.at)
 
 
 def same_key(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
@@ -33,7 +33,7 @@ def same_key(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None
         return None
     last = site.inner[-1]
     spliced = splice(read, site, last.end, last.end, read.data[last.start : last.end], elements=1)
-    return spliced.data, Fault("", f"{site.path}[{len(site.inner)}]", spliced.at)
+    return spliced.data, ExpectedError("", f"{site.path}[{len(site.inner)}]", spliced.at)
 
 
 def no_alternative(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
@@ -43,7 +43,7 @@ def no_alternative(read: FuzzInput, site: InputSite, random: Random) -> _Broken 
         return None
     entry = chosen[0]
     spliced = splice(read, site, entry.start, entry.end, b"", elements=-1)
-    return spliced.data, Fault("", site.path, spliced.at - (entry.start - site.start))
+    return spliced.data, ExpectedError("", site.path, spliced.at - (entry.start - site.start))
 
 
 def two_alternatives(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
@@ -61,4 +61,4 @@ def two_alternatives(read: FuzzInput, site: InputSite, random: Random) -> _Broke
     data = entry_bytes(other.tag or 0, fresh(read, site, other.type, other, random))
     spliced = splice(read, site, chosen[0].end, chosen[0].end, data, elements=1)
     path = f"{site.path}.{other.name}" if site.path else other.name
-    return spliced.data, Fault("", path, spliced.at)
+    return spliced.data, ExpectedError("", path, spliced.at)

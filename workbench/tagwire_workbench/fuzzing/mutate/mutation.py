@@ -9,7 +9,7 @@ from tagwire.message.base import Message
 Kind = Literal["valid", "near", "invalid"]
 
 
-class Fault(NamedTuple):
+class ExpectedError(NamedTuple):
     """A broken rule, and the first position at which a decoder can detect the violation."""
 
     rule: str
@@ -33,7 +33,7 @@ class Mutation(NamedTuple):
     """
     changes: tuple[str, ...]
     """Descriptions of the changes, in order, each with the path of the changed field."""
-    fault: Fault | None
+    error: ExpectedError | None
     """The rule that invalid bytes break; None for other bytes."""
     canonical: bool
     """Whether an encoder would write the same bytes. Encoders omit tagged fields that have their default."""

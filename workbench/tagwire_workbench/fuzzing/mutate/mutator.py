@@ -106,9 +106,9 @@ class Mutator:
         broken = rule_break(read, _sites(read), random, rule)
         if broken is None:
             return None
-        wrong, fault = broken
-        changes.append(str(fault))
-        return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
+        wrong, error = broken
+        changes.append(str(error))
+        return Mutation(wrong, kind, tuple(changes), error, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: FuzzInput | None, random: Random) -> Mutation:
         """Make one random change, valid or not. If `data` is not a known message (`read` is None), change a seed."""

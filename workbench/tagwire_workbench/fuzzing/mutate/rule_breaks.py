@@ -14,11 +14,11 @@ from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, LengthCode, Nest
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
 from tagwire_workbench.fuzzing.framing import FuzzInput
 from tagwire_workbench.fuzzing.mutate.dialect_rules import no_alternative, no_member, same_key, two_alternatives
-from tagwire_workbench.fuzzing.mutate.mutation import Fault
+from tagwire_workbench.fuzzing.mutate.mutation import ExpectedError
 from tagwire_workbench.fuzzing.mutate.truncation import truncated
 from tagwire_workbench.fuzzing.sites import InputSite, length_bytes, splice
 
-_Broken = tuple[bytes, Fault]
+_Broken = tuple[bytes, ExpectedError]
 _Break = Callable[[FuzzInput, InputSite, Random], _Broken | None]
 
 
@@ -31,8 +31,8 @@ def rule_break(read: FuzzInput, sites: list[InputSite], random: Random, rule: st
         for site in random.sample(places, min(len(places), _TRIES)):
             found = broken(read, site, random)
             if found is not None:
-                data, fault = found
-                return data, fault._replace(rule=name)
+                data, error = found
+                return data, error._replace(rule=name)
     return None
 
 
@@ -44,7 +44,7 @@ def _broken(
 ) -> _Broken:
     """Replace a range of bytes with `data`. The error of the new input is at `path`, `inside` bytes into `data`."""
     spliced = splice(read, holds, start, end, data)
-    return spliced.data, Fault("", path, spliced.at + inside)
+    return spliced.data, ExpectedError("", path, spliced.at + inside)
 
 
 # ---------------------------------------------------------------- rules about lengths and counts
@@ -207,13 +207,13 @@ def _tag_beyond(read: FuzzInput, site: InputSite, random: Random) -> _Broken | N
     least = _left(read, site, head) + 1
     size = uvarint_bytes(random.choice((least, least + 1, UVARINT_MAX)))
     spliced = splice(read, site.holder, middle, head, size)
-    return spliced.data, Fault("", site.holder.path, spliced.at - (middle - site.start))
+    return spliced.data, ExpectedError("", site.holder.path, spliced.at - (middle - site.start))
 
 
 def _tag_twice(read: FuzzInput, site: InputSite, random: Random) -> _Broken:
     entry = read.data[site.start : site.end]
     spliced = splice(read, site.holder, site.end, site.end, entry, elements=1)
-    return spliced.data, Fault("", site.holder.path, spliced.at)
+    return spliced.data, ExpectedError("", site.holder.path, spliced.at)
 
 
 def _tags_swapped(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
@@ -275,7 +275,7 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an unknown API key": (("fixed",), _no_key),
 }
-"""Kafka's rules by their name in `Fault.rule`.
+"""Kafka's rules by their name in `ExpectedError.rule`.
 
 Each rule has the kinds of site where it can be broken, and the function that breaks it.
 """

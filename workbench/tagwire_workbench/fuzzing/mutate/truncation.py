@@ -10,11 +10,11 @@ from random import Random
 
 from tagwire.layout import Array, Fixed, LengthCode, NullableFixed, Sized
 from tagwire_workbench.fuzzing.framing import FuzzInput
-from tagwire_workbench.fuzzing.mutate.mutation import Fault
+from tagwire_workbench.fuzzing.mutate.mutation import ExpectedError
 from tagwire_workbench.fuzzing.sites import InputSite, splice
 
 
-def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[bytes, Fault] | None:
+def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[bytes, ExpectedError] | None:
     """Cut the input at a random position in a message or header. Returns the remaining bytes and the expected error."""
     if message.node.length == 0:
         return None
@@ -23,7 +23,7 @@ def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[byte
     if found is None:
         return None
     path, offset = found
-    return splice(read, None, cut, len(read.data), b"").data, Fault("", path, offset)
+    return splice(read, None, cut, len(read.data), b"").data, ExpectedError("", path, offset)
 
 
 def _refused(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
