@@ -37,7 +37,7 @@ OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "version
 pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 RowName: TypeAlias = Callable[[int], str]
-"""A function that returns how error messages refer to a row, given its number: for example, by file and offset."""
+"""A function that describes a row for error messages, given its number: for example, by file and offset."""
 
 
 def message_class(name: str, package: str) -> type[Message]:

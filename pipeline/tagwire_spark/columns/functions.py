@@ -5,8 +5,8 @@
     schema_of_message("MetadataRequest", 12)        the struct's type
     from_record(value, "group", key)                records of coordinator and metadata logs
 
-Each function processes whole Arrow columns. `decode_messages` is faster, because Spark spends more on passing structs
-through column functions.
+Each function processes whole Arrow columns. `decode_messages` is faster, because Spark spends more time on passing
+structs through column functions.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -90,7 +90,7 @@ class CommitFolder(ABC):
     """
 
     slowness = 1
-    """How many times longer a commit takes here than in a local folder; multiplies the waiting times."""
+    """The factor for waiting times: how many times longer a commit takes than in a local folder."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -113,7 +113,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files readable for the driver. The name of an uploaded object is its path below `top`."""
+        """Make finished files readable for the driver. Uploaded objects are named by the files' paths below `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

@@ -87,7 +87,7 @@ class LocalFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Only flush: the driver collects the files from the staging folder."""
+        """Flush the files to disk. The driver collects them from the staging folder."""
         for file in files:
             on_disk(file)
         for folder in {file.parent for file in files}:

@@ -105,7 +105,7 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Update the stored state of the file. Raises PipelineError if it changed, except for growth if allowed."""
+        """Update the stored state of the file. Raises PipelineError if it changed other than by permitted growth."""
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
         self.state = found

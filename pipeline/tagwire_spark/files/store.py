@@ -23,7 +23,7 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.2
 """Seconds to wait before the second try; each later pause is about twice as long."""
 _SHORT: Final = 8
-"""Minimum length of a secret that is hidden anywhere. A shorter one may occur in other words or in a URL by chance."""
+"""Secrets of this or a greater length are hidden everywhere. A shorter secret may occur in other text by chance."""
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
 """Matches the names of options whose values are never shown."""

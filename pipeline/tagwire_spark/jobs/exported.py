@@ -67,7 +67,7 @@ class ExportedFiles(NamedTuple):
     """The files' folder, relative to the root of the logs; empty for the root itself."""
     files: tuple[tuple[str, int], ...]
     rows: str | None = None
-    """The table file with the segment's records, as a path relative to the root of the export; None without one."""
+    """The table file with the segment's records, relative to the root of the export; None if there is no such file."""
 
     @property
     def name(self) -> str:

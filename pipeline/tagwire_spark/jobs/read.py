@@ -155,7 +155,7 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment at a URL or, for a folder, its partition folders. Tasks later list the segments in these."""
+    """Yield the segment at a URL or, for a folder, its partition folders. Tasks later list the folders' segments."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)

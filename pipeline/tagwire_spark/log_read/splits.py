@@ -155,7 +155,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
                     wholes += whole_splits(query, _requested(query, location, folders), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
-            # List again if another process has committed a write, or if a broker has removed a listed file.
+            # List the files again if another process has committed a write, or if a broker has removed a listed file.
             if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 

@@ -15,7 +15,7 @@ from tagwire_spark.log_read.ends import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
 
 Offsets = dict[str, dict[str, int]]
-"""Spark's form of offsets: next offset by topic and partition."""
+"""A stream's offset as Spark stores it: the next record offset, by topic and partition."""
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"

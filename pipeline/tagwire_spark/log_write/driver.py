@@ -50,7 +50,7 @@ _AT_ONCE: Final = 8
 """Maximum number of remote logs examined concurrently."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""The remedy if the base offset in the rows is taken, because the first records of that batch were left out."""
+"""The remedy if a batch would begin at a baseOffset that the log already contains."""
 
 
 class Staged(WriterCommitMessage):
@@ -141,7 +141,7 @@ class _CommittedBefore(Exception):
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
-    """Create the staging folder for one task attempt. Raises _CommittedBefore, and PipelineError if writing fails."""
+    """Create the staging folder for one task attempt. Raises _CommittedBefore or PipelineError."""
     attempt = staging(job, is_begun=False)
     if is_before(batch, noted_batches(job)):  # a commit after this check removes the new folder
         attempt.close()

@@ -21,7 +21,7 @@ _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
 _EXECUTION: Final = "spark.sql.execution.id"
 _ROOT: Final = "spark.sql.execution.root.id"
-"""Names of a task's local properties. Only tasks of micro-batches have the first three."""
+"""Local properties that Spark sets for tasks. It sets the first three only for tasks of micro-batches."""
 
 
 class MicroBatch(NamedTuple):

@@ -1,7 +1,7 @@
 """Convert rows of an Arrow batch to records without creating Python objects. This works for most writes.
 
 A run is a series of rows in format v2 with the same batch properties. All other rows are converted one by one
-(`entries`). So are the rows of a run that can't be written, to find the invalid value.
+(`entries`). If a run can't be written, its rows are also converted one by one, to find the invalid value.
 """
 
 from collections.abc import Iterator

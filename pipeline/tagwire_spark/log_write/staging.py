@@ -166,7 +166,7 @@ class _Log:
         self.next_offset = offset + 1
 
     def add_run(self, run: RowRun) -> Any:
-        """Write rows with C code. If C can't write a row, return that row and all later ones; otherwise return None."""
+        """Write rows with C code. If C code can't write a row, return that row and all later ones, otherwise None."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
         if self.next_offset > _INT64:
