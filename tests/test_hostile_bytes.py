@@ -31,7 +31,7 @@ NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
-    """Decode `data` strictly. Return what is wrong with the error, or with the re-encoded bytes; None if nothing is."""
+    """Decode `data` strictly. Return what is wrong with the error or the re-encoded bytes; None if they are right."""
     cls, version = sample.cls, sample.version
     try:
         message = cls.decode(data, version, limits=limits)

@@ -16,7 +16,7 @@ HEARTBEAT = bytes.fromhex("0267 00000007 0268 00 00")
 """HeartbeatRequest v4: group "g", generation 7, member "h", no instance, no tags."""
 
 NAMES = ("MetadataRequest", "FetchResponse", "OffsetFetchRequest", "HeartbeatRequest", "ApiVersionsResponse")
-"""The first class has a UUID field: making its plan imports a module, and other threads run during the import."""
+"""The first class has a UUID field. Its first call imports a module, and other threads run during the import."""
 
 
 def call_of(name: str) -> Callable[[], object]:

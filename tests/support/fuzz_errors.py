@@ -82,7 +82,7 @@ def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[
 
 
 def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, bool]:
-    """Return a description of how the engines differ on these bytes, or None, and whether the bytes are invalid."""
+    """Return how the engines differ on these bytes (None if they don't), and whether the bytes are invalid."""
     way = random.randrange(8)
     limits = any_limits(random) if way == 0 else NO_LIMITS
     offset = random.randrange(1, 4) if way == 1 else 0

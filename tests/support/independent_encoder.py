@@ -204,8 +204,8 @@ def default_of(field: Spec) -> Any:
 def full_value(spec: Spec, version: int) -> Value:
     """Return a value in which every field of the version has a value other than its default.
 
-    All values except booleans are distinct. Numbers count up from a pattern that shows their width (int8s wrap after
-    126). Arrays have two elements.
+    All values except booleans are distinct. Integers count up; those of more than one byte start at a number that needs
+    all bytes, such as 0x1000 for an int16. Arrays have two elements.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
 

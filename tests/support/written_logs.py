@@ -48,7 +48,7 @@ def table(*rows: tuple[Any, ...], schema: StructType = SIMPLE) -> list[Any]:
 
 
 def job(root: Path, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
-    """Write to `kafka_log` without Spark: each of `tasks` lists the Arrow batches of one task; then commit."""
+    """Write to `kafka_log` without Spark, and commit. Each of `tasks` lists the Arrow batches of one task."""
     writer = LogWriter(log_target({"path": str(root), **options}), overwrite=overwrite)
     try:
         writer.commit([writer.write(iter(batches)) for batches in tasks])

@@ -1,4 +1,4 @@
-"""Check type annotations: those of the draft packages, and those of a schema that is built at run time."""
+"""Check the type annotations of the draft packages, and of a schema that is built at run time."""
 
 from typing import assert_type
 

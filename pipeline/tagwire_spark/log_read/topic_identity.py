@@ -60,8 +60,8 @@ def _other_ids(
 ) -> dict[tuple[str, int], tuple[str, str]]:
     """Return (topic ID, topic ID in a stream offset) of the partitions for which they differ.
 
-    A partition without an ID has that of the topic's other partitions, because a broker writes the ID some time after
-    it has created a partition.
+    A partition without an ID counts as having the ID of the topic's other partitions, because a broker writes the ID
+    some time after it has created a partition.
     """
     of_topics = {topic: log.topic_id for (topic, _), log in logs.items() if log.topic_id}
     pairs = {

@@ -114,7 +114,7 @@ def spark_offset(
 ) -> dict[str, Any]:
     """Return the stream offset as Spark stores it. Its keys are sorted, because Spark compares offsets as strings.
 
-    A topic without an ID keeps the one in the `earlier` offset. A broker writes the ID some time after it has created
+    A topic without an ID keeps the ID in the `earlier` offset. A broker writes the ID some time after it has created
     a partition, so without this, the stream would not notice that the topic was recreated.
     """
     found: Offsets = {}

@@ -252,7 +252,7 @@ def test_gil_is_released() -> None:
     thread.start()
     started.wait()
     try:
-        # The interval is longer than decoding and encoding take, so the other thread runs only if they release the GIL.
+        # Decoding and encoding end within one switch interval, so the other thread runs only if they release the GIL.
         sys.setswitchinterval(0.5)
         before = counted[0]
         for _ in range(5):  # up to five times: on a busy machine, the other thread may start too late

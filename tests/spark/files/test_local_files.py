@@ -18,7 +18,7 @@ from tagwire_spark.sources.rpc import RpcReader, rpc_query
 
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:
-    """Let the calls that list the folder `broken`, or return the status of something in it, fail with an error."""
+    """Make listing the folder `broken` fail with this error number, and also getting the status of its files."""
 
     def failing(name: str) -> Any:
         call = getattr(os, name)

@@ -81,7 +81,7 @@ def test_the_last_segment_may_grow(tmp_path: Path, change: Callable[[Path], None
         with pytest.raises(PipelineError, match="KAFKA_LOG_CHANGED"):
             read()
     else:
-        assert read() == list(range(10))  # the bytes that the read planned to read have not changed
+        assert read() == list(range(10))  # the planned bytes have not changed
 
 
 WRITTEN_OVER = [

@@ -314,7 +314,7 @@ def test_a_topic_that_was_created_anew_in_steps(tmp_path: Path, late: str) -> No
 
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_topic_that_was_created_anew_before_a_planned_micro_batch_is_read(tmp_path: Path, fails: bool) -> None:
-    """After a restart, a micro-batch must not contain records of another topic than it was planned for."""
+    """After a restart, a micro-batch must not contain records of a topic other than the one it was planned for."""
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0))
     reader = stream(tmp_path, failOnDataLoss=str(fails).lower())
