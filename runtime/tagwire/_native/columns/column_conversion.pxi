@@ -7,7 +7,7 @@ that case, the interpreter's result is stored in the columns.
 
 
 cdef class Conversion:
-    """Base class of Decoder and Encoder, which store each row's result in the column `value` of `results`."""
+    """Base class of Decoder and Encoder. `results` describes their output columns, one of which is `value`."""
 
     cdef Shape results
     cdef Table table
@@ -30,7 +30,7 @@ cdef class Conversion:
         """Run the C loop, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
-        """Convert a row that the C loop rejected, using the layout interpreter. Raises the interpreter's errors."""
+        """Use the layout interpreter to convert a row that the C loop rejected. Raises the interpreter's errors."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
         chunks, is_stream = take(data, "data")
@@ -93,7 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages into the column `value`. This is `root` or, with an error column, the first child of `root`."""
+    """Decodes messages into `value`: the column `root`, or its first child if it also contains an error column."""
 
     cdef int64_t depth
 
@@ -112,7 +112,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # else the interpreter checks the depth
+        if limits.depth is None or self.depth <= limits.depth:  # otherwise Python decodes and checks depth
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -148,7 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows into the column `value`. This is `root` or, with an error column, the first child of `root`."""
+    """Encodes rows into `value`: the column `root`, or its first child if it also contains an error column."""
 
     cdef Shape shape
 

@@ -1,7 +1,7 @@
-/* Write single values as bytes, for encoding from columns.
+/* Encode single values from columns.
  *
- * Values are written directly into the buffer of the result column. If a value begins with its length, its bytes are
- * written first; once they are complete, they are moved and the length is inserted before them.
+ * The bytes are appended to the buffer of the output column. The width of a length prefix depends on the number of
+ * bytes that follow it. These bytes are therefore written first, and then moved to make room for the prefix.
  */
 #ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
 #define TAGWIRE_COLUMN_EMIT_IMPL_H

@@ -85,8 +85,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 
 /* ---------------------------------------------------------------- tag sections */
 
-/* Write one entry of a tag section or optional buffer. It contains the field `step` of row `at`. If `step` is NULL, the
- * tag is unknown, and the entry contains `data`. */
+/* Write a tagged field to a tag section or an optional buffer (KIP-482 draft). Its value is the field `step` of row
+ * `at`. For an unknown tag, `step` is NULL, and the value is `data`. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -125,8 +125,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the tagged fields from index `*next` whose tag is below `before` and whose bit is set in `bits`. Then set
- * `*next` to the index of the first field that has a higher tag. */
+/* Starting at the tagged field with index `*next`, write the fields whose bit is set in `bits`. Stop at the first field
+ * whose tag is not below `before`, and store its index in `*next`. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

@@ -91,7 +91,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str wanted):
-    """Describe the Arrow types that a column with the Arrow format `wanted` accepts, in words for an error message."""
+    """Describe, for an error message, the Arrow types that are accepted in place of the Arrow format `wanted`."""
     if wanted.startswith("w:"):
         return f"a {type_name(wanted)} or a binary"
     if is_time(wanted):
@@ -161,7 +161,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Prepare `s` to read an imported array without its children. Raises ColumnError for an array of another type."""
+    """Prepare `s` to read an array, but not its children. Raises ColumnError for a type that doesn't fit `wanted`."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -197,7 +197,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the versions of the rows: an array for each array in `rows`, or None for each if `versions` is None."""
+    """Return a list with an array of versions for each array in `rows`. If `versions` is None, all entries are None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -12,7 +12,7 @@
 #include "columns/columns.h"
 
 struct tw_frame_pool {
-    int64_t holders;     /* reference count; frames in use hold references, too, because they return to the pool */
+    int64_t holders;     /* reference count; a frame in use has a reference, because it will return to the pool */
     int64_t most;        /* limit on the total size of the pooled frames, in bytes */
     char busy;
     tw_frame *spares;    /* linked list of the pooled frames, most recently added first */

@@ -2,7 +2,8 @@
  *
  * The C data interface does not give the sizes of an array's buffers, and does not guarantee valid offsets. Offsets are
  * checked against each other, and against the length of the child or buffer that they point into, if its length is
- * known. If it isn't known, offsets have to be trusted, as in every consumer: arrays come from the same process.
+ * known. If it isn't known, the offsets are trusted. Every consumer of the interface must do this; the arrays come from
+ * the same process.
  */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
@@ -23,7 +24,7 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* whether one value serves for all rows: the field's default, because the input lacks the field */
+    /* whether all rows have the same value: the field's default, because the input lacks the field */
     uint8_t constant;
     int64_t width;
     int64_t length, offset;

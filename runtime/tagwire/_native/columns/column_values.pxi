@@ -63,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Let a column have its default value in all rows."""
+        """Make a column return its default value for every row."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets

@@ -42,7 +42,7 @@ typedef struct {
     uint8_t is_signed;
     uint8_t null_default;
     int32_t width;       /* width of a value in bytes; 0 if it varies */
-    int32_t end;         /* index in the table, just after the column's last descendant */
+    int32_t end;         /* index after the column's last descendant in the table of columns */
     int32_t level;
     int32_t inner;       /* for list columns: the level of the list elements */
     int64_t size;        /* size of `value` in bytes */

@@ -34,10 +34,13 @@ typedef struct {
     int flag;
 } tw_record_reader;
 
-/* A column with the same value for all records of a batch. The value is `number` or, if `slot` isn't -1, the number in
- * that slot, masked with `mask` (unless that is 0) and shifted right by `shift`. If `words` isn't NULL, it maps the
- * value to an index into the column's dictionary. The column is null if `null_number` is set and the value is -1, or if
- * `test` isn't -1 and slot `test` lacks a bit of `needed` or has a bit of `unless`. */
+/* A column with the same value for all records of a batch.
+ *
+ * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked with it
+ * and then shifted right by `shift`. If `words` isn't NULL, it maps the value to an index into the column's dictionary.
+ *
+ * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null unless
+ * the number in slot `test` has all bits of `needed` and no bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -57,8 +60,8 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots that every format has in addition to its fields. A record has slots for its offset and the size of its value.
- * A batch header with N fields has slots 0 to N - 1 for them, followed by the computed slots of tw_batch_slot. */
+/* Slots that exist in every format. A record has slots for its offset and for the size of its value. A batch header
+ * with N fields has slots 0 to N - 1 for the fields, followed by the slots in tw_batch_slot for computed numbers. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
@@ -66,8 +69,8 @@ enum tw_batch_slot {
 #define TW_MAGICS 16
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
-/* A number in the batch header, needed to decode its records. It is copied from slot `slot` of the header to register
- * `place` of the record plan. */
+/* A number in the batch header that is needed to decode the batch's records. It is copied from slot `slot` of the
+ * header to register `place` of the record plan. */
 typedef struct {
     int32_t place, slot;
 } tw_input;
@@ -79,11 +82,11 @@ typedef struct {
     const tw_input *inputs;
     const int32_t *idle;     /* columns whose fields this record format doesn't have */
     int32_t constants_count, inputs_count, idle_count;
-    int32_t tombstone;       /* index of the column that tells whether a record is a tombstone, or -1 */
+    int32_t tombstone;       /* index of the column that marks tombstones, or -1 */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
     int32_t is_message;      /* whether a batch is a single message (perhaps a wrapper), as in magic 0 and 1 */
-    int32_t leaves_wrappers; /* whether Python must read wrappers, because it verifies the messages inside */
+    int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */

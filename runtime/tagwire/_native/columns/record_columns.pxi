@@ -58,7 +58,7 @@ cdef class RecordPlan(Owner):
     # ------------------------------------------------------------ batch headers
 
     cdef const tw_sink *head_sinks(self) except NULL:
-        """Return an array of tw_sink that stores field N of a batch header in slot N."""
+        """Return sinks that store field N of a batch header in slot N."""
         cdef tw_sink *sinks = self.sinks_of(self.c.head)
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
@@ -66,7 +66,7 @@ cdef class RecordPlan(Owner):
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
-        """Return an array of tw_sink that discards a struct's fields. Raises NotNative if C can't read the struct."""
+        """Return sinks that discard all fields of a struct. Raises NotNative if C can't read the struct."""
         cdef tw_sink *sinks = <tw_sink *>self.memory(s.items_count * sizeof(tw_sink))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -156,7 +156,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Set `c.inputs`, which lists the batch header fields that reading the records needs, and their registers."""
+        """Set `c.inputs`: the batch header fields that are needed to read the records, and their registers."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers
@@ -211,7 +211,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up the tw_constant of a dictionary column that names the value of attribute bits, such as the codec."""
+        """Set up `c` for a dictionary column with the names of attribute values, such as the name of the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no attribute bits with this name

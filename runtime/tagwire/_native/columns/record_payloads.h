@@ -9,9 +9,9 @@
 
 enum tw_payload { TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW_METADATA_RECORD };
 
-/* Split the message in each record of `from`: store its version in column 2 of `to`, and the bytes after its record
- * type and version in column 1. Both are null for control records (`control` is the column that marks them), and for
- * record types other than `wanted`. `to` must have room for all records. */
+/* Split the payload (key or value) of each record in `from`. Column 2 of `to` receives the version of the message, and
+ * column 1 the message itself, which follows the record type and the version. Both are null if the record type isn't
+ * `wanted`, or if column `control` marks the record as a control record. `to` must have room for all records. */
 int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t wanted, tw_frame *to);
 

@@ -20,7 +20,7 @@ cdef class RecordColumns:
     cdef dict words  # for each dictionary column, a dict from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # for each column, the total size of the last frame's strings: reserve as much in the next frame
+    cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,

@@ -225,8 +225,8 @@ cdef inline object setting(object builder, Py_ssize_t index):
 cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    The arguments describe a second format, which stores its magic byte after a varint length. The same bytes could be a
-    batch of either format, and then Python decides. `other_length_at` is the offset of the length (-1 if there is no
+    The arguments `other_*` describe a second format, which stores its magic byte after a varint length. If the bytes
+    could be a batch of either format, Python decides. `other_length_at` is the offset of the length (-1 if there is no
     second format), `other_gap` the number of bytes between length and magic byte, `other_magic` the magic byte.
     """
 

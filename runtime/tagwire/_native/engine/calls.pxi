@@ -1,8 +1,8 @@
 """Provide `decode`, `encode` and related methods for message classes. Calling these methods runs no Python code.
 
-`C.decode` is a method of the class's codec, so a call creates no bound method. `m.encode` is a method descriptor, as in
-built-in types. CPython calls all of these methods through vectorcall. Each method looks up the plan of the requested
-version in a table.
+For a message class C, `C.decode` is a method of the class's codec, so that a call does not create a bound method. For a
+message m, `m.encode` is found as a method descriptor, as in built-in types. CPython calls all of these methods through
+vectorcall. Each method looks up the plan of the requested version in a table.
 """
 
 cdef enum:

@@ -35,7 +35,7 @@ typedef struct {
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* the plan's fields, with other runs: each run is skipped as a whole */
+    const tw_field *items;    /* copies of the plan's fields, with runs (tw_field.run) that end at selected fields */
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* selected tagged fields, in ascending order of tags */

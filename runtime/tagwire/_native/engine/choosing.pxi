@@ -106,7 +106,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Copy a struct's fields. Runs of fixed-width fields, which C skips (tw_field.run), end at chosen fields."""
+        """Copy a struct's fields, and split runs of fixed-width fields (tw_field.run) at the selected fields."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index
         for index in range(s.items_count):
@@ -153,9 +153,9 @@ cdef class Choosing(Owner):
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
         """Change the selected values in a message's bytes, and return the new bytes.
 
-        `change(rows)` gets the values as rows. It returns the new rows, and the elements to append to arrays.
+        `change(rows)` is called with the old values, and returns the new rows and the elements to append to arrays.
 
-        Returns None if C can't write the changes, or if it can't read the rows. `change` is then not called.
+        Returns None if C can't read the rows, in which case `change` is not called, or if C can't write the new values.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x

@@ -33,8 +33,8 @@ static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_
     return failed ? -1 : 0;
 }
 
-/* Read a tag section or an optional buffer. Known fields are stored in the object's slots, and unknown fields in the
- * dict `*unknown`, created if needed. */
+/* Read a tag section or an optional buffer (KIP-482 draft). Known fields are stored in the object's slots. Unknown
+ * fields are stored in the dict `*unknown`, which is created if needed. */
 static int tw_read_section(const tw_struct *s, tw_reader *r, PyObject *object, PyObject **unknown)
 {
     int64_t left = tw_read_entries(s, r), tag = -1, size;
@@ -230,7 +230,8 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* Read an array's elements. The caller has already read `count`, their number, which is TW_NULL for a null array. */
+/* Read an array's elements. The caller has already read their number, `count`, which is TW_NULL if the array is
+ * null. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;

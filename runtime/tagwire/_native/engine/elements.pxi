@@ -10,11 +10,11 @@ pass such numbers of the batch header as `inputs`.
 cdef class Elements:
     """Reads and writes elements with this layout. Raises NotNative if C can't handle it.
 
-    The other arguments are dicts by field name. They describe how an object's attributes represent the encoded number:
-    `bases`: (base, factor), the names of two inputs: the attribute is base + factor * number ("" is a factor of 1)
+    The other arguments are dicts by field name. They describe how an object's attributes represent an encoded number:
+    `bases`: (base, factor), the names of two inputs: the attribute is base + factor * number ("" means a factor of 1)
     `hidden`: a mask of the bits that the attribute doesn't store
     `flags`: (name, mask): a bool attribute with this name stores the bit in the mask
-    `follows`: tuples (mask, how, attribute, flag): the bits depend on an attribute; `how` is empty, given or flagged
+    `follows`: tuples (mask, how, attribute, flag): the bit in the mask is computed from an attribute (tw_follow)
     """
 
     cdef const tw_struct *element
@@ -78,10 +78,10 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`. In it, the
-        interpreter reads the invalid element and raises the error. `elements` counts array elements so far, because
-        their number is limited; `LayoutReader.good` describes `good`. Returns None if C can't apply the limits, or if
-        a number in `inputs` needs more than 64 bits.
+        If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`, in which the
+        interpreter reads the invalid element and raises the error. `elements` is the number of array elements read so
+        far, because that number is limited. `good` has the form of `LayoutReader.good`. Returns None if C can't apply
+        the limits, or if a number in `inputs` needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):

@@ -54,7 +54,8 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return an element type's width if any bytes are a valid value, so that none needs validation; otherwise 0. */
+/* Return the width of an element type whose values need no validation, because all bytes are valid. Return 0 for other
+ * types. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)

@@ -18,6 +18,12 @@
 enum tw_shape { TW_OBJECT, TW_TUPLE, TW_DICT };
 enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
+/* When encoding sets a bit (see tw_follow).
+ *
+ * TW_IF_EMPTY: if the attribute is None
+ * TW_IF_GIVEN: if the attribute, an array, isn't empty
+ * TW_IF_FLAGGED: if a bool attribute is true; if that attribute is None, as for TW_IF_EMPTY
+ */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
 /* Fast paths for the fields that make up most records. tw_way_of selects one for each field when the plan is created.
@@ -41,9 +47,9 @@ typedef struct {
 /* A bit of a number that encoding sets or clears depending on the values of other attributes. */
 typedef struct {
     int64_t mask;
-    uint8_t how;
-    Py_ssize_t slot;      /* slot of the attribute that determines the bit, by being empty, None or neither */
-    Py_ssize_t flag; /* for TW_IF_FLAGGED: slot of a bool attribute that sets the bit; if None, `slot` decides */
+    uint8_t how;          /* a tw_follows */
+    Py_ssize_t slot;      /* slot of the attribute that determines the bit */
+    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the bool attribute */
 } tw_follow;
 
 struct tw_framing {
@@ -60,7 +66,8 @@ struct tw_framing {
     uint8_t filled;       /* for arrays: whether at least one element is required */
     uint8_t keep;         /* register that receives the field's number (or `absent`); 0 if nothing depends on it */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
-    /* The attribute's value is base + scale * number. These are the registers for base (usually 0) and scale (1). */
+    /* The attribute's value is base + scale * number. These are the registers that contain the base and the scale,
+     * which are 0 and 1 for most fields. */
     uint8_t base, scale;
     uint8_t extent;       /* register that holds the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */

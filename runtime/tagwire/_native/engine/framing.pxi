@@ -24,7 +24,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # maps names of numbers that the caller must pass to their registers
+    cdef dict inputs  # name of each number that the caller must pass -> its register
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -46,7 +46,7 @@ cdef class FramedBuilder(Builder):
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier field called `name` or, without one, of the input `name`."""
+        """Return the register of the nearest earlier field called `name` or, if there is none, of the input `name`."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
@@ -208,7 +208,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set the values that a field allows, and start a checksum if it covers the bytes from this field on."""
+        """Set which values a field allows, and whether it is the first field that a checksum covers."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:

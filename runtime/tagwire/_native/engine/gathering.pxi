@@ -69,7 +69,7 @@ cdef class Gathering:
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the encoded records, and for each base in `inputs`, the highest value, such as the highest offset."""
+        """Return the encoded records, and a tuple with the highest value for each input, such as the highest offset."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
@@ -130,7 +130,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids an int object for the offset
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids creating an int for the offset
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)

@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Split off a field that contains the struct's own length. Return its encoding (None without one), and the rest."""
+    """Split off a leading field with the struct's own length. Return its encoding (or None) and the other fields."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

@@ -56,7 +56,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many more bytes the length prefix `n` takes than the smallest one; -1 if `n` is out of range. */
+/* Return how many bytes longer the prefix for length `n` is than the shortest prefix; -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -74,8 +74,8 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Return how many bytes a string takes in addition to its smallest possible length prefix, which looks_width counts.
- * Return 0 for null, and -1 for an invalid value. */
+/* Return how many bytes a string takes in addition to the shortest possible length prefix, which is already included in
+ * the struct's `looks_width`. Return 0 for null, and -1 for an invalid value. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -106,8 +106,8 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return how many bytes a struct's int32 arrays take in addition to their smallest possible count prefixes, which
- * looks_width counts. Return -1 if a slower check is needed. */
+/* Return how many bytes a struct's int32 arrays take in addition to the shortest possible count prefixes, which are
+ * already included in the struct's `looks_width`. Return -1 if a slower check is needed. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
@@ -131,7 +131,8 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     return all;
 }
 
-/* Return how many bytes a value takes in addition to those that looks_width counts; -1 if a slower check is needed. */
+/* Return how many bytes a value takes in addition to those included in the struct's `looks_width`; -1 if a slower check
+ * is needed. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
     if (TW_UNLIKELY(value == NULL))
@@ -176,8 +177,8 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group a struct's fields by the check that they need (tw_look_way). Set `looks_width` to the total size of fixed-width
- * fields and smallest length prefixes. Call this when the struct's `items` are complete. */
+/* Group a struct's fields by the check that they need (tw_look_way). Set `looks_width` to the total size of the
+ * fixed-width fields and of the shortest possible length prefixes. Call this when the struct's `items` are complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;

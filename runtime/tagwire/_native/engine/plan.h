@@ -98,7 +98,7 @@ struct tw_struct {
     tw_class made;
     uint8_t section;
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
-    uint8_t entry_length;   /* a tw_length_code: how the entry lengths of an optional buffer are encoded */
+    uint8_t entry_length;   /* a tw_length_code: how entry lengths are encoded in an optional buffer (KIP-482 draft) */
     uint8_t counts_tag;     /* whether an entry length in an optional buffer includes the tag's two bytes */
     const tw_field *enclosing; /* the length field before the struct; only `name` and `number` are set, for traces */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
@@ -184,7 +184,7 @@ typedef struct {
     int counting;
     int64_t *known;         /* the registers: numbers that other fields of a record format depend on (framing.h) */
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
-    int gap;                /* bytes to reserve for the next varint length: the width of the previous one */
+    int gap;                /* bytes to reserve for the next varint length; equals the width of the previous one */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;

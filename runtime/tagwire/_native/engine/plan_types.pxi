@@ -2,7 +2,7 @@
 
 
 cdef class PlanBuilder(Owner):
-    """Builds one plan: a layout as C structs, which the C loops follow.
+    """Builds a plan: a layout converted to C structs, which the C loops follow.
 
     The argument `owner` of its methods is the destination of the decoded values: a data class or a column, or None if
     the values are only validated.
@@ -103,7 +103,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Group adjacent fixed-width fields into runs, each with one size check. Skip fields with an entry in `apart`."""
+    """Group adjacent fixed-width fields into runs, each with one size check. No run contains a field set in `apart`."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

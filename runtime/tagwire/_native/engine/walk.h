@@ -126,7 +126,8 @@ static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size
     return f == NULL ? tw_walk_unknown_tag(w, tag, size, entry, last) : tw_walk_known_tag(f, w, size, entry);
 }
 
-/* Read through all entries of a tag section or an optional buffer. Return the number of entries, or -1 for an error. */
+/* Read through all entries of a tag section or an optional buffer (KIP-482 draft). Return the number of entries, or -1
+ * for an error. */
 static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
 {
     int64_t tag = -1, size;

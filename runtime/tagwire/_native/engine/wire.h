@@ -251,8 +251,8 @@ static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
     return NULL;
 }
 
-/* Read the number of entries in a tag section. Return 0 for an optional buffer, which does not store its number of
- * entries. */
+/* Read the number of entries in a tag section. Return 0 for an optional buffer (KIP-482 draft), which does not store
+ * its number of entries. */
 static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 {
     return s->section == TW_TAGGED_SECTION ? tw_read_uvarint(r) : 0;

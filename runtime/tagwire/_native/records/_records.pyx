@@ -264,11 +264,12 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Append a batch's records, after `facts` has accepted them, until a limit is reached. The first may exceed it.
+        """Append records of a batch that `facts` has accepted, until a limit is reached.
 
-        `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records. Returns the
-        position of the next record, the number of records left, and the next record's offset. That offset is None if
-        the record's deltas would be out of range in this batch. Raises ValueError for positions outside `data`.
+        The first record of an empty batch may exceed the limits. `kept` has one byte per record, which is 0 if the
+        record must be omitted; None keeps all records. Returns the position of the next record, the number of records
+        left, and the next record's offset. That offset is None if the record's deltas would be out of range in the new
+        batch. Raises ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -287,7 +288,7 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records, until a limit is reached. The first record may exceed the limits.
+        """Append rows as records, until a limit is reached. The first record of an empty batch may exceed the limits.
 
         Returns (next_row, can_continue). `can_continue` is false if row `next_row` doesn't fit into an empty batch
         either, or if its offset isn't higher than the previous row's. Raises ValueError for rows that don't exist.

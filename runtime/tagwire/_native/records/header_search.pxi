@@ -15,10 +15,12 @@ ctypedef struct Form:
 cdef class HeaderSearch:
     """Searches a file for positions where a batch may begin: its length, magic byte and checksum must be valid.
 
-    A form describes the batch header of one format: (length_at, is_varint, is_zigzag, counts_itself, least,
-    magic_behind, magic, polynomial, sum_at, sum_begin). `least` is the minimum length. The positions of the magic byte
-    (`magic_behind`), the checksum (`sum_at`) and the first checksummed byte (`sum_begin`) are relative to the end of
-    the length. Polynomial 0 means no checksum. Verifying a checksum takes the same time for any length (range_sums.h).
+    Verifying a checksum takes the same time for any length (range_sums.h).
+
+    `forms` has a tuple for each record format, which describes its batch header: (length_at, is_varint, is_zigzag,
+    counts_itself, least, magic_behind, magic, polynomial, sum_at, sum_begin). `least` is the minimum length.
+    Polynomial 0 means no checksum. Three positions are relative to the end of the length: those of the magic byte
+    (`magic_behind`), the checksum (`sum_at`) and the first checksummed byte (`sum_begin`).
     """
 
     cdef object data
@@ -119,7 +121,7 @@ cdef class HeaderSearch:
         return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
 
     cdef int learn(self, int algorithm, int64_t block) except -1:
-        """Compute `before` up to entry `block`. An entry is the CRC of all bytes before a block of the file."""
+        """Extend the array `before` to entry `block`. Entry N is the CRC of all bytes before block N of the file."""
         cdef bytes data
         cdef const uint8_t *p
         cdef int64_t at, known = self.known[algorithm]

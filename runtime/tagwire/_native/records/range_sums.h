@@ -31,7 +31,7 @@ static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 
 static inline void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
 {
-    uint32_t step = 1u << 23; /* x to the power of 8 * 256**byte; the highest bit means x**0 */
+    uint32_t step = 1u << 23; /* x to the power of 8 * 256**byte; in these numbers, the highest bit is x**0 */
     tw_crc_prepare(&sums->tables, polynomial);
     sums->polynomial = polynomial;
     for (int byte = 0; byte < 5; byte++) {
