@@ -22,7 +22,7 @@ _FILE_HEADER: Final = 24
 _PACKET_HEADER: Final = 16
 """The sizes of headers in pcap files."""
 _LINK_TYPE: Final = 0x03FFFFFF
-"""The bits of the link type; the bits above it are about checksums of Ethernet frames."""
+"""The bits of the link type. Higher bits describe the checksums of Ethernet frames."""
 
 _FAULTS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 SILENT: Final = (("ProduceRequest", "acks", 0),)
-"""Requests that get no response: the message, a field, and its value."""
+"""Requests that get no response if a field has a certain value, as (message, field, value)."""
 
 T = TypeVar("T")
 

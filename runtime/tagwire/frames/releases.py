@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Spans = tuple[tuple[str, str], ...]
-"""First and last release of each run of releases that agree about a version's bytes, oldest first."""
+"""The spans of releases in which a version has the same definition, as (first, last), oldest first."""
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:

@@ -1,9 +1,9 @@
 """Turn an error position from the native engine into an error.
 
-After an error, the native engine makes a separate pass (`_native/engine/walk.h`) to find out what it could not read,
-its path and offset, the end of the readable bytes, and the counts that are checked against limits. The interpreter then
-resumes reading there and fails at once, so that only the interpreter contains error texts. Reporting an error takes no
-longer than reading one field, however many bytes precede it.
+After an error, the native engine makes a separate pass (`_native/engine/walk.h`). It finds out which part of the
+message is invalid, the path and offset of that part, the end of the readable bytes, and the counts that are checked
+against limits. The interpreter then resumes reading there and fails at once, so that only the interpreter contains
+error texts. Reporting an error takes no longer than reading one field, however many bytes precede it.
 """
 
 from enum import IntEnum
@@ -33,7 +33,10 @@ class Site(IntEnum):
 
 
 ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
-"""Site, path, position, end of the extent, tag, tag size, and counts: elements, unknown tags, unknown tag bytes."""
+"""(site, path, position, end of the readable bytes, tag, tag size, counts).
+
+The counts are the numbers of array elements, unknown tags, and bytes of unknown tags before the error.
+"""
 
 
 def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limits) -> None:

@@ -15,7 +15,7 @@ from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
 PLACES = ""
-"""The key of a scope under which the positions of the struct's checksums are kept; no field has this name."""
+"""The key under which a scope stores the positions of its struct's checksums. No field has this name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
 """The valid elements of each array before an error, by the start position of the array.
@@ -25,7 +25,7 @@ last valid element, which matters only if elements must be in order and more fol
 """
 
 Scopes = tuple[dict[str, Any], ...]
-"""The values read so far of a struct (last) and of the enclosing structs."""
+"""The values read so far: one dict per enclosing struct, outermost first, and one for the current struct."""
 
 
 class FramedCursor(LayoutCursor):

@@ -2,8 +2,8 @@
 
 As in the first draft of KIP-482, a schema is made from a list of fields and a map of optional fields by tag. With such
 a map, even an empty one, a struct begins with a buffer of optional fields. The lengths in it are varints, but the draft
-does not say of which kind. Strings, bytes and arrays have int16 and int32 lengths, as before KIP-482. Classes generated
-from an equivalent spec encode to the same bytes, because both use layouts.
+does not specify which kind. Strings, bytes and arrays have int16 and int32 lengths, as before KIP-482. Classes
+generated from an equivalent spec encode to the same bytes, because both use layouts.
 
     foo = Schema(Field("baz", "int16"), optional_fields={1: Field("bar", "string")})
     response = Schema(Field("foos", [foo]), optional_fields={1: Field("user_agent", "string", nullable=True)})

@@ -104,7 +104,8 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    # Size the buffer by the last ratio plus a margin: if it is too small, decompression must start again.
+    # Estimate the buffer size from the previous compression ratio, plus a margin, because decompression must start
+    # again if the buffer is too small.
     ratio = 4.0
     library: Any = None
 

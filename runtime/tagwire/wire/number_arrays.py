@@ -62,7 +62,7 @@ class FixedArray:
         out += self._packed(values)
 
     def _packed(self, values: Any) -> bytes:
-        numbers = tuple(values)  # a subclass may override `len`, so don't rely on it
+        numbers = tuple(values)  # an exact tuple, because a subclass may override `len`
         return Struct(f">{len(numbers)}{self._code}").pack(*numbers)
 
 

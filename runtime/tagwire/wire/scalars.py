@@ -37,14 +37,14 @@ class _New(Protocol):
 empty_object: Final = cast(_New, object.__new__)
 """Make an object without calling `__init__`: decoders set every slot themselves."""
 is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
-"""`issubclass` with wider types, because type checkers consider its use in serializers unnecessary."""
+"""`issubclass` with less specific types, because type checkers report the real one as unnecessary in serializers."""
 
 # ---------------------------------------------------------------- booleans, uuids
 
 BOOLEANS: Final = (False, True)
-"""Booleans by byte; any other byte raises IndexError."""
+"""The boolean that each byte encodes. Any other byte raises IndexError."""
 BOOLEAN_BYTES: Final[dict[object, int]] = {False: 0, True: 1}
-"""Bytes by boolean; any other value raises KeyError."""
+"""The byte that encodes each boolean. Any other value raises KeyError."""
 
 # The attributes of a UUID are read-only, so set its slots directly. This takes a third of the constructor's time.
 _set_int = cast(Any, UUID).int.__set__
@@ -69,7 +69,7 @@ def uuid_bytes(value: UUID) -> bytes:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""`value in EMPTIES` tests for an array's default; other empty values, such as "", are not arrays."""
+"""`value in EMPTIES` tests whether an array has its default. Other empty values, such as "", are invalid arrays."""
 
 # ---------------------------------------------------------------- lengths
 
@@ -126,7 +126,7 @@ def _count(values: Any) -> int:
         return len(values)
     if not issubclass(kind, (tuple, list)):
         raise UnwritableValue
-    return sum(1 for _ in values)  # a subclass may override `len`, so don't rely on it
+    return sum(1 for _ in values)  # counts the elements, because a subclass may override `len`
 
 
 def _put_compact_length(out: bytearray, size: int) -> None:

@@ -64,11 +64,11 @@ class WireType:
     longest: ClassVar[int] = UVARINT_MAX
     """The maximum length of a value in a message, in bytes."""
     is_raw: ClassVar[bool] = False
-    """Whether `struct` reads and packs the values unchanged, and rejects all others."""
+    """Whether the values need no conversion or checks other than those of the module `struct`."""
     is_slice: ClassVar[bool] = False
-    """Whether a value is a slice of the input, which is a view if the caller wants views."""
+    """Whether values are slices of the input, which are memoryviews if the caller requests views."""
     is_enum: ClassVar[bool] = False
-    """Whether numbers have members of a register: `tagwire.message.enums`."""
+    """Whether the type is an integer type with an enum: see `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
     """A pattern for defaults in specs; "" if only the type's own default is possible."""
     semantic: str = ""
