@@ -116,7 +116,7 @@ def test_golden_bytes(package: Any, version: int, chosen: str) -> None:
 
 
 BROKEN_JSON = [
-    ({"stops": [{"city": "a", "gate": 0, "minutes": 1}] * 2}, "stops[1]", "the key of element 0"),
+    ({"stops": [{"city": "a", "gate": 0, "minutes": 1}] * 2}, "stops[1]", "the same key as element 0"),
     ({"text": "x", "flowers": ["r"]}, "flowers", "is given together with text"),
     ({}, "", "has no alternative"),
 ]
@@ -313,14 +313,14 @@ def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place
     first = value.stops[0]
     error = refusal_of(package, value.replace(stops=(first, first)), version)
     assert error.path == "stops[1]"
-    assert error.reason == f"has {key}, the key of element 0; keys must be unique"
+    assert error.reason == f"has {key}, the same key as element 0; keys must be unique"
     one, two = {0: ("000161", "000162"), 1: ("0261", "0262"), 2: ("0261 07", "0262 00")}[version]
     fault = errors_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
     assert (fault.path, fault.offset) == ("stops[1]", place)
-    assert fault.found == f"{key}, the key of element 0"
+    assert fault.found == f"{key}, the same key as element 0"
     form = value.to_json(version)
     form["stops"][1] = form["stops"][0]
-    with pytest.raises(tagwire.EncodeError, match=f"has {key}, the key of element 0"):
+    with pytest.raises(tagwire.EncodeError, match=f"has {key}, the same key as element 0"):
         package.Parcel.from_json(form, version)
 
 
@@ -364,7 +364,7 @@ def test_a_rewrite_keeps_the_rules(package: Any) -> None:
         tagwire.select(package.Parcel, "flowers").rewrite(data, 2, lambda _: ("r",))
     assert error.value.path == "flowers"
     cities = tagwire.select(package.Parcel, "stops[].city", "stops[].gate")
-    with pytest.raises(tagwire.EncodeError, match="city 'c', gate 0, the key of element 0"):
+    with pytest.raises(tagwire.EncodeError, match="city 'c', gate 0, the same key as element 0"):
         cities.rewrite(data, 2, lambda city, gate: ("c", 0))
 
 

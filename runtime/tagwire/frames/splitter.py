@@ -78,7 +78,7 @@ class FrameSplitter:
             return
         size = self._size()
         if size is None:
-            raise self._error(DecodeError, f"{count(self.pending, 'byte')} of a size", f"{_SIZE_WIDTH} bytes")
+            raise self._error(DecodeError, f"{count(self.pending, 'byte')} of a frame size", f"{_SIZE_WIDTH} bytes")
         if self.pending - _SIZE_WIDTH >= size:
             found = f"{count(self.pending, 'byte')} that contain whole frames"
             raise self._error(DecodeError, found, "all frames to be read before the end")

@@ -162,7 +162,7 @@ class FramedCursor(LayoutCursor):
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
         """Raise DecodeError if the array is empty but must not be, or if its elements' sort keys don't ascend."""
         if kind.filled and not values and not first:
-            self.fail("no element", "at least one, or else the field left out")
+            self.fail("an empty array", "at least one element; an empty array must be left out")
         order = kind.order
         if order is None:
             return
@@ -171,7 +171,7 @@ class FramedCursor(LayoutCursor):
         for one, two in pairwise(keys):
             if two <= one:
                 how = "unsigned" if order.unsigned else "signed"
-                self.fail(f"{order.field} {two} after {one}", f"ascending ones, each once ({how})")
+                self.fail(f"{order.field} {two} after {one}", f"strictly ascending {how} numbers")
 
     # ------------------------------------------------------------ compressed bytes
 

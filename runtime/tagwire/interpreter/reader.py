@@ -73,7 +73,7 @@ class LayoutReader(TagSectionReader):
         """Read and return the message, and move to the position after it."""
         self.open(str(self.layout), self.pos)
         if not 0 <= self.pos <= self.end:
-            self.fail(f"an offset of {self.pos}", f"one from 0 to {self.end}")
+            self.fail(f"offset {self.pos}", f"0 to {self.end}")
         self.bound("bytes", self.left)
         self.note(True)
         value = self.struct(self.layout.root, ())
@@ -170,7 +170,7 @@ class LayoutReader(TagSectionReader):
         start = self.pos
         value = self.raw_varint(5 if type.bits == 32 else 10)
         if value >> type.bits:
-            self.fail(f"varint {value}", f"one of {type.bits} bits", start)
+            self.fail(f"varint {value}", f"at most {type.bits} bits", start)
         if type.zigzag:
             return from_zigzag(value)
         return value - (value >> type.bits - 1 << type.bits) if type.signed else value

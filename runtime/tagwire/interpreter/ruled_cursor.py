@@ -48,7 +48,7 @@ class RuledCursor(FramedCursor):
         twin = keys.twin(index, element)
         if twin is not None:
             self.path.append(index)
-            found = f"{key_text(keys.names, element, self.shown_key)}, the key of element {twin}"
+            found = f"{key_text(keys.names, element, self.shown_key)}, the same key as element {twin}"
             self.deviate(found, "a unique key", start)
             self.path.pop()
 

@@ -159,7 +159,8 @@ class LayoutWriter(ValueWalk):
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
             with self.at(item.name):
-                self.fail(f"is {self.shown(get(item.name))}, but {item.condition.field} excludes this field")
+                excluding = f"the value of {item.condition.field} excludes this field"
+                self.fail(f"is {self.shown(get(item.name))}, but {excluding}")
 
     # ------------------------------------------------------------ types
 
@@ -258,7 +259,7 @@ class LayoutWriter(ValueWalk):
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)
-            self.fail(f"has {key}, the key of element {twin}; keys must be unique")
+            self.fail(f"has {key}, the same key as element {twin}; keys must be unique")
 
     def shown_key(self, name: str, value: Any) -> str:
         with self.at(name):
@@ -270,7 +271,7 @@ class LayoutWriter(ValueWalk):
         order = type.order
         keys = [key_of(order, value) for value in values] if order else []
         if any(one >= two for one, two in pairwise(keys)):
-            self.fail(f"does not ascend by {order and order.field}, each once")
+            self.fail(f"elements must be in strictly ascending order of {order and order.field}")
 
     def nested(self, type: Nested, value: Any, out: Any) -> None:
         if value is None and not type.marker:
@@ -317,7 +318,7 @@ class LayoutWriter(ValueWalk):
         size = len(data) + (2 if section.counts_tag else 0)
         if size == 0:
             with self.at("unknown_tags"):
-                self.fail(f"tag {tag} has no bytes, which would read as the end of the optional fields")
+                self.fail(f"tag {tag} has no data, so its length of 0 would mark the end of the optional fields")
         self.length(section.length, size, out)
         out += tag.to_bytes(2, "big")
         out += data

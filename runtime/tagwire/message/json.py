@@ -340,7 +340,7 @@ class _Reader:
             if twin is not None:
                 key = key_text(keys.names, element, self.shown_key(row))
                 self.path.append(index)
-                self.fail(f"has {key}, the key of element {twin}; keys must be unique")
+                self.fail(f"has {key}, the same key as element {twin}; keys must be unique")
 
     def value(self, row: FieldRow, type_name: str, value: Any, version: int | None) -> Any:
         if type_name.startswith("[]"):

@@ -81,7 +81,7 @@ class Changes:
         result = self.function(*map(_thawed, row) if has_lists else row)
         if result is DROP:
             if not self.paths.way:
-                self._refuse("no row can be dropped, because the paths share no array")
+                self._refuse("rows can't be dropped, because the paths share no array")
             return DROP
         values = row_of(result, len(row))
         if values is None:
@@ -92,7 +92,7 @@ class Changes:
         rows = list(self.append)
         if rows and sum(step.each for step in self.paths.way) != 1:
             self._refuse(
-                "rows can be appended where they are elements of one array; here they are not, so select the array "
+                "rows can be appended only if they are the elements of a single array; instead, select the array "
                 "itself, and return it with more elements"
             )
         return rows
@@ -105,7 +105,8 @@ class Changes:
         values = (row,) if len(self.paths.texts) == 1 else row
         if not isinstance(values, tuple | list) or len(values) != len(self.paths.texts):
             self._refuse(
-                f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths"
+                f"an appended row must be a {element.__name__} or have a value for each of the "
+                f"{len(self.paths.texts)} paths"
             )
         given = {line[0].name for line in self.paths.behind if line}
         missing = [field.name for field in element.FIELDS if field.required and field.name not in given]
@@ -119,7 +120,10 @@ class Changes:
         made = fresh(element)
         for line, value in zip(self.paths.behind, values, strict=True):
             if not line or any(step.each for step in line):
-                self._refuse(f"an appended row with such paths is a {element.__name__}")
+                self._refuse(
+                    f"an appended row must be a {element.__name__}, because a path selects the whole element or enters "
+                    "an array in it"
+                )
             owner = made
             for step in line[:-1]:
                 owner = None if owner is None else getattr(owner, step.name)

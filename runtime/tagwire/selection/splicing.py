@@ -184,8 +184,8 @@ class _Splicer(LayoutReader):
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
-                f"the new value is {found} for {count} elements; select the array itself, or make its elements the "
-                "rows, to add or to drop some"
+                f"expected {count} values, one for each element, got {found}; to add or drop elements, select the "
+                "array itself, or only paths that enter it"
             )
 
     # ------------------------------------------------------------ tagged fields

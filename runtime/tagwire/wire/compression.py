@@ -167,10 +167,10 @@ def _lz4_mended(data: Any, most: int) -> bytearray:
 
 def _lz4_checksum_at(packed: bytearray) -> int:
     if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
-        raise DecompressionError("other bytes", "an lz4 frame")
+        raise DecompressionError("bytes without an lz4 header", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
     if at >= len(packed):
-        raise DecompressionError("a truncated header of an lz4 frame", "a whole header")
+        raise DecompressionError("a truncated lz4 frame header", "a whole header")
     return at
 
 

@@ -151,7 +151,7 @@ class FloatingType(WireType):
                 self.rounded(float(value))
                 return float(value)
             except OverflowError:
-                raise Unfit(f"expected {self.name}, which can't hold numbers this large", value) from None
+                raise Unfit(f"expected a number in the range of {self.name}", value) from None
         if isinstance(value, str):
             named = _NAMED_FLOATS.get(value)
             if named is None and value.startswith("NaN:") and len(value) == 20:

@@ -193,7 +193,7 @@ def test_custom_protocol(options: list[str], tmp_path: Path, monkeypatch: pytest
 
 GOOD = bytes.fromhex(FRAME_HEX)
 BAD_STREAMS = [
-    (GOOD + b"\0\0", "frame 2: frame: size at byte 22: found 2 bytes of a size, expected 4 bytes"),
+    (GOOD + b"\0\0", "frame 2: frame: size at byte 22: found 2 bytes of a frame size, expected 4 bytes"),
     (GOOD + GOOD[:-1], "frame 2: frame: size at byte 22: found 17 bytes of a frame of 18 bytes"),
     (GOOD + b"\xff\xff\xff\xff", "frame 2: frame: size at byte 22: found size -1"),
     (GOOD + b"\x7f\xff\xff\xff", "frame 2: frame: size at byte 22: found size 2147483647, expected at most"),

@@ -360,7 +360,7 @@ def test_an_enclosing_length_has_to_fit() -> None:
 
 def test_value_of_an_absent_item_is_not_dropped_silently() -> None:
     value = {**V3_VALUE, "body": {**V3_VALUE["body"], "records": [{**RECORD, "attributes": 1}]}}  # type: ignore[dict-item]
-    with pytest.raises(EncodeError, match="is 1, but attributes excludes this field") as caught:
+    with pytest.raises(EncodeError, match="is 1, but the value of attributes excludes this field") as caught:
         encode(V3, value)
     assert caught.value.path == "body.records[0].attributes"
 

@@ -175,7 +175,7 @@ def test_arrays_of_structs_by_option() -> None:
         ({"foos": [{"bar": None}]}, "foos[0].bar", "is None"),
         ({"foos": [5]}, "foos[0]", "expected a mapping of field names to values, got int 5"),
         ({"unknown_tags": {1: b"x"}}, "unknown_tags", "tag 1 is the field user_agent"),
-        ({"unknown_tags": {5: b""}}, "unknown_tags", "tag 5 has no bytes, which would read as the end"),
+        ({"unknown_tags": {5: b""}}, "unknown_tags", "tag 5 has no data, so its length of 0 would mark the end"),
         ({"unknown_tags": {65536: b"x"}}, "unknown_tags", "expected a tag (0 to 65535), got int 65536"),
     ],
 )

@@ -183,7 +183,7 @@ REFUSED = [
     ({"quota": 1.0}, "quota", "expected int64 (-9223372036854775808 to 9223372036854775807), got float 1.0"),
     ({"ratio": "1"}, "ratio", "expected a number, or one of the strings NaN, Infinity, -Infinity, got str '1'"),
     ({"ratio": True}, "ratio", "-Infinity, got True"),
-    ({"ratio": 10**400}, "ratio", "expected float64, which can't hold numbers this large"),
+    ({"ratio": 10**400}, "ratio", "expected a number in the range of float64"),
     ({"ratio": "NaN:0000000000000000"}, "ratio", "expected a number"),
     ({"ratio": "NaN:7ff800000000000g"}, "ratio", "expected a number"),
     ({"payload": "a"}, "payload", "expected base64 in the standard alphabet with padding ("),

@@ -233,18 +233,18 @@ REFUSED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
         "brokers[]",
         "expected a tuple of 2 values or tagwire.DROP from the function, got 1 values",
     ),
-    (("controller_id",), lambda one: DROP, "", "no row can be dropped"),
+    (("controller_id",), lambda one: DROP, "", "rows can't be dropped"),
     (
         ("topics[].name", "topics[].partitions[].leader_id"),
         lambda name, leaders: (name, [*leaders, 1]),
         "topics[0].partitions",
-        "the new value is 3 values for 2 elements; select the array itself",
+        "expected 2 values, one for each element, got 3 values; to add or drop elements, select the array itself",
     ),
     (
         ("topics[].name", "topics[].partitions[].leader_id"),
         lambda name, leaders: (name, None),
         "topics[0].partitions",
-        "the new value is a NoneType for 2 elements",
+        "expected 2 values, one for each element, got a NoneType",
     ),
 )
 
@@ -266,10 +266,10 @@ def test_position_of_a_rejected_value_counts_kept_rows() -> None:
 
 
 APPENDED: tuple[tuple[tuple[str, ...], Any, str], ...] = (
-    (("controller_id",), 5, "rows can be appended where they are elements of one array"),
-    (("topics[].partitions[].leader_id",), 5, "rows can be appended where they are elements of one array"),
-    (("brokers[].host", "brokers[].port"), "x", "an appended row is a MetadataResponseBroker or has a value for each"),
-    (("topics[].name", "topics[].partitions[].leader_id"), ("x", []), "an appended row with such paths is a"),
+    (("controller_id",), 5, "rows can be appended only if they are the elements of a single array"),
+    (("topics[].partitions[].leader_id",), 5, "rows can be appended only if they are the elements of a single array"),
+    (("brokers[].host", "brokers[].port"), "x", "must be a MetadataResponseBroker or have a value for each of"),
+    (("topics[].name", "topics[].partitions[].leader_id"), ("x", []), "must be a MetadataResponseTopic, because"),
 )
 
 
