@@ -163,7 +163,7 @@ class LayoutReader(TagSectionReader):
         except Deviation as deviation:
             odd = deviation  # raise outside this handler, so that `__context__` doesn't reveal the value
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
-        self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
+        self.deviate("invalid bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value
 
     def varint(self, type: Varint) -> int:

@@ -38,8 +38,8 @@ typedef struct {
     uint8_t atomic;       /* set if no field contains structs: garbage collection may skip objects (tracking.h) */
 } tw_data_class;
 
-/* Return a class's attributes: tw_data_class_of for comparing objects, tw_shown_class_of for writing their `repr`.
- * NULL without an exception means that Python must do it; NULL with an exception is an error. */
+/* Return a class's attributes, for comparing objects (tw_data_class_of) or for writing their `repr`
+ * (tw_shown_class_of). Return NULL without an exception if Python must do this. NULL with an exception is an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
