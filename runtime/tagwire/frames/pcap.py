@@ -23,7 +23,7 @@ __all__ = ["MAGIC", "CaptureError", "NetworkFrame", "NetworkGap", "network_frame
 _NUMBERS: Final = 1 << 32
 """The number of TCP sequence numbers, after which they wrap."""
 _WINDOW: Final = 1 << 30
-"""The maximum number of bytes in flight on a TCP connection. A segment further away belongs to another connection."""
+"""The maximum number of bytes in flight on a TCP connection. Segments further apart belong to different connections."""
 _WAITING: Final = 1 << 16
 _WAITING_BYTES: Final = 1 << 24
 """The maximum numbers of segments and bytes that wait for a missing segment."""

@@ -72,7 +72,7 @@ class WireType:
     text_form: ClassVar[str] = ""
     """A pattern for defaults in specs; "" if only the type's own default is possible."""
     semantic: str = ""
-    """The meaning of values, as in FieldRow; "" for most types."""
+    """The key `semantic` of the type in specs, which states what values mean; "" for most types."""
     default: ClassVar[Any]
     """The value of a field without an explicit default."""
     arrow_format: ClassVar[str] = ""

@@ -132,7 +132,7 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* Allocate the memory that tw_reserve needs. */
+/* Grow the columns of a level. tw_reserve calls this function if a level needs more memory. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
 /* Make room for a total of `needed` values in each column of a level. */
