@@ -4,7 +4,7 @@
 
 The C loops (`column*.h`) run without the GIL. Cython code (`column*.pxi`) builds their plans, imports Arrow arrays, and
 handles the rows that the loops reject. The module is separate from `tagwire._engine`, so that only programs that use
-columns load it. Read docs/arrow.md first.
+columns load it. Read "Columns" in docs/engine.md first.
 """
 
 from collections.abc import Mapping
