@@ -203,7 +203,7 @@ class LayoutWriter(ValueWalk):
             try:
                 out += pack(">" + code.code, size)
             except struct_error:
-                self.fail(f"a length of {size} does not fit the {code.name} before it")
+                self.fail(f"a length of {size} does not fit in an {code.name}")
         elif size + code.bias > UVARINT_MAX:
             self.fail(f"a length of {size} is too large")
         else:
@@ -224,7 +224,7 @@ class LayoutWriter(ValueWalk):
             return
         data = self.content(type.wire, value)
         if len(data) > type.longest:
-            self.fail(f"takes {count(len(data), 'byte')}; a {type.wire.name} here has at most {type.longest}")
+            self.fail(f"takes {count(len(data), 'byte')}; a {type.wire.name} can have at most {type.longest} here")
         self.length(type.length, len(data), out)
         out += data
 

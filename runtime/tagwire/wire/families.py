@@ -292,7 +292,7 @@ class TextType(WireType):
             raise Unfit("expected a string", value)
         size = len(self.raw_of(value))
         if size > self.longest:
-            raise Unfit(f"takes {size} bytes; a {self.name} has at most {self.longest}")
+            raise Unfit(f"takes {size} bytes; a {self.name} can have at most {self.longest}")
         return value
 
     def from_text(self, text: str) -> str:

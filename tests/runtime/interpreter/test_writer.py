@@ -64,7 +64,7 @@ REFUSALS = [
     (0, {"topics": 3}, "topics", "expected a tuple or list of PollTopic, got int 3"),
     (0, {"topics": ["a"]}, "topics[0]", "expected a PollTopic, got str 'a'"),
     (0, {"topics": [PollTopic(name=5)]}, "topics[0].name", "expected a string, got int 5"),  # type: ignore[arg-type]
-    (0, {"topics": [PollTopic(name="x" * 32768)]}, "topics[0].name", "takes 32768 bytes; a string here has at most"),
+    (0, {"topics": [PollTopic(name="x" * 32768)]}, "topics[0].name", "takes 32768 bytes; a string can have at most"),
     (2, {"topics": [PollTopic(name="é" * 16384)]}, "topics[0].name", "takes 32768 bytes"),
     (0, {"topics": [PollTopic(name="a\ud800")]}, "topics[0].name", "character 1 is the lone surrogate"),
     (2, {"topics": [PollTopic(topic_id="x")]}, "topics[0].topic_id", "expected uuid (a UUID), got str 'x'"),  # type: ignore[arg-type]

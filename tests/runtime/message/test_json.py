@@ -170,7 +170,7 @@ REFUSED = [
     ({"topics": [{**TOPIC, "name": None}]}, "topics[0].name", "is null, but it is not nullable in this version"),
     ({"topics": [{**TOPIC, "name": 5}]}, "topics[0].name", "expected a string, got int 5"),
     ({"topics": [{**TOPIC, "name": "\ud800"}]}, "topics[0].name", "the lone surrogate"),
-    ({"topics": [{**TOPIC, "name": "x" * 32768}]}, "topics[0].name", "takes 32768 bytes; a string has at most 32767"),
+    ({"topics": [{**TOPIC, "name": "x" * 32768}]}, "topics[0].name", "a string can have at most 32767"),
     ({"topics": [{**TOPIC, "partitions": [1, "2"]}]}, "topics[0].partitions[1]", "2147483647), got str '2'"),
     ({"topics": [{**TOPIC, "partitions": [2**31]}]}, "topics[0].partitions[0]", "expected int32 (-2147483648 to"),
     ({"topics": [{**TOPIC, "naem": ""}]}, "topics[0]", "PollTopic has no field 'naem'; did you mean 'name'?"),
