@@ -111,7 +111,8 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Encode the elements. Return (data, highest, is_unsure). `highest` has the highest value of each input.
+        """Encode the elements. Return (data, highest, is_unsure). `highest` has the highest attribute value for each
+        input, such as the highest offset for the base offset.
 
         If C rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """

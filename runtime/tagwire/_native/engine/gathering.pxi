@@ -69,7 +69,7 @@ cdef class Gathering:
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the encoded records, and a tuple with the highest value for each input, such as the highest offset."""
+        """Return the encoded records, and for each input the highest attribute value, such as the highest offset."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
