@@ -111,10 +111,10 @@ cdef class Elements:
         return reading if reading.r.elements >= 0 else None
 
     def write(self, list elements, inputs):
-        """Encode the elements. Return (data, highest, is_unsure). `highest` has the highest attribute value for each
-        input, such as the highest offset for the base offset.
+        """Encode the elements. Return (data, highest, is_unsure).
 
-        If C rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
+        `highest` has the highest attribute value for each input, such as the highest offset for the base offset. If C
+        rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
