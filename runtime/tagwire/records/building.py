@@ -471,7 +471,7 @@ class BatchBuilder:
             if codec.partition("-")[0] == self.compression:
                 return codec
         known = ", ".join(codec.partition("-")[0] for codec in self.format.codecs)
-        self.fail("compression", f"is {shown(self.compression)}; the format has {known}")
+        self.fail("compression", f"expected one of {known}, got {shown(self.compression)}")
 
     def batch_attributes(self) -> int:
         bits = self.format.bits

@@ -107,7 +107,7 @@ class Messages:
         self.limits = limits
         for name, group in format.bits.items():
             if name not in _OF_WRAPPERS and group.of(header[format.fields["attributes"].name]):
-                self.refuse("attributes", f"a wrapper with {name}", "the bit in the messages that it wraps")
+                self.refuse("attributes", f"the bit {name} in a wrapper", "this bit only in the messages inside")
         if header["value"] is None:
             self.refuse("value", "null in a wrapper", f"a message set, compressed with {codec}")
         self.data = unpacked(format, codec, header["value"], offset, "value", limits)
@@ -127,7 +127,7 @@ class Messages:
         own, last = header[format.fields["base_offset"].name], self.offsets[-1]
         if format.magic > 0 and own:
             if own < last:
-                self.refuse("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, its last inner offset")
+                self.refuse("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, the last offset inside")
             self.shift = own - last
         for offset in (min(self.offsets) + self.shift, max(self.offsets) + self.shift):
             if not is_int64(offset):
