@@ -122,7 +122,7 @@ def _ask(worker: Worker, question: str) -> str:
     worker.stdin.flush()
     answer = worker.stdout.readline().strip()
     if not answer:
-        raise SystemExit(f"the process of one side ended at {question!r}")
+        raise SystemExit(f"a benchmark process ended during the measurement {question!r}")
     return answer
 
 

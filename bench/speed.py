@@ -59,10 +59,10 @@ def check_bytes(by_library: dict[str, Any]) -> None:
             contender = known[message]
             data = contender.encode(contender.make())
             if contender.version == version and data != expected:
-                raise SystemExit(f"{name} writes other bytes for {message} v{version} than {_OURS}")
+                raise SystemExit(f"{name} and {_OURS} encode {message} v{version} to different bytes")
             for decode in (contender.decode, contender.untracked, contender.views):
                 if decode is not None and contender.encode(decode(data)) != data:
-                    raise SystemExit(f"{name} does not write back the {message} v{contender.version} that it read")
+                    raise SystemExit(f"{name} decodes {message} v{contender.version}, but encodes it to other bytes")
 
 
 def _row(message: str, operation: str, contenders: dict[str, Contender], times: dict[str, list[float]]) -> SpeedRow:

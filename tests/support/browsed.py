@@ -55,7 +55,7 @@ async def settle(pilot: Pilot[None], until: Callable[[], bool] | None = None) ->
             break
         await pilot.pause(0.01)
     else:
-        raise AssertionError("the browser did not come to rest")
+        raise AssertionError("the browser is still reading or drawing")
     app.take_over()
     await pilot.pause()
 

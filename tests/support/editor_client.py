@@ -121,7 +121,7 @@ class Editor:
             try:
                 message: dict[str, Any] | None = self._messages.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"nothing came in {PATIENCE} seconds; kept: {self._kept}") from None
+                raise AssertionError(f"no such message in {PATIENCE} seconds; others: {self._kept}") from None
             assert message is not None, "the server has ended"
             if wanted(message):
                 return message

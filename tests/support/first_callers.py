@@ -137,7 +137,7 @@ def refusal(call: Callable[[], object]) -> str:
         call()
     except TagwireError as error:
         return str(error)
-    raise AssertionError("nothing was raised")
+    raise AssertionError("expected a TagwireError")
 
 
 def results(call: Callable[[], object], threads: int) -> Iterable[str]:
