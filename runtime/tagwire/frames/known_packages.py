@@ -38,7 +38,7 @@ RECORD_FORMATS: Final = {
 """The names of record formats, each with its package and class."""
 
 HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
-"""The fields of record formats that hold a header key of KIP-82's first draft."""
+"""The fields of record formats that contain a header key of KIP-82's first draft."""
 
 
 def kafka_messages() -> Registry:

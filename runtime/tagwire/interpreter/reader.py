@@ -226,7 +226,7 @@ class LayoutReader(TagSectionReader):
         return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
-        """Return the number of elements of an array whose count was given by an earlier item."""
+        """Return the number of elements of an array whose count is an earlier item."""
         count: int = lookup(type.counted_by, scopes)
         if count < 0:
             self.fail(f"{type.counted_by} {count}", "0 or more")

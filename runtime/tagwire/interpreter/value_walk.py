@@ -1,4 +1,4 @@
-"""Traverse a value that is to be encoded: track the path, and read the fields of structs.
+"""Traverse a value while it is encoded: track the path, and read the fields of structs.
 
 A struct is an object of its layout's class, or, if the layout has no class, a mapping from field names to values.
 `LayoutWriter` is built on this class.

@@ -198,7 +198,7 @@ class LayoutWriter(ValueWalk):
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
         if code is None:
-            return  # write no length: an earlier item gives the value's size
+            return  # write no length: an earlier item specifies the value's size
         if code.code:
             try:
                 out += pack(">" + code.code, size)

@@ -212,7 +212,7 @@ class Checksum(FrozenData):
 
     @property
     def wire(self) -> WireType:
-        """The primitive that holds the checksum."""
+        """The primitive type of the checksum."""
         return WIRE_TYPES["uint32"]
 
     def __str__(self) -> str:
@@ -273,7 +273,8 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """The compression of an item. In the field `field`, the bits `bits` hold the codec's number; 0 is uncompressed.
+    """The compression of an item. In the field `field`, the bits `bits` contain the codec's number; 0 means
+    uncompressed.
 
     The item is either an array that fills its extent, or a value that has its own length and contains messages of the
     same format.

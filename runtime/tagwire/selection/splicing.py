@@ -120,7 +120,7 @@ class _Splicer(LayoutReader):
             self.writer.value(type, new, self.out)
 
     def refuse_in_null(self, step: Step, cells: Cells) -> None:
-        """Raise EncodeError if a value inside a null struct or array is to be changed."""
+        """Raise EncodeError if there is a new value for a field inside a null struct or array."""
         has_rows = step.is_row or any(inner.is_row for inner in _below(step))
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
         if is_changed or (has_rows and self.changes.appended):

@@ -1,4 +1,5 @@
-"""The empty mapping of unknown tagged fields. It has a small module of its own, because every data class imports it."""
+"""The empty mapping of unknown tagged fields. It is in a separate, small module, because every data class imports
+it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 /* Read values by index from imported Arrow arrays of any supported encoding.
  *
- * The C data interface does not give the sizes of an array's buffers, and does not guarantee valid offsets. Offsets are
- * checked against each other, and against the length of the child or buffer that they point into, if its length is
+ * The C data interface does not specify the sizes of an array's buffers, and does not guarantee valid offsets. Offsets
+ * are checked against each other, and against the length of the child or buffer that they point into, if its length is
  * known. If it isn't known, the offsets are trusted. Every consumer of the interface must do this; the arrays come from
  * the same process.
  */

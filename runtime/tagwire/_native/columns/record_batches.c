@@ -93,7 +93,7 @@ static inline int tw_is_out_of_order(const tw_batches *b)
 static void tw_start_registers(int64_t *known)
 {
     memset(known, 0, TW_REGISTERS * sizeof *known);
-    known[2] = 1; /* registers 1 and 2 hold the constants 0 and 1 (framing.h) */
+    known[2] = 1; /* registers 1 and 2 contain the constants 0 and 1 (framing.h) */
 }
 
 /* Read the batch header at `position` into `head`, and set `next` to the end of the batch. */

@@ -149,7 +149,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
     return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
-/* Read a value whose size in bytes was given by an earlier field. */
+/* Read a value whose size in bytes an earlier field specifies. */
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
@@ -198,7 +198,8 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
 }
 
-/* Read a field that may have rules: a condition for its presence, a checksum, or a size given by another field. */
+/* Read a field that may have rules: a condition for its presence, a checksum, or a size that another field
+ * specifies. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;

@@ -65,7 +65,7 @@ cdef class Elements:
 
     @property
     def registers(self):
-        """A dict from the name of each input to the register (framing.h) that holds it."""
+        """A dict from the name of each input to its register (framing.h)."""
         return {name: self.places[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:

@@ -1,4 +1,4 @@
-/* A tw_framing holds the properties that only fields of record formats have. It extends the field's tw_field.
+/* A tw_framing contains the properties that only fields of record formats have. It extends the field's tw_field.
  *
  * A register is a numbered variable for a number that other fields depend on: presence bits, a length, a count, or the
  * base of deltas. Each such field has its own register, so nothing is looked up by name. Register 0 receives the
@@ -69,11 +69,11 @@ struct tw_framing {
     /* The attribute's value is base + scale * number. These are the registers that contain the base and the scale,
      * which are 0 and 1 for most fields. */
     uint8_t base, scale;
-    uint8_t extent;       /* register that holds the field's size in bytes */
-    uint8_t counted_by;   /* for arrays: register that holds the element count; 0 if the array has its own count */
-    uint8_t last; /* for numbers that must ascend in an array: register that holds the previous element's number */
-    uint8_t ordered;      /* for arrays whose elements must ascend: register for the previous element's number */
-    uint8_t sum;          /* for the first field that a checksum covers: register that holds the checksum */
+    uint8_t extent;       /* register with the field's size in bytes */
+    uint8_t counted_by;   /* for arrays: register with the element count; 0 if the array has its own count */
+    uint8_t last; /* for numbers that must ascend in an array: register with the previous element's number */
+    uint8_t ordered;      /* for arrays whose elements must ascend: register with the previous element's number */
+    uint8_t sum;          /* for the first field that a checksum covers: register with the checksum */
     uint8_t packing;      /* register whose bits contain the number of the compression codec */
     int8_t place;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */

@@ -303,7 +303,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Initialize the registers: the register ONE always holds 1, and all others are 0 at first."""
+    """Initialize the registers: the register ONE always contains 1, and all others are 0 at first."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
