@@ -273,8 +273,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """The compression of an item. In the field `field`, the bits `bits` contain the codec's number; 0 means
-    uncompressed.
+    """The compression of an item. In the field `field`, the bits `bits` contain the codec's number (0: uncompressed).
 
     The item is either an array that fills its extent, or a value that has its own length and contains messages of the
     same format.

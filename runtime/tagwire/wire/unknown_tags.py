@@ -1,5 +1,4 @@
-"""The empty mapping of unknown tagged fields. It is in a separate, small module, because every data class imports
-it."""
+"""The empty mapping of unknown tagged fields, in a small separate module because every data class imports it."""
 
 from __future__ import annotations
 
