@@ -67,11 +67,11 @@ class _Task:
     templates: Path
     formatter: str
     registers: tuple[bytes, ...]
-    """The possible registers of the set; empty unless the spec may use an enum."""
+    """The files of the set that may be registers; empty if the spec can't use an enum."""
     shared: tuple[SpecData, ...]
     """All files of the set that may be shared structs. The cache key only includes those that the spec may import."""
     headers: frozenset[str]
-    """The headers that the set defines. The types of requests and responses name them."""
+    """The names of the set's header specs. The classes of requests and responses refer to them."""
 
 
 def generate(

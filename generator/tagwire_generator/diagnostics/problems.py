@@ -14,7 +14,10 @@ from tagwire.text_format import printable
 Severity = Literal["error", "warning"]
 
 DesignSeverity = Literal["error", "warning", "note"]
-"""An error breaks readers or writers, a warning has a cost for them, and a note is a known, harmless property."""
+"""The severity of a rule or finding about designs.
+
+An error breaks readers or writers, a warning has a cost for them, and a note is a known, harmless property.
+"""
 
 Impact = Literal["wire", "semantic", "source", "policy"]
 """What a change breaks, most severe first.
@@ -175,9 +178,9 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop repeated problems: for example, an invalid shared struct causes a problem in each spec that imports it.
+    """Drop consequences of other problems, such as those of an invalid shared struct in each spec that imports it.
 
-    If errors in the causing file are listed first, only these are kept; otherwise, only the first consequence.
+    If `problems` contains the errors of the causing file, all consequences are dropped; otherwise, all but the first.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

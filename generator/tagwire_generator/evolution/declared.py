@@ -75,7 +75,10 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the old field with `new`'s tag; None if it's the same field, or if comparing layouts reports it."""
+    """Describe the field that had the tag of `new` in the old spec.
+
+    Returns None if it is the same field, or if the layout comparison reports the change.
+    """
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -102,7 +105,7 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # Ranges in an imported struct may be meant for other messages that import it.
+            # Imported structs are skipped: other messages that import them may have the versions.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead
@@ -127,7 +130,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return (range, effect such as "null is allowed", key) if a changed range affects no version; otherwise None."""
+    """If a changed range affects no version, return (range, effect such as "null is allowed", key); otherwise None."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -183,7 +186,7 @@ _NOTHING = StructSpec(name="Nothing", versions=NONE)
 """A placeholder for a struct that the old spec doesn't have."""
 
 _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
-"""The attributes of an item that describe its framing, except for type and bits."""
+"""The attributes that affect the encoding of a record format's field, in addition to its type and bits."""
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
@@ -265,7 +268,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Return `value` with new field names. It is a part of a type, such as a name or a condition on a field."""
+    """Replace old field names in `value`: a field name, or an object that refers to fields, such as a condition."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -276,5 +279,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return a type's attributes for a comparison, with renamed fields. Its struct or element is left out."""
+    """Return (name, value) for each attribute of a type except `struct` and `element`, with the new field names."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

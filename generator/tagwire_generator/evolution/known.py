@@ -66,7 +66,7 @@ class Memory:
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # proofs may be whole frames, with headers
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a proof may be a frame, which has a header
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
@@ -76,7 +76,7 @@ class Memory:
         """Cache which messages have no findings, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # Findings name messages. If a file's name is not its message's name, always check the file again.
+        # Findings contain message names, but the cache uses file names. If they differ, always check the file again.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

@@ -31,7 +31,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
-"""Rules for tags that the comparison of layouts reports."""
+"""The rules about tags whose violations the layout comparison reports."""
 
 
 def compare_specs(

@@ -90,7 +90,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute name of the field whose `key`, such as `length_of`, is the field `name`; "" if none is."""
+    """Return the attribute name of the field whose key `key` (such as `length_of`) names `name`; "" if none does."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

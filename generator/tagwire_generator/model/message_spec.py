@@ -101,7 +101,7 @@ class MessageSpec:
     structs: tuple[StructSpec, ...] = ()
     """Inline, common and imported structs. Each struct comes after the structs that it contains."""
     imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
-    """All imported shared structs. The message's own fields can use direct imports."""
+    """All imported shared structs. The message's own fields can only use those that it imports directly."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()

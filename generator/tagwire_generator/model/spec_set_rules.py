@@ -48,7 +48,7 @@ def _problem_at(rule: str, file: str, line: int, column: int, text: str) -> Prob
 
 
 def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Check the fields that enum specs list in `named`: they must exist, be integers, and name no enum themselves."""
+    """Check the fields that enum specs list in `named`: they must exist, be integers, and have no enum."""
     known = {f"{message.name}.{path}" for message in messages for path in message.numbers}
     known |= {f"*.{path.rpartition('.')[2]}" for path in known}
     for register in registers:

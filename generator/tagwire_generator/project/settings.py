@@ -66,20 +66,20 @@ class SpecSet:
     """A folder of specs, and the package that is generated from these specs."""
 
     root: Path
-    """The folder that contains pyproject.toml, absolute."""
+    """The absolute path of the folder that contains pyproject.toml."""
     specs: Path
-    """The folder of the specs, absolute."""
+    """The absolute path of the folder of specs."""
     package: str
     """The package's import name, such as `tagwire_drafts.kip482`."""
     output: Path
-    """The folder that contains the package's top-level folder, absolute."""
+    """The absolute path of the folder that contains the package's top-level folder."""
     options: SpecOptions
     templates: Path
-    """The folder of the templates, absolute."""
+    """The absolute path of the folder of templates."""
     lock: Path | None = None
-    """The lock file, which contains the released specs, absolute."""
+    """The absolute path of the lock file, which contains the released specs."""
     registers: Path | None = None
-    """The folder of registers from which modules of the package are generated, absolute."""
+    """The absolute path of the folder of registers, from which modules of the package are generated."""
     formatter: str = "black"
     """The formatter of generated Python: one of `FORMATTERS`."""
 
@@ -130,7 +130,7 @@ class Settings:
     """Whether pyproject.toml lists the sets. If not, there is one default set."""
 
     def project_sets(self) -> tuple[SpecSet, ...]:
-        """Return all sets, for a command without a set argument. Raises SettingsError if there is no project."""
+        """Return all spec sets, for commands called without arguments. Raises SettingsError if there is no project."""
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"no project found: {text}; `tagwire init` creates one")

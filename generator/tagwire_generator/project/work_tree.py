@@ -13,7 +13,7 @@ from typing import Final
 from tagwire.errors import TagwireError
 
 _PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that git sets for hooks. They are removed, so that git uses the repository of the folder instead."""
+"""Variables that git sets for hooks. Without them, git finds the repository from the folder in which it runs."""
 
 
 class GitError(TagwireError):
@@ -49,7 +49,7 @@ def is_hook(environment: Mapping[str, str]) -> bool:
 def unknown_files(files: Iterable[Path]) -> list[Path]:
     """Return the files that are in a work tree, but neither in its index nor ignored.
 
-    Files outside any work tree are left out. In a commit hook, the index is the one to be committed. Raises GitError
+    Files outside any work tree are left out. In a commit hook, the index is that of the pending commit. Raises GitError
     if git fails.
     """
     found: list[Path] = []

@@ -52,7 +52,7 @@ def _when(node: JsonNode) -> When:
 
 
 FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
-"""Converters for keys of record formats whose kind in the schema does not determine the converter."""
+"""Converters for the keys `bits` and `when`. For most other keys, the kind in the schema determines the converter."""
 
 
 def _type(node: JsonNode) -> FieldType:
@@ -66,7 +66,7 @@ def _record_formats(node: JsonNode) -> RecordFormats:
 _OWN: Final = {"type": _type, "recordFormats": _record_formats, **FRAMING}
 
 FIELD_KEYS: Final = keys_of("field", [FieldSpec], _OWN)
-"""The keys of a field, without the keys for members, which the struct reader handles."""
+"""The keys of a field, except for `fields` and similar lists, which `reading.struct` reads."""
 OPTIONAL_FIELD_KEYS: Final = keys_of("optionalField", [FieldSpec], _OWN, {"nullable": ""})
 """The keys of a field that is listed in the draft dialect's optionalFields."""
 FORMAT_FIELD_KEYS: Final = keys_of("formatField", [FieldSpec, FramingSpec], _OWN, {"nullable": ""})

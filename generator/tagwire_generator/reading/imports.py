@@ -36,7 +36,7 @@ Tree = Mapping[str, Any]
 
 _RANGES: Final = ("range", "versions")
 _HEAD: Final = ("name", "versions", "reservedTags", "fields")
-"""The keys of a common struct, in their order."""
+"""The keys of a common struct, in the order in which they are written."""
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
 
 
 NO_SHARED_STRUCTS: Final = SharedStructs()
-"""The shared structs for a spec that is read without others."""
+"""No shared structs, for a spec that is read on its own."""
 
 
 def _struct_versions(node: JsonNode) -> StructVersions:

@@ -59,7 +59,7 @@ MESSAGE_KEYS: Final = keys_of(
     {"dialect": text, "validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
     {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
-"""The keys of a message, without the keys for members, which the struct reader handles."""
+"""The keys of a message, except for `fields` and similar lists, which `reading.struct` reads."""
 
 FORMAT_KEYS: Final[Mapping[str, Callable[[JsonNode], Any]]] = {
     "format": text,
@@ -74,7 +74,7 @@ _STAND_INS: Final[dict[str, Any]] = {
     "validVersions": Versions(0, HIGHEST - 1),
 }
 _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
-"""The only keys that are read in a message without valid versions."""
+"""The only keys that are read in a removed message, which has no valid versions."""
 
 
 def read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:

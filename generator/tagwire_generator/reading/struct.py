@@ -13,7 +13,7 @@ from tagwire_generator.reading.values import BadValue, items, tag_number, text, 
 from tagwire_generator.syntax.parse import JsonNode, Object
 
 MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
-"""The keys for members. Messages, common structs and fields with an inline struct can have them."""
+"""The keys for fields and reserved tags. Messages, common structs and fields with an inline struct can have them."""
 
 
 class StructPart(Part):

@@ -29,7 +29,7 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
 Note = Callable[[str], None]
-"""A callback for values in another form than the normal one. It gets a sentence with the path of the value."""
+"""A callback for each value that is not in normal form. Its argument is a sentence with the path of the value."""
 
 
 def plain_tree(node: JsonNode) -> Any:
@@ -73,7 +73,7 @@ class _Scope(NamedTuple):
         return self._replace(path=f"{self.path}.{name}" if self.path else name, field_type=field_type)
 
 
-# A function that converts a value to its normal form. A key whose form is None is left out.
+# A function that converts a value to its normal form. If it returns None, the key is left out.
 _Form = Callable[[Any, _Scope], Any]
 
 

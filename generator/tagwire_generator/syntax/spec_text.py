@@ -10,7 +10,7 @@ BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
 """The keys whose value is written as a list with one entry per line."""
 
 Path = tuple[str | int, ...]
-"""Keys and indexes from the message down, such as `("fields", 0, "fields", 2)`. "end" is the index of a block's end."""
+"""Keys and indexes from the message to an item: `("fields", 0, "fields", 2)`. "end" is the end of a list."""
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
@@ -141,7 +141,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path` or, if it shares its line, to the enclosing item."""
+        """Attach the pending comments to the item at `path`, or to the enclosing item if both are on one line."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []

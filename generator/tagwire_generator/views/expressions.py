@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """How to call the first two helpers."""
+    """The format string for a call of `value_of` or `raw_of`."""
     read_many: str
     put_many: str
 
@@ -49,7 +49,7 @@ _FIXED: Final = {
     "boolean": _Helpers("BOOLEANS", "BOOLEAN_BYTES", "{}[{}]", "booleans", "put_booleans"),
     "uuid": _Helpers("uuid_of", "uuid_bytes", "{}({})", "read_uuids", "put_uuids"),
 }
-"""The helpers of families of fixed width."""
+"""The helpers of fixed-width families, by family."""
 _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
 """The suffixes of the helpers for one value and for many, by family."""
 _RUNTIME_NAMES: Final = {

@@ -38,7 +38,7 @@ class PackageView:
     marker_doc: str
     level: int
     registry: str
-    """The type of the package's registry, which includes the classes of its headers."""
+    """The type annotation of the package's registry, which names the classes of the headers."""
     type_imports: tuple[str, ...]
     """Import statements for the registry type."""
     messages: tuple[MessageEntry, ...]
@@ -50,7 +50,7 @@ class PackageView:
     structs: tuple[tuple[str, str], ...]
     """Class and module of each shared struct, sorted by class."""
     api_keys: tuple[tuple[str, int], ...]
-    """Enum name and API key of each request, sorted by key."""
+    """The name in the generated enum and the API key of each request, sorted by key."""
     api_key_docs: Mapping[str, str]
     """The first sentence of the description of each request that has one, by enum name."""
     releases: tuple[tuple[str, str], ...]

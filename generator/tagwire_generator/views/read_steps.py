@@ -60,7 +60,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How generated code reads a length: a `struct` format `code`, and expressions for what the length `n` means."""
+    """How generated code reads a length `n`: the `struct` format `code`, and expressions that interpret `n`."""
 
     code: str
     is_null: str
@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Add a `struct` call that reads the pending fields, and then a length or null marker, which becomes `n`."""
+        """Add a `struct` call that reads the pending fields, and then a length or null marker into the variable `n`."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)

@@ -17,7 +17,7 @@ __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_vi
 
 @dataclass(frozen=True)
 class FunctionView:
-    """The functions that read and write a struct, as templates see them. Versions with equal layouts may share them."""
+    """Template data for the functions that read and write a struct. Versions with equal layouts may share them."""
 
     name: str
     struct: str
@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """A version's serializer class, as templates see it. If `base` is set, it only inherits another serializer."""
+    """Template data for a version's serializer class. If `base` is set, it only inherits another serializer."""
 
     number: int
     name: str
@@ -42,7 +42,7 @@ class VersionView:
 
 @dataclass(frozen=True)
 class SerializerModuleView:
-    """A module with a message's serializers, as templates see it."""
+    """Template data for the module of a message's serializers."""
 
     source: str
     message: str

@@ -14,7 +14,7 @@ Annotate = Callable[[FieldSpec], str]
 
 @dataclass(frozen=True)
 class UnionView:
-    """A property with the name and value of the alternative that is set in a union, as templates see it."""
+    """Template data for a property with the name and value of the alternative that is set in a union."""
 
     name: str
     annotation: str
@@ -27,7 +27,7 @@ class UnionView:
 
 @dataclass(frozen=True)
 class KeyedView:
-    """A method that finds an array element by its key, as templates see it."""
+    """Template data for a method that finds an array element by its key."""
 
     name: str
     annotation: str

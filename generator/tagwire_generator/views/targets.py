@@ -63,7 +63,9 @@ def read_targets(templates: Path) -> Targets:
     rows = document.pop("targets", [])
     python = document.pop("python", True)
     if document or not isinstance(python, bool) or not isinstance(rows, list):
-        raise _error(file, "has python = true or false, and [[targets]] with template, each and file; nothing else")
+        raise _error(
+            file, "expected python = true or false, and [[targets]] with template, each and file; nothing else"
+        )
     return Targets(tuple(_target(file, number, row) for number, row in enumerate(rows, 1)), python)
 
 

@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return the expression `value`, wrapped in a call that rejects None if the attribute may be None wrongly."""
+        """Return the expression `value`, with a check for None if only other versions allow null for the attribute."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"
