@@ -22,10 +22,10 @@ DOCUMENTATION: Final = "https://github.com/tagwire/tagwire/tree/main/docs"
 """The URL of the documentation, as in pyproject.toml. Reading it from the metadata would slow down every command."""
 
 _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
-"""The folder of a page that a command's help mentions."""
+"""Matches `docs/` before the name of a page in a command's help. It is replaced with the URL."""
 
 _WHOLE: Final = 1000
-"""Greater than the length of any summary, because click truncates summaries to this length."""
+"""A limit that no summary reaches, because click shortens longer summaries."""
 
 
 class CommandTable(click.Group):

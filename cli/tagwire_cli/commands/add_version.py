@@ -60,10 +60,10 @@ def command(
     """Add a version to a message, optionally with a new field.
 
     MESSAGE is a message of this project's spec sets, or the file of a spec. The
-    new version is one above the newest, and the field exists from it on. The
-    response of a request also gets the version if necessary, and the reverse. With
-    --tag, the field is tagged (in the draft dialect: an optional field, in all
-    versions with optional fields).
+    new version is one above the newest, and the field exists from it on. If
+    necessary, the matching response or request also gets the version. With --tag,
+    the field is tagged (in the draft dialect: an optional field, in all versions
+    with optional fields).
 
     The specs are edited in place; comments, order and formatting stay. Nothing is
     written if a rule would be broken or a released version would change. Versions

@@ -52,7 +52,7 @@ def command(
     All bytes are checked against the version, as `tagwire decode` does.
 
     With --frames, the input is a stream of frames as sent over a connection.
-    Requests state their version; frames of other APIs are skipped.
+    Requests contain their version; frames of other APIs are skipped.
     header.client_id and similar paths select fields of the header. With --capture, both
     work for the requests or the responses in captured frames.
 

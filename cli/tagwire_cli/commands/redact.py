@@ -113,14 +113,17 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 
 
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
-    """Redact a response to `api`. If `rivals` (other requests with its ID) give another result, raise TagwireError."""
+    """Redact a response to `api`.
+
+    Raises TagwireError if the result would differ for one of `rivals`, other requests with the same correlation ID.
+    """
     redacted = redaction.response(frame, *api)
     for rival in rivals:
         try:
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # the sensitive fields of an unknown API are unknown
+        except TagwireError:  # for an unknown API, the sensitive fields are unknown
             is_same = False
         if not is_same:
             raise TagwireError(

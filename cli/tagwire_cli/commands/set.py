@@ -118,5 +118,5 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
 
 def _filled(old: Any, new: Any) -> Any:
-    """Return `new` in the form of `old`: if `old` is a list, possibly of lists, `new` replaces each element."""
+    """Replace `old` by `new`. If `old` is a list, possibly of lists, replace each value in it."""
     return [_filled(each, new) for each in old] if type(old) is list else new

@@ -282,7 +282,7 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield (path, table row) for each field, bit group and section title. The path is "-" except for fields.
+    """Yield (path, table row) for each field, bit group and section title. The last two have the path "-".
 
     Each bit group is added to `groups` by field and mask, because the conditions of later fields refer to it.
     """

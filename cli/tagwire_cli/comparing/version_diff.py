@@ -104,7 +104,7 @@ class VersionDiff:
     old: VersionFacts
     new: VersionFacts
     changes: tuple[FieldChange, ...]
-    """The fields that differ, in spec order; a struct precedes its members."""
+    """The fields that differ, in spec order; a struct precedes its own fields."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the differences as a JSON object."""

@@ -37,10 +37,10 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Return the responses, and note the correlation IDs that don't identify a request.
+        """Find ambiguous correlation IDs, for which `__call__` then raises an error. Return the responses unchanged.
 
-        If requests of several APIs share a correlation ID, it is ambiguous unless there is a response for each of them.
-        To count the responses, all are read first.
+        A correlation ID that several APIs share is ambiguous, unless there is a response for each of its requests. If
+        there is such an ID, all responses are read to count them.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

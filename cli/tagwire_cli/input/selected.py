@@ -96,7 +96,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Parse the message and its version from `words`. Return (function from paths to a `Selected`, remaining words).
+    """Parse the message and its version from `words`. Return (function that maps paths to a `Selected`, other words).
 
     Raises click.UsageError if the message or a required version is missing or wrong.
     """
@@ -108,7 +108,7 @@ def source(
 
 
 def with_order_hint(message: str, words: Sequence[str]) -> str:
-    """Add the order of arguments to an error, if a word is a file, or VERSION is missing or not needed."""
+    """Add a hint with the order of arguments to an error, if a word is a file, or VERSION is missing or superfluous."""
     hint = _order_hint(words)
     if not hint or hint in message:
         return message

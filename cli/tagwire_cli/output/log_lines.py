@@ -104,7 +104,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 
 
 def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
-    """Return the key `message` for a record's JSON. If secrets must be hidden, also return a placeholder for `value`.
+    """Return `message`, a key of a record's JSON. If secrets must be hidden, also return a placeholder for `value`.
 
     Fields in `registers`, which maps field paths to enums, are shown as names instead of numbers.
     """

@@ -28,7 +28,7 @@ _COUNTS: Final = ("kept", "removed")
 """JSON members that map reasons to counts."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""Cells longer than `_LONG` are shortened on a narrow terminal: paths at most to `_LONG`, others to `_SHORT`."""
+"""If a table is too wide, columns wider than `_LONG` are narrowed: paths to `_LONG` or more, others to `_SHORT`."""
 _PROSE: Final = 30
 """Columns wider than this are wrapped between words."""
 
