@@ -28,7 +28,7 @@ class ImportReport:
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Specs in the output folders that no source has, or a history of other releases. They are left unchanged."""
+    """Files of earlier imports that don't change: specs that no source has, or a history of other releases."""
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])

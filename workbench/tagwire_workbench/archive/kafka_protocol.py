@@ -26,30 +26,33 @@ RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
 }
-"""The record format since each version. FetchSnapshot isn't listed: its bytes may begin or end inside a record."""
+"""The record formats of messages, each with the first version that uses it.
+
+FetchSnapshot isn't listed, because its bytes may begin or end inside a record.
+"""
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
 """Names of the records field in various releases. In early releases, its type was bytes."""
 
 SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
-    "SaslAuthenticateRequest": {"AuthBytes": "with PLAIN the password, with OAUTHBEARER the token, as they are"},
-    "SaslAuthenticateResponse": {"AuthBytes": "with SCRAM what a password can be guessed against"},
-    "CreateDelegationTokenResponse": {"Hmac": "who has it can log in with the token"},
-    "RenewDelegationTokenRequest": {"Hmac": "who has it can log in with the token"},
-    "ExpireDelegationTokenRequest": {"Hmac": "who has it can log in with the token"},
-    "DescribeDelegationTokenResponse": {"Hmac": "who has it can log in with the token"},
+    "SaslAuthenticateRequest": {"AuthBytes": "for PLAIN, it contains the password; for OAUTHBEARER, the token"},
+    "SaslAuthenticateResponse": {"AuthBytes": "for SCRAM, it helps to guess the password"},
+    "CreateDelegationTokenResponse": {"Hmac": "anyone who knows it can log in with the token"},
+    "RenewDelegationTokenRequest": {"Hmac": "anyone who knows it can log in with the token"},
+    "ExpireDelegationTokenRequest": {"Hmac": "anyone who knows it can log in with the token"},
+    "DescribeDelegationTokenResponse": {"Hmac": "anyone who knows it can log in with the token"},
     "AlterUserScramCredentialsRequest": {
-        "Salt": "with the salted password it is the credential",
-        "SaltedPassword": "who has it can log in, without the password",
+        "Salt": "together with the salted password, it is the credential",
+        "SaltedPassword": "anyone who knows it can log in without the password",
     },
     "UserScramCredentialRecord": {
-        "Salt": "with the stored key a password can be guessed against it",
-        "StoredKey": "a password can be guessed against it",
-        "ServerKey": "who has it can pass for the broker",
+        "Salt": "together with the stored key, it helps to guess the password",
+        "StoredKey": "it helps to guess the password",
+        "ServerKey": "anyone who knows it can impersonate the broker",
     },
 }
 """Fields that hold secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
-# The header versions of inflexible and of flexible versions of a message.
+# For each kind of message: (header version of inflexible versions, header version of flexible versions).
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 

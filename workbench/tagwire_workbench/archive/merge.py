@@ -231,7 +231,7 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Return those of `versions` in which `key`, such as "nullableVersions", applies to the field.
+    """Select the versions in which `key`, such as "nullableVersions", applies to the field.
 
     If a field has no `flexibleVersions`, the message's range applies.
     """
@@ -241,7 +241,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return `declared` if it has all of `inside` and none of `outside`, else another range; None if none is needed."""
+    """Return a range with all of `inside` and none of `outside`, if possible `declared`; None if no range is needed."""
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):
@@ -252,7 +252,7 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range, if possible open-ended ("3+"), with all of `inside` and none of `outside`, or raise SpecError."""
+    """Return a range with all of `inside` and none of `outside`, if possible open-ended ("3+"); or raise SpecError."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

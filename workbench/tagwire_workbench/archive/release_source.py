@@ -136,7 +136,7 @@ def _decoded(data: bytes, origin: str) -> str:
 
 
 def _component_of(path: Path, source: Path) -> str:
-    """Return the component of a spec, from the innermost folder of its path that names one.
+    """Return the component of a spec, given by the innermost folder in its path that names a component.
 
     The folder is named after an artifact (`kafka-clients-4.4.0`), its source module (`clients/src`), or the component.
     """

@@ -182,7 +182,7 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame's bytes in the temporary file. Return (time, position, size, is_silent, start of the frame)."""
+        """Store a frame's bytes in the temporary file. Return (time, position, size, is_silent, truncated frame)."""
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

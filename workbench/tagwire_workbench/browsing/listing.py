@@ -43,7 +43,7 @@ class Listing(ABC):
     """A list of entries, numbered from 0 in input order."""
 
     noun = "entry"
-    """What the browser calls an entry."""
+    """The word for an entry in the browser, such as "frame" or "batch"."""
     columns: Sequence[ListColumn] = ()
     keys: Sequence[str] = ()
     """The keys that filters can use, such as `api`."""

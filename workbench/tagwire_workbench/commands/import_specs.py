@@ -26,10 +26,10 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
     """Import message specs from the jars of Kafka releases.
 
     JAR is a jar of org.apache.kafka, or a folder of *.json. Only names, types,
-    versions, tags, defaults and flags are taken; header versions are added. The
+    versions, tags, defaults and flags are imported; header versions are added. The
     release of a jar is read from its name, as in kafka-clients-4.4.0.jar. Several
-    releases are merged, in any order. Each version is taken from the newest
-    release that has it, and DIR/history.toml records which release that is.
+    releases are merged, in any order. Each version comes from the newest release
+    that has it, and DIR/history.toml records which release that is.
 
     Nothing is written unless all sources can be read and merged. Nothing is ever
     deleted. The report lists the files written, irregularities that were accepted,

@@ -121,7 +121,7 @@ class FieldComparison(NamedTuple):
     """Number of messages or elements with a non-default value in the first capture."""
     b: int
     values: tuple[list[str], list[str], list[str]] | None
-    """The values only in the first capture, only in the second, and in neither; None if too many or any are hidden.
+    """Three lists of values: only in the first capture, only in the second, in neither. None if too many, or if secret.
 
     Values that occur in neither capture are known only if the spec enumerates all values.
     """

@@ -118,7 +118,7 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Offset in the output of the first patch, the replacement. Other patches before it may have shifted it."""
+        """Offset of the replacement (the first patch) in the new input. The other patches may have shifted it."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 

@@ -24,7 +24,7 @@ _TRAILING_COMMA: Final = "TW105"
 
 
 Read: TypeAlias = Callable[[str], ReadResult]
-"""A function that reads a source as the edited spec, with the options of its set."""
+"""A function that reads a text as if it were the spec in the editor, with the options of its spec set."""
 
 
 class Edit(NamedTuple):

@@ -198,7 +198,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # `ends` records the frame in the capture, where earlier frames must come first
+                self._end_passed()  # before this frame is recorded, record the earlier frames
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:

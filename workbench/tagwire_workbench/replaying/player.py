@@ -101,7 +101,7 @@ class RecordedEvent(NamedTuple):
     is_close: bool = False
     """Whether the connection closed here."""
     unit: str = "line"
-    """What `line` counts: in a network capture, frames."""
+    """The unit of `line`: "line" or, in a network capture, "frame"."""
 
     @property
     def place(self) -> str:

@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION. Its metavar ends with a bracket for the usage line, but errors show it without."""
+    """The argument VERSION. The usage line shows `[MESSAGE VERSION]`, but errors show `VERSION` without the bracket."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"

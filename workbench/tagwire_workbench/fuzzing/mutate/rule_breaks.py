@@ -114,7 +114,7 @@ def _null(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
 
 
 def _too_long(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows. Needs a compact length, because others can't hold such a size."""
+    """Write a string longer than Kafka allows. Skips lengths that aren't compact, because they can't be so high."""
     head, type = _head(read, site), site.type
     if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
