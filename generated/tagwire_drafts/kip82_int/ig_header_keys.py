@@ -23,7 +23,7 @@ RANGES = (
     KeyRange("Local use - User", 0x00140000, 0x0014FFFF),
     KeyRange("Local use, reserved", 0x00150000, 0x001FFFFF, reserved=True),
 )
-"""Who gives out which keys, in ascending order."""
+"""The ranges of keys and who assigns them, in ascending order."""
 
 name_of = IgHeaderKeys.name_of
 key_of = IgHeaderKeys.key_of

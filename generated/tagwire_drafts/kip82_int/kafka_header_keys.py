@@ -44,7 +44,7 @@ RANGES = (
     KeyRange("Testing, reserved", 0x00350000, 0x003FFFFF, reserved=True),
     KeyRange("Reserved", 0x00400000, 0xFFFFFFFF, reserved=True),
 )
-"""Who gives out which keys, in ascending order."""
+"""The ranges of keys and who assigns them, in ascending order."""
 
 name_of = KafkaHeaderKeys.name_of
 key_of = KafkaHeaderKeys.key_of

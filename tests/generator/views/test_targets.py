@@ -174,7 +174,7 @@ class TestMarkdown:
         page = (project / "docs/pings/PingRequest.md").read_text()
         assert "request, API key 7, versions 0-1, flexible 1+\n" in page
         assert "| Nonce | int64 | 0+ |  |  | 0 |  |\n" in page
-        assert "## Version 1\n\nBehind a header of version 2.\n\n```text\nnonce: int64\n(tagged fields)\n```\n" in page
+        assert "## Version 1\n\nFollows a header of version 2.\n\n```text\nnonce: int64\n(tagged fields)\n```\n" in page
         assert "[PingRequest](PingRequest.md) | request | 7 |" in (project / "docs/pings/README.md").read_text()
 
 
