@@ -33,14 +33,14 @@ DATA = {
 }
 PACKAGE = "runtime/tagwire"
 NATIVE = f"{PACKAGE}/_native"
-MODULES = {"_engine": "engine", "_columns": "columns", "_records": "records"}  # module: source folder
+MODULES = {"_engine": "engine", "_columns": "columns", "_records": "records"}  # the source folder of each module
 STABLE_SINCE = (3, 11)  # the lowest Python version in pyproject.toml
 WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [
     "-O3",
     "-g0",  # keep paths of the build machine out of the binary
-    "-Werror=implicit-function-declaration",  # functions missing from the limited API fail here, not at import
-    "-fvisibility=hidden",  # functions shared between C files stay inside the module and are called directly
+    "-Werror=implicit-function-declaration",  # detects functions missing from the limited API
+    "-fvisibility=hidden",  # calls between C files of a module are direct, which is faster
     "-Werror=int-to-pointer-cast",  # catches objects that Cython mistook for numbers, which would crash
 ]
 
@@ -49,24 +49,24 @@ RELATIVE_LINK = re.compile(r"(?<=\]\()(?!#|[a-z]+:)")
 
 
 class TagwireMetadataHook(MetadataHookInterface):
-    """Sets the README metadata with absolute links; the repository's README uses relative ones."""
+    """Sets the README in the package metadata, with absolute instead of relative links."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set the readme field (called by hatchling for the dynamic fields of [project])."""
+        """Set the field `readme`. hatchling calls this for the dynamic fields of [project]."""
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
         pages = f"{metadata['urls']['Homepage']}/blob/main/"
         metadata["readme"] = {"content-type": "text/markdown", "text": RELATIVE_LINK.sub(pages, text)}
 
 
 class TagwireBuildHook(BuildHookInterface[Any]):
-    """Compiles the engine and maps the data folders into the package."""
+    """Compiles the engine, and adds it and the data folders to the wheel."""
 
     def dependencies(self) -> list[str]:
-        """Return the packages needed to compile; hatchling installs them into an isolated environment."""
+        """Return the packages needed to compile. hatchling installs them in an isolated environment."""
         return ["cython>=3.1,<4", "setuptools>=77"] if wants_engine() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the engine and add files to the wheel (called by hatchling before it collects files)."""
+        """Compile the engine and add files to the wheel. hatchling calls this before it collects files."""
         root = Path(self.root)
         editable = version == "editable"
         self.work = tempfile.TemporaryDirectory(prefix="tagwire-build-")
@@ -89,29 +89,29 @@ class TagwireBuildHook(BuildHookInterface[Any]):
             build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Delete the build folder (called by hatchling after the wheel is written)."""
+        """Delete the build folder. hatchling calls this after it has written the wheel."""
         self.work.cleanup()
 
     def engine(self, root: Path) -> list[Path]:
-        """Return the compiled modules in a temporary folder; empty if none are wanted or there is no compiler."""
+        """Compile the modules in a temporary folder. Return none if they aren't wanted or don't compile."""
         if not wants_engine():
             return []
         from setuptools.errors import BaseError, CCompilerError
 
         try:
             return compiled(root, Path(self.work.name))
-        except (BaseError, CCompilerError) as fault:  # Cython errors are bugs in our code and propagate
+        except (BaseError, CCompilerError) as fault:  # Cython errors are bugs in tagwire, so don't catch them
             if way("TAGWIRE_BUILD") == "require":
                 raise
             self.app.display_warning(
-                f"tagwire: the native engine did not compile ({fault}), so this build has the pure engine alone; "
-                "TAGWIRE_BUILD=require makes an error of that"
+                f"tagwire: the native engine did not compile ({fault}), so this build only has the pure engine; "
+                "set TAGWIRE_BUILD=require to make this an error"
             )
             return []
 
 
 def way(variable: str) -> str:
-    """Return the value of an environment variable, or its default if it is not set."""
+    """Return the value of an environment variable in WAYS; by default, the first value listed there."""
     value = os.environ.get(variable) or WAYS[variable][0]
     if value not in WAYS[variable]:
         raise SystemExit(f"{variable} is {value!r}; expected {', '.join(WAYS[variable])}")
@@ -119,13 +119,13 @@ def way(variable: str) -> str:
 
 
 def wants_engine() -> bool:
-    """Whether to compile. PyPy does not: it runs the pure engine faster than it calls the native one."""
+    """Return whether to compile. On PyPy, the pure engine is faster than calls of the native engine."""
     wanted = way("TAGWIRE_BUILD")
     return wanted == "require" or (wanted == "auto" and platform.python_implementation() == "CPython")
 
 
 def uses_stable_abi() -> bool:
-    """Whether to compile against the limited API, which free-threaded builds do not have."""
+    """Return whether to compile for the limited API, which free-threaded Python does not have."""
     return way("TAGWIRE_ABI") == "stable" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
@@ -135,19 +135,19 @@ def platform_tag() -> str:
 
 
 def remove_old_engines(package: Path) -> None:
-    """Delete engines of earlier builds, which could be imported instead of the new one or outlive their sources."""
+    """Delete engines of earlier builds: Python could import them instead of the new engine."""
     for module in MODULES:
         for suffix in (sysconfig.get_config_var("EXT_SUFFIX"), ".abi3.so", ".pyd"):
             (package / f"{module}{suffix}").unlink(missing_ok=True)
 
 
 def sources_in_c(root: Path, folder: str) -> list[str]:
-    """Return the C files of a module, relative to the root."""
+    """Return the C files of a module, with paths relative to the root."""
     return sorted(path.relative_to(root).as_posix() for path in (root / NATIVE / folder).glob("*.c"))
 
 
 def compiled(root: Path, work: Path) -> list[Path]:
-    """Compile the engine's modules in the folder `work` and return their paths."""
+    """Compile the engine's modules in the folder `work`, and return the paths of the results."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
@@ -160,12 +160,12 @@ def compiled(root: Path, work: Path) -> list[Path]:
             include_dirs=[NATIVE],
             define_macros=[("Py_LIMITED_API", "0x{:02X}{:02X}0000".format(*STABLE_SINCE))] if stable else [],
             py_limited_api=stable,
-            # CFLAGS come last, so that they override COMPILE_ARGS.
+            # CFLAGS come last, because later options override earlier ones.
             extra_compile_args=[] if os.name == "nt" else [*COMPILE_ARGS, *os.environ.get("CFLAGS", "").split()],
         )
         for module, folder in MODULES.items()
     ]
-    with contextlib.chdir(root):  # relative sources: Cython writes their paths into the modules
+    with contextlib.chdir(root):  # Cython writes source paths into modules
         modules = cythonize(extensions, build_dir=str(work), include_path=[NATIVE], quiet=True)  # type: ignore[no-untyped-call]
         command = build_ext(Distribution({"ext_modules": modules}))
         command.build_lib, command.build_temp = str(work / "lib"), str(work / "temp")

@@ -26,14 +26,14 @@ for name in ("admin", "consumer", "metadata", "producer", "sasl"):
     import_module(f"kafka.protocol.{name}")
 DECODERS: dict[int, Any] = import_module("kafka.protocol.api_header").ResponseClassRegistry._response_class_registry
 CAUGHT = (ValueError, struct.error)
-"""Errors that kafka.protocol.parser turns into a KafkaProtocolError; others end the client's connection thread."""
+"""Errors that kafka.protocol.parser converts to KafkaProtocolError. All others end the client's connection thread."""
 
 _DETAILS = re.compile(r"\d+ ?|: .*|s\b")
-"""Parts of a message that differ between errors of the same kind."""
+"""Matches the parts of an error message that differ between errors of the same kind."""
 
 
 def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, str]:
-    """Return whether the bytes are as an encoder would write them, and Kafka's own reader's error, or ""."""
+    """Return (whether tagwire would encode exactly these bytes, the error of tagwire's lenient decoder or "")."""
     try:
         cls.decode(body, version, strict=False)
     except tagwire.DecodeError as error:
@@ -45,7 +45,7 @@ def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, s
 
 
 def finding(data: bytes) -> str:
-    """Return how kafka-python violates Kafka's format, or ""."""
+    """Describe how kafka-python violates Kafka's format when it decodes these bytes; "" if it does not."""
     key, version, body = int.from_bytes(data[:2], "big"), int.from_bytes(data[2:4], "big"), data[4:]
     decoder = DECODERS.get(key)
     if len(data) < 4 or decoder is None or version > decoder.max_version:
@@ -66,19 +66,19 @@ def finding(data: bytes) -> str:
 
 
 def target(data: bytes) -> None:
-    """Raise the finding (for fuzzers and `tagwire fuzz minimise`)."""
+    """Raise an AssertionError if there is a finding. Fuzzers and `tagwire fuzz minimise` call this function."""
     found = finding(data)
     if found:
         raise AssertionError(found)
 
 
 def same(found: str) -> Callable[[bytes], bool]:
-    """Return the property that minimising keeps."""
+    """Return a function that tests whether bytes cause this finding. Minimising keeps only bytes that do."""
     return lambda data: finding(data) == found
 
 
 def loop(mutator: Mutator, runs: int, seed: int) -> None:
-    """Mutate seeds, and print findings with their counts."""
+    """Mutate seeds `runs` times. Print each finding with its count and a small example."""
     random, smallest, counts = Random(seed), dict[str, bytes](), Counter[str]()
     for _ in range(runs):
         data = mutator.mutate(mutator.seed(random), random).data
@@ -92,11 +92,11 @@ def loop(mutator: Mutator, runs: int, seed: int) -> None:
 
 
 def main() -> None:
-    """Run the loop, or Atheris."""
+    """Run the simple loop or, with --atheris, the fuzzer Atheris."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--atheris", nargs=argparse.REMAINDER, help="the words of Atheris")
+    parser.add_argument("--atheris", nargs=argparse.REMAINDER, help="run Atheris with these arguments")
     options = parser.parse_args()
     mutator = Mutator(registry, kind="response", prefix="key")
     if options.atheris is None:

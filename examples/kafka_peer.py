@@ -18,7 +18,7 @@ TOPIC_ID = uuid.UUID(int=25)
 
 
 class OneTopic:
-    """The script: the peer's responses, and the produced batches."""
+    """A script for the mock peer: one topic that stores produced batches and returns them to consumers."""
 
     def __init__(self, peer: MockPeer) -> None:
         self.batches: list[RecordBatch] = []
@@ -49,11 +49,11 @@ class OneTopic:
         return kafka.ListOffsetsResponse(topics=[topic])
 
     def fetch(self, request: Received) -> Reply:
-        if not request.message.topics:  # the end of a session
+        if not request.message.topics:  # the client ends its fetch session
             return Reply(kafka.FetchResponse())
         start = request.message.topics[0].partitions[0].fetch_offset
         records = b"".join([batch.encode() for batch in self.batches if batch.last_offset >= start])
         partition = PartitionData(high_watermark=self.end, last_stable_offset=self.end, records=records)
         topic = FetchableTopicResponse(topic=TOPIC, topic_id=TOPIC_ID, partitions=[partition])
-        wait = 0 if records else request.message.max_wait_ms / 1000  # like a broker without new records
+        wait = 0 if records else request.message.max_wait_ms / 1000  # if there are no new records, a broker also waits
         return Reply(kafka.FetchResponse(responses=[topic]), delay=wait)

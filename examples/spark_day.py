@@ -1,10 +1,10 @@
-"""Summarize a day of a topic from copied log segments: valid messages by hour, invalid ones in a table, and a plot.
+"""Summarize a day of a topic from copied log segments: counts of valid messages, a table of invalid ones, and a plot.
 
     spark-submit examples/spark_day.py /mnt/kafka requests report [FORMAT]
 
-The records of the topic are heartbeats in version 4. `report/by_hour` counts them by hour and group, `report/invalid`
-has the records that can't be decoded, with the reason, and `report/day.svg` shows the counts. FORMAT is the format of
-the tables: `parquet`, or another one that Spark can write to a path, such as `delta`.
+The topic contains heartbeat requests in version 4. `report/by_hour` has their counts by hour and group, and
+`report/invalid` has the records that can't be decoded, with the reason. `report/day.svg` is a plot of the counts.
+FORMAT is the format of the tables: `parquet`, or another format that Spark can write to a path, such as `delta`.
 """
 
 import sys
@@ -30,7 +30,7 @@ def summarize(spark: SparkSession, logs: str, topic: str, report: str, table_for
     for name, rows in (("invalid", invalid.drop("message")), ("by_hour", by_hour)):
         rows.write.format(table_format).mode("overwrite").save(f"{report}/{name}")
     counts = Counter[str]()
-    for row in spark.read.format(table_format).load(f"{report}/by_hour").collect():  # a few rows per hour
+    for row in spark.read.format(table_format).load(f"{report}/by_hour").collect():  # only a few rows per hour
         counts[row["hour"]] += row["count"]
     Path(report, "day.svg").write_text(plot(sorted(counts.items())), encoding="utf-8")
     decoded.unpersist()

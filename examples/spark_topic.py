@@ -1,17 +1,17 @@
-"""Write a Kafka topic with several messages in several versions as tables: one per message, and one for bad rows.
+"""Write the records of a Kafka topic to tables: one for each type of message, and one for invalid records.
 
     spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \\
         examples/spark_topic.py localhost:9092 requests tables
 
-The jar has the version of your PySpark; 4.2.0 also works with 4.3.0.
+Use the jar for your version of PySpark. The jar of 4.2.0 also works with 4.3.0.
 
 Each record names its message and version in headers, as `message: HeartbeatRequest` and `version: 4`. The stream writes
 `tables/HeartbeatRequest/batch=0` and so on. Records that can't be decoded go to the table `tables/bad`, with their
 bytes and the reason. The query reads the available data and ends; the next run continues from there. A micro-batch that
 runs twice replaces its own folders, so rows are not duplicated.
 
-A record crosses into Python once, for its own message alone. `tables` takes any stream with the columns of Spark's
-Kafka source. `kafka_log` has these columns, so tests and replays need no broker.
+Python decodes each record only once, as the message that its headers name. `tables` accepts any stream with the columns
+of Spark's Kafka source. `kafka_log` has these columns, so tests and replays need no broker.
 """
 
 import sys
@@ -27,19 +27,19 @@ MESSAGES: Final = {
     "HeartbeatRequest": ["group_id", "generation_id", "member_id"],
     "OffsetCommitRequest": ["group_id", "topics.name", "topics.partitions.committed_offset"],
 }
-"""The messages that become tables, and the fields of each."""
+"""The messages that are written to tables, and the fields that become columns."""
 PLACE: Final = ["topic", "partition", "offset", "timestamp"]
-"""Columns that every table has."""
+"""The columns that identify the record, in every table."""
 
 
 def records_of_topic(spark: SparkSession, servers: str, topic: str) -> DataFrame:
-    """Return a topic as a stream, with headers."""
+    """Read a topic from its beginning as a stream of records with headers."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
     return reader.options(startingOffsets="earliest", includeHeaders="true").load()
 
 
 def tables(records: DataFrame, folder: str) -> StreamingQuery:
-    """Start a query that writes a stream of records to tables in a folder."""
+    """Start a query that decodes a stream of records and writes them to tables in a folder."""
     named = records.withColumns({"name": header("message"), "version": header("version").try_cast("int")})
 
     def write(batch: DataFrame, number: int) -> None:
@@ -53,7 +53,7 @@ def tables(records: DataFrame, folder: str) -> StreamingQuery:
                     {"mode": "PERMISSIVE"},
                     fields=fields,
                     keep=[*PLACE, "value"],
-                ).persist()  # two tables come from it, and it is decoded once
+                ).persist()  # two tables are written from it, so decode it only once
                 good = decoded.where("message is not null and message._error is null")
                 save(good.select(*PLACE, "message.*").drop("_error"), folder, name, number)
                 reason = F.concat_ws(" ", "message._error.path", "message._error.reason")
@@ -78,7 +78,7 @@ def header(name: str) -> Column:
 
 
 def save(rows: DataFrame, folder: str, table: str, number: int) -> None:
-    """Write the rows of a micro-batch, replacing those of an earlier attempt."""
+    """Write the rows of micro-batch `number`. If an earlier attempt wrote some, they are replaced."""
     rows.write.mode("overwrite").parquet(f"{folder}/{table}/batch={number}")
 
 
