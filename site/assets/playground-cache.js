@@ -1,4 +1,4 @@
-/* Keeps the playground's Python, 23 MB, in the browser. A new build has a new name for the cache; older ones are deleted. */
+/* A service worker that caches the playground's Python code (23 MB). Each build has its own cache; older caches are deleted. */
 const NAME = "playground-BUILD";
 
 self.addEventListener("install", () => self.skipWaiting());

@@ -1,4 +1,4 @@
-/* Runs tagwire in Python in this worker. It receives {id, question} and posts {id, answer} as JSON, and {stage} for progress. */
+/* A worker that runs tagwire. It receives {id, question} and posts {id, answer}, with JSON strings, and {stage} for progress. */
 const python = new URL("../playground/", import.meta.url);
 const PACKAGES = "/lib/python3.14/site-packages";
 const tell = (stage) => postMessage({ stage: stage });
@@ -23,7 +23,7 @@ async function start() {
 const started = start();
 let whole = null;
 
-/* Packages for specs and compressed records, loaded on first use or when idle. */
+/* Load the packages for specs and compressed records, on first use or when the worker is idle. */
 function rest() {
   whole = whole || started.then(async (pyodide) => {
     const [archive, wheel] = await Promise.all([bytesOf("generate.zip"), bytesOf("cramjam.whl")]);

@@ -1,4 +1,4 @@
-/* The playground: sends requests to the worker, shows the answers, and keeps the input in the URL. */
+/* The playground's page: it sends requests to the worker, shows the answers, and keeps the input in the URL. */
 (function () {
   "use strict";
   const host = document.querySelector("[data-playground]");
@@ -7,10 +7,10 @@
   const status = host.querySelector(".tw-status");
   const FORMATS = ["auto", "v0", "v1", "v2", "v3", "v3-zigzag", "kip82-int", "kip82-str", "kip87", "kip82-int+kip87"];
   const EXAMPLES = {
-    "a request of a client": "hex=000c000400000007000364" + "6f630002670000000302" + "6d0000",
-    "a response, not said of what": "hex=0000000700000000000200000001" + "0a6c6f63616c686f73740000238400000263" + "000000010100",
-    "a request that is cut short": "kind=request&hex=000c00040000000700036" + "46f630002670000",
-    "a batch of records": "kind=format&hex=00000000000000000000003affffffff0223f463e10000000000000000000000000005000000000000" + "0005ffffffffffffffffffffffffffff00000001100000000" + "2" + "6b027600",
+    "a client request": "hex=000c000400000007000364" + "6f630002670000000302" + "6d0000",
+    "a response to an unknown request": "hex=0000000700000000000200000001" + "0a6c6f63616c686f73740000238400000263" + "000000010100",
+    "a truncated request": "kind=request&hex=000c00040000000700036" + "46f630002670000",
+    "a record batch": "kind=format&hex=00000000000000000000003affffffff0223f463e10000000000000000000000000005000000000000" + "0005ffffffffffffffffffffffffffff00000001100000000" + "2" + "6b027600",
   };
   const SPEC = `{
   "apiKey": 7,
@@ -39,7 +39,7 @@
   const waiting = new Map();
   let last = 0, tree = null, ownTree = null, shown = null;
 
-  /* The worker starts after the cache, so that the cache sees what the worker loads. */
+  /* Start the cache before the worker, because it can only store files that are loaded after its start. */
   async function cached() {
     if (!navigator.serviceWorker) { return; }
     try {
@@ -47,7 +47,7 @@
       const cache = found.active || found.waiting || found.installing;
       if (cache.state === "activated") { return; }
       await new Promise((resolve) => { cache.addEventListener("statechange", () => { if (cache.state === "activated") { resolve(); } }); setTimeout(resolve, 1000); });
-    } catch (error) { /* a private window, for one: Python loads without a cache */ }
+    } catch (error) { /* without a cache, as in a private window, Python still loads, only slower */ }
   }
 
   function failed(text) { status.textContent = "Python could not be started: " + text; status.classList.add("tw-error"); }
@@ -78,7 +78,7 @@
     return new Promise((resolve) => waiting.set(id, resolve));
   }
 
-  /* Only the latest request of each kind is sent and shown. */
+  /* Return a function that sends a request, unless a newer request of the same kind follows. Old answers are dropped. */
   function latest(question, show) {
     let number = 0, timer = 0;
     return (wait) => {
@@ -170,7 +170,7 @@
   }
   const spec = latest(() => ({ call: "spec", text: find("spec").value, released: find("released").value }), showSpec);
 
-  /* The bytes of the visitor's own message, by the spec and the version of the layout. */
+  /* Explain bytes of the visitor's own message, with the spec on the page and the selected version. */
   const own = latest(() => ({ call: "own", text: find("spec").value, data: find("own").value, version: find("layout").value || "0" }), (found) => {
     const said = find("own").value.trim() ? found.error || found.failure : "", place = find("own-tree");
     find("own-failure").hidden = !said;
@@ -204,7 +204,7 @@
     find("format").hidden = kind !== "format";
   }
 
-  /* The URL fragment holds the input; browsers never send it to a server. */
+  /* Store the input in the URL fragment, which browsers never send to a server. */
   function remember() {
     const fields = new URLSearchParams();
     if (host.dataset.shows === "spec") {
@@ -260,6 +260,6 @@
   host.addEventListener("drop", (event) => { event.preventDefault(); takeFile(event.dataTransfer.files[0]); });
   window.addEventListener("hashchange", () => showTab(recall(location.hash.slice(1))));
   const first = document.getElementById("tw-first");
-  if (first && !location.hash) { recall(EXAMPLES["a request of a client"]); showBytes(JSON.parse(first.textContent)); host.dataset.answered = 0; }
-  showTab(recall(location.hash.slice(1) || EXAMPLES["a request of a client"]));
+  if (first && !location.hash) { recall(EXAMPLES["a client request"]); showBytes(JSON.parse(first.textContent)); host.dataset.answered = 0; }
+  showTab(recall(location.hash.slice(1) || EXAMPLES["a client request"]));
 })();

@@ -1,4 +1,4 @@
-/* Field trees on pages, from the JSON in a page; several trees get a selector. Themes follow the site's. */
+/* Shows the field trees on a page, from JSON in the page. If there are several, a list selects one. Trees use the site's theme. */
 (function () {
   "use strict";
   function theme() {

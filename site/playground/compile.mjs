@@ -1,6 +1,6 @@
-// Compiles the modules of a folder with the Python that will run them, because starting from sources takes seconds:
+// Compile the modules in a folder with the same Python that will run them. Without this, starting takes seconds longer.
 //     node compile.mjs PYODIDE FOLDER
-// The folder keeps its data files; each .py is replaced by a .pyc.
+// Each .py file is replaced with a .pyc file. Other files don't change.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";

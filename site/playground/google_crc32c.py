@@ -1,4 +1,7 @@
-"""CRC-32C for the playground: google-crc32c has no build for browsers, and pasted input is short."""
+"""CRC-32C in pure Python, for the playground, because google-crc32c has no build for browsers.
+
+It is slow, but input pasted into the playground is short.
+"""
 
 _POLYNOMIAL = 0x82F63B78
 _TABLE = []
@@ -9,7 +12,7 @@ for _value in range(256):
 
 
 def extend(value: int, data: bytes) -> int:
-    """Return the checksum of these bytes appended to data with the checksum `value`."""
+    """Return the checksum of earlier data, whose checksum is `value`, followed by `data`."""
     value ^= 0xFFFFFFFF
     for byte in data:
         value = _TABLE[(value ^ byte) & 0xFF] ^ value >> 8

@@ -1,1 +1,1 @@
-"""The documentation site: pages made from the repository and the specs, which Zensical then renders."""
+"""Create the pages of the documentation site from the repository and the specs. Zensical then renders them."""

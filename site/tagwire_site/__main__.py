@@ -2,7 +2,7 @@
 
     python -m tagwire_site ZENSICAL NPM
 
-ZENSICAL is the program, NPM the folder with the packages of package.json.
+ZENSICAL is the path of the program `zensical`. NPM is the folder in which npm installed the packages of package.json.
 """
 
 import shutil
@@ -29,7 +29,7 @@ SITE: Final = BUILD / "site"
 
 
 def all_pages() -> dict[str, str | bytes]:
-    """Return every file of the site by path, except the playground's Python."""
+    """Return all files of the site, by path, except for the playground's copy of Python."""
     docs = doc_pages()
     return {
         **docs,
@@ -45,7 +45,7 @@ def all_pages() -> dict[str, str | bytes]:
 
 
 def main() -> int:
-    """Build the site; return Zensical's exit status."""
+    """Build the site. Return Zensical's exit status."""
     zensical, npm = sys.argv[1:]
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.rmtree(SITE, ignore_errors=True)

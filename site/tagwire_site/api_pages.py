@@ -1,4 +1,4 @@
-"""Pages on which mkdocstrings renders the documentation of public modules, selected by their `__all__`."""
+"""Create a page for each public module, on which mkdocstrings renders the documentation of the names in `__all__`."""
 
 from importlib import import_module
 from typing import Final
@@ -23,7 +23,7 @@ MODULES: Final = (
 
 
 def api_pages() -> dict[str, str]:
-    """Return the pages and their list, by path in the site."""
+    """Return the page of each module, and a page that lists them, by path in the site."""
     modules = [(name, (import_module(name).__doc__ or "").split("\n\n")[0]) for name in MODULES]
     pages = {f"api/{name}.md": render("api.md.jinja", name=name) for name, _ in modules}
     pages["api/index.md"] = render("apis.md.jinja", modules=modules)

@@ -1,4 +1,7 @@
-"""The documents of the repository as pages. Links between them stay; links to other files go to the forge."""
+"""Convert the Markdown files of the repository to pages.
+
+Links between these files become links between pages. Links to other files point to the repository on GitHub.
+"""
 
 import os.path
 import re
@@ -26,19 +29,19 @@ _NAMED: Final = {
     "message_specs/README.md": "specs.md",
     "tests/data/captures/README.md": "captures.md",
 }
-"""Pages outside `docs/`, by file."""
+"""The page for each Markdown file outside of `docs/`."""
 _LINK: Final = re.compile(r"(?<=\]\()(?!#|[a-z]+:)([^)\s]+)(?=\))")
 _COMMAND: Final = re.compile(r"^## tagwire ([\w -]+)\n\n.*\n", re.MULTILINE)
-"""The heading of a command, and the first line of its help."""
+"""Matches a command's heading, and the first line of the command's help."""
 _CARDS: Final = re.compile(r"(?:^\*\*[^*]+\.\*\* (?:.+\n)+\n){6}", re.MULTILINE)
-"""The six paragraphs on the home page that each begin with a bold title."""
+"""Matches the six paragraphs on the home page that begin with a bold title."""
 _OUTPUT: Final = re.compile(r"(\$ tagwire explain ([0-9a-f]+)\n)(?:.*\n)*?```\n")
-"""The first command of the home page, its bytes, and its output up to the end of the block."""
+"""Matches the first command on the home page, with the bytes it explains, and its output to the end of the block."""
 _FENCE: Final = re.compile(r"^ *```", re.MULTILINE)
 
 
 def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
-    """Return the pages and pictures by path in the site."""
+    """Return the pages and images made from the repository's documents, by path in the site."""
     places = _NAMED | {f"docs/{path.name}": path.name for path in sorted((root / "docs").glob("*.*"))}
     pages: dict[str, str | bytes] = {}
     for source, place in places.items():
@@ -53,7 +56,7 @@ def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
 
 
 def _with_help(heading: re.Match[str]) -> str:
-    """Return a command's heading and its help."""
+    """Return a command's heading, followed by the whole output of `--help`."""
     words = heading[1].split()
     text = (
         CliRunner()
@@ -69,20 +72,23 @@ def _with_cards(paragraphs: re.Match[str]) -> str:
 
 
 def _with_tree(command: re.Match[str]) -> str:
-    """Return the first command with the tree of its bytes, instead of its output."""
+    """Replace the output of the home page's first command with an interactive tree of the explained bytes."""
     seen = trace_request(tagwire_messages.registry, bytes.fromhex(command[2]))
     sample = Sample(f"{seen.message_name} v{seen.version}", "", [seen], f"hex={command[2]}")
     return f"{command[1]}```\n\n{render('home.jinja', samples=samples_json([sample]))}\n"
 
 
 def _forge(root: Path) -> str:
-    """Return the public URL of the repository's files."""
+    """Return the URL at which the repository's files can be read, ending in a slash."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return f"{project['urls']['Homepage']}/blob/main/"
 
 
 def relinked(text: str, source: str, places: Mapping[str, str], forge: str) -> str:
-    """Return a document with relative links adjusted to the site; code blocks don't change."""
+    """Adjust the relative links of the document `source` to the site, except in code blocks.
+
+    `places` maps the files that are part of the site to their pages. Links to other files begin with the URL `forge`.
+    """
     folder = PurePosixPath(source).parent
 
     def link(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""A page for each record format: its fields on the wire, and a sample batch, byte by byte."""
+"""Create a page for each record format, with its fields in wire order, and sample batches explained byte by byte."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ TIME: Final = 1_700_000_000_000
 ABOUT: Final = {
     "v0": "Kafka's first format: a message with a checksum. Compressed messages are inside another message.",
     "v1": "v0 with a timestamp.",
-    "v2": "Batches with a head and records, with headers, producers and transactions: what Kafka writes today.",
+    "v2": "What Kafka writes today: batches with a header, for records with headers, producers and transactions.",
     "kip82-int": "The first draft of KIP-82: v1 with headers whose keys are numbers.",
     "kip82-int-signed": "The first draft of KIP-82 with header keys that ascend as signed numbers.",
-    "kip82-str": "A later draft of KIP-82: headers with text keys.",
+    "kip82-str": "A later draft of KIP-82: headers whose keys are strings.",
     "kip87": "KIP-87: a bit for tombstones, so that a tombstone may have a value.",
     "kip82-int+kip87": "The first draft of KIP-82 together with KIP-87.",
-    "v3": "Smaller batches, later KIP-931: v2 with varints in the head.",
-    "v3-zigzag": "Smaller batches in the other reading, with signed varints.",
+    "v3": "Smaller batches, later KIP-931: v2 with varints in the batch header.",
+    "v3-zigzag": "Smaller batches, read so that the varints are signed: the proposal allows both readings.",
 }
 
 
 @dataclass(frozen=True)
 class LayoutRow:
-    """A field of a format, in wire order."""
+    """A field of a record format. `depth` is the number of structs around the field."""
 
     name: str
     depth: int
@@ -39,7 +39,7 @@ class LayoutRow:
 
 
 def layout_rows(struct: StructLayout, depth: int = 0) -> Iterator[LayoutRow]:
-    """Yield the fields of a layout, nested ones after the field that contains them."""
+    """Yield the fields of a layout. Nested fields follow the field that contains them."""
     for item in struct.items:
         yield LayoutRow(item.name, depth, str(item.type))
         nested = _nested(item)
@@ -53,12 +53,12 @@ def _nested(item: Item) -> StructLayout | None:
 
 
 def file_of(name: str) -> str:
-    """Return the file name of a format's page, without extension."""
+    """Return the path of a format's page, without extension."""
     return f"formats/{name.replace('+', '-')}"
 
 
 def format_pages() -> dict[str, str]:
-    """Return the pages and their list, by path in the site."""
+    """Return the page of each record format, and a page that lists them, by path in the site."""
     pages: dict[str, str] = {}
     entries = []
     for name in format_names():
@@ -76,7 +76,7 @@ def format_pages() -> dict[str, str]:
 
 
 def format_samples(name: str) -> Iterator[Sample]:
-    """Yield batches of a format: one record, three records, and three compressed records if it has codecs."""
+    """Yield three sample batches of a format: one record, three records, and three records compressed with gzip."""
     found = format_of(name)
     for title, count, codec in (("one record", 1, "none"), ("three records", 3, "none"), ("gzip", 3, "gzip")):
         data = sample_bytes(found, count, codec)
@@ -87,7 +87,7 @@ def format_samples(name: str) -> Iterator[Sample]:
 
 
 def sample_bytes(found: Format, count: int, codec: str = "none") -> bytes:
-    """Return encoded sample orders: a key, a value of 24 bytes, a millisecond apart."""
+    """Return an encoded batch of `count` short records, whose timestamps are one millisecond apart."""
     time = TIME if found.name != "v0" else -1
     records = [
         Record(n, -1 if time < 0 else time + n, f"order-{n:04}".encode(), b'{"item":"tea","pounds":2}')

@@ -1,6 +1,7 @@
-"""A page for each message and a page that lists them, made from the view that reference templates print.
+"""Create a page for each message, from the same view (template data) as the built-in Markdown reference.
 
-A page shows the fields by version, the changes and releases of each version, its golden bytes, and code to build them.
+A page shows the fields by version, the changes and releases of each version, golden bytes, and code that encodes a
+message.
 """
 
 import re
@@ -38,18 +39,18 @@ _LINE: Final = 88
 
 @dataclass(frozen=True)
 class Cell:
-    """A field in a version."""
+    """A table cell that shows one field in one version."""
 
     mark: str
-    """"" if the version does not have the field."""
+    """The symbol to show; "" if the version does not have the field."""
     title: str
     kind: str
-    """A class of the style sheet."""
+    """The cell's CSS class."""
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A field in all versions."""
+    """A table row that shows one field in all versions."""
 
     name: str
     path: str
@@ -62,7 +63,7 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class VersionRow:
-    """A version: releases, header, and its changes."""
+    """A table row that shows a version: its releases, header version, and changes since the previous version."""
 
     number: int
     releases: str
@@ -71,7 +72,7 @@ class VersionRow:
 
 
 def message_views(specs: Path = SPECS) -> Iterator[MessageView]:
-    """Return the views of all messages in a folder of specs, by name. Raises SpecError."""
+    """Yield the views of all messages in a folder of specs, sorted by name. Raises SpecError for an invalid spec."""
     options = SpecOptions()
     for spec in sorted(find_specs(specs), key=lambda each: each.path.stem):
         result = read_data(spec.path.read_bytes(), file=spec.path.name, component=spec.component, options=options)
@@ -84,7 +85,7 @@ def message_views(specs: Path = SPECS) -> Iterator[MessageView]:
 
 
 def matrix(view: MessageView) -> list[MatrixRow]:
-    """Return the fields by version: whether each version has a field, and its encoding there."""
+    """Return a table that shows, for each field and version, if the version has the field and how it is encoded."""
     versions = [dict(_fields(version.struct)) for version in view.wire]
     return [
         MatrixRow(
@@ -118,13 +119,13 @@ def _cell(field: WireField | None) -> Cell:
 
 
 def wire_text(type: WireType) -> str:
-    """Return a wire type as `tagwire show` prints it."""
+    """Format a wire type like `tagwire show`."""
     words = f"{'nullable ' if type.nullable else ''}{type.length + ' ' if type.length else ''}"
     return f"{words}[]{wire_text(type.element)}" if type.element else f"{words}{type.type}"
 
 
 def snippet(message: Message, version: int) -> str:
-    """Return Python code that builds a message and encodes it in a version."""
+    """Return Python code that creates this message and encodes it in a version."""
     name = type(message).NAME
     with showing_sensitive():
         text = repr(message)
@@ -143,7 +144,7 @@ def page_of(view: MessageView) -> str:
 
 
 def message_pages(views: Sequence[MessageView]) -> dict[str, str]:
-    """Return the page of each message and their list, by path in the site."""
+    """Return the page of each message, and a page that lists them, by path in the site."""
     pages = {f"{page_of(view)}.md": _page(view) for view in views}
     kinds = sorted({view.kind for view in views}, key=lambda kind: (kind not in ("request", "response"), kind))
     pages["messages/index.md"] = render("messages.md.jinja", views=views, kinds=kinds, releases=_releases)
@@ -181,7 +182,7 @@ def _sample(cls: type[Message], golden: Golden) -> Sample:
 
 
 def _partner(view: MessageView) -> str:
-    """Return the module of a request's response or a response's request, or ""."""
+    """Return the name of the response to a request, or of the request for a response; "" if there is none."""
     ends = {"request": ("Request", "Response"), "response": ("Response", "Request")}
     if view.kind not in ends:
         return ""
@@ -191,7 +192,7 @@ def _partner(view: MessageView) -> str:
 
 
 def _releases(view: MessageView) -> str:
-    """Return the first and the last release that have any version."""
+    """Return the range of releases that have the message, such as `3.0.0 to 4.1.0`."""
     spans = [span for each in tagwire_messages.registry.releases(view.name).values() for span in each]
     first = min((span[0] for span in spans), key=_numbers, default="")
     last = max((span[1] for span in spans), key=_numbers, default="")

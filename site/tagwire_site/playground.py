@@ -1,7 +1,7 @@
-"""Functions of the playground, run in the browser: bytes explained and edited, specs checked and generated.
+"""The Python functions that the playground runs in the browser, to explain and edit bytes, and to check specs.
 
-It imports only tagwire, its command line and its generator, so the playground and the tests can both load it. Requests
-and answers are JSON, and no input of a visitor makes a call raise an error.
+This module only imports tagwire, its command line and its generator, because the browser has no other modules. Requests
+and answers are JSON. Whatever a visitor enters, `answer` never raises an error.
 """
 
 import json
@@ -32,19 +32,22 @@ _EDITABLE: Final = (Fixed, Varint, Sized)
 
 
 class Question(NamedTuple):
-    """A visitor's input, and its declared type."""
+    """The bytes that a visitor entered, as text, and what the visitor says that they are."""
 
     text: str
     kind: str = "guess"
-    """guess, request, response, message or format."""
+    """One of guess, request, response, message and format."""
     words: Sequence[str] = ()
-    """Message and version, or API and version."""
+    """For a message, its name and version; for a response, its API and version."""
     format: str = "auto"
     many: bool = False
 
 
 def answer(text: str) -> str:
-    """Return the JSON result of a request: `{"call": name, ...}` with the arguments of the function of that name."""
+    """Call a function of this module, and return its result as JSON.
+
+    `text` is a JSON object that contains the function's name and arguments: `{"call": name, ...}`.
+    """
     asked: dict[str, Any] = json.loads(text)
     calls: dict[str, Callable[..., Any]] = {
         "explain": explain,
@@ -55,19 +58,19 @@ def answer(text: str) -> str:
     }
     try:
         return json.dumps(calls[asked.pop("call")](**asked))
-    except Exception as error:  # shown to the visitor, the only one who can see it
+    except Exception as error:  # show any error to the visitor, since there is no other log
         name = "" if isinstance(error, TagwireError) else f"{type(error).__name__}: "
         return json.dumps({"error": printable(f"{name}{getattr(error, 'message', error)}", keep="\n")})
 
 
 def messages() -> dict[str, Any]:
-    """Return the names of all messages, with their versions."""
+    """Return the versions of all messages, by name."""
     registry = kafka_messages()
     return {"messages": {name: str(registry[name].VERSIONS) for name in registry.names()}}
 
 
 def explain(**question: Any) -> dict[str, Any]:
-    """Return the text of `tagwire explain`, the tree of fields, and the bytes as hex."""
+    """Explain bytes: return the text of `tagwire explain`, the tree of fields, and the bytes in hex."""
     asked = Question(**question)
     found, data, note = _explained(asked)
     return {
@@ -89,7 +92,7 @@ def explain(**question: Any) -> dict[str, Any]:
 
 
 def edited(*, row: int, value: str, **question: Any) -> dict[str, Any]:
-    """Set a field in a row of the tree, adjust lengths, counts and checksums, and return the result like `explain`."""
+    """Change the field in a row of the tree, correct lengths, counts and checksums, and explain the new bytes."""
     found, _, _ = _explained(Question(**question))
     nodes = _row_nodes(found)
     edited_trace, node = nodes[row]
@@ -113,13 +116,13 @@ def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node]
     data = bytes_of(asked.text.encode(), "auto") if asked.text.strip() else b""
     _, units = explain_units(question, way, Input(data, "-", "binary", asked.many, None, 9092))
     found = list(units)
-    if asked.kind == "format" and found:  # the batches of an input are one unit
+    if asked.kind == "format" and found:  # show all batches as one unit
         found = [found[0]._replace(traces=tuple(trace for one in found for trace in one.traces))]
     return found, data, name_note(registry)
 
 
 def _annotated_text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
-    """Return what the command line prints."""
+    """Return the same text as `tagwire explain` prints."""
     parts = []
     for one in found:
         facts = "".join(f"# {printable(fact)}\n" for fact in facts_of(one))
@@ -131,7 +134,7 @@ def _annotated_text(found: Sequence[Explained], note: Callable[[Node], str]) -> 
 
 
 def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
-    """Return, by row of the tree, the nodes with bytes in the input itself, for inputs of one unit with one trace."""
+    """Map rows of the tree to the nodes that can be edited. Input with several units or traces can't be edited."""
     if len(found) != 1 or len(found[0].traces) != 1:
         return {}
     [trace] = found[0].traces
@@ -151,7 +154,7 @@ def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
 
 
 def _paths(tree: dict[str, Any]) -> list[str]:
-    """Return the path of each row, as computed by the tree's script."""
+    """Return the path of each row, computed in the same way as by the tree's JavaScript."""
     rows, around, paths = tree["rows"], list[str](), list[str]()
     for depth, name, path in zip(rows["depth"], rows["name"], rows["path"], strict=True):
         del around[depth:]
@@ -167,7 +170,7 @@ def _editable(found: Sequence[Explained]) -> list[int]:
 
 
 def _edited(trace: Trace, node: Node, text: str) -> bytes:
-    """Return the bytes of a trace with one field changed."""
+    """Change a field in the bytes of a trace, and return the new bytes."""
     type = node.layout_type
     assert type is not None
     field = Item("value", type)
@@ -185,7 +188,7 @@ def _edited(trace: Trace, node: Node, text: str) -> bytes:
 
 
 def _parsed(node: Node, type: Type, text: str) -> Any:
-    """Return the value that a text means for a field of this type. Raises ValueError."""
+    """Parse the text of a new value for a field of this type. Raises ValueError if the text is invalid."""
     if text == "null" and getattr(type, "nullable", False):
         return None
     wire = type.wire if isinstance(type, Fixed | Sized) else None
@@ -207,7 +210,10 @@ def _parsed(node: Node, type: Type, text: str) -> Any:
 
 
 def spec(text: str, released: str = "") -> dict[str, Any]:
-    """Return the problems of a spec or its classes and layouts, and its breaking changes from a released one."""
+    """Check a spec. Return its problems, the generated classes, and the layout of each version.
+
+    If there is a `released` spec, also return the changes that break it.
+    """
     from tagwire_generator.diagnostics.problems import render
     from tagwire_generator.project import resources
     from tagwire_generator.project.options import SpecOptions
@@ -234,7 +240,7 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
 
 
 def own(text: str, data: str, version: str) -> dict[str, Any]:
-    """Return bytes explained by a visitor's spec: the tree of fields, and the error if there is one."""
+    """Explain bytes with a visitor's own spec. Return the tree of fields, and the error (or "") in the bytes."""
     from tagwire_generator.expansion.message_classes import message_class
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.reading.spec import read_data
@@ -247,7 +253,7 @@ def own(text: str, data: str, version: str) -> dict[str, Any]:
 
 
 def _layouts(reference: str) -> list[dict[str, str]]:
-    """Return the layout of each version, from the reference that the Markdown templates print."""
+    """Extract the layout of each version from a message's Markdown reference."""
     _, *sections = reference.split("\n## Version ")
     return [
         {"version": section.split("\n", 1)[0], "text": section.split("```text\n", 1)[1].split("```", 1)[0]}
@@ -256,7 +262,7 @@ def _layouts(reference: str) -> list[dict[str, str]]:
 
 
 def _breaking(released: str, text: str) -> str:
-    """Return what `tagwire breaking` prints for two specs."""
+    """Return the same text as `tagwire breaking` prints for two specs."""
     from tagwire_cli.output.findings import finding_text, findings_summary
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.spec_sources import SpecData, SpecReader

@@ -1,6 +1,7 @@
-"""The five proposals: a page for each, with its part of docs/proposals.md, bytes of its formats, and its cost.
+"""Create a page for each of the five proposals, with its section of docs/proposals.md, sample bytes, and sizes.
 
-The sizes are measured when the site is built: equal records in the proposal's format and in the format it changes.
+The sizes are measured when the site is built, for the same records in the proposal's format and in the format that it
+changes.
 """
 
 import re
@@ -25,20 +26,20 @@ _RPCS: Final = ("MetadataRequest", "FetchRequest", "ProduceRequest", "OffsetComm
 
 
 class Proposal(NamedTuple):
-    """A proposal, as the repository implements it."""
+    """A proposal that tagwire implements."""
 
     file: str
     heading: str
-    """The beginning of its section heading in docs/proposals.md."""
+    """The beginning of the heading of the proposal's section in docs/proposals.md."""
     title: str
     formats: tuple[str, ...]
     base: str
-    """The format to compare with; "" for messages."""
+    """The record format with which to compare sizes; "" for a proposal about messages."""
 
 
 PROPOSALS: Final = (
     Proposal("kip82-int", "KIP-82, first", "KIP-82: headers with int32 keys", ("kip82-int", "kip82-int-signed"), "v1"),
-    Proposal("kip82-str", "KIP-82, later", "KIP-82: headers with text keys", ("kip82-str",), "v2"),
+    Proposal("kip82-str", "KIP-82, later", "KIP-82: headers with string keys", ("kip82-str",), "v2"),
     Proposal("kip87", "KIP-87", "KIP-87: an explicit tombstone", ("kip87", "kip82-int+kip87"), "v1"),
     Proposal("smaller-batches", "Smaller batches", "Smaller batches", ("v3", "v3-zigzag"), "v2"),
     Proposal("kip482", "KIP-482", "KIP-482: optional fields", (), ""),
@@ -46,7 +47,10 @@ PROPOSALS: Final = (
 
 
 def proposal_pages(document: str) -> dict[str, str]:
-    """Return the pages by path in the site; `document` is docs/proposals.md with links for a page at the top."""
+    """Return the page of each proposal, and a page that lists them, by path in the site.
+
+    `document` is the content of docs/proposals.md, with links relative to the top folder of the site.
+    """
     document = _LINK.sub("](../", document)
     sections = {part.split("\n", 1)[0]: part.split("\n", 1)[1] for part in _SECTION.split(document)[1:]}
     pages = {}
@@ -66,7 +70,7 @@ def proposal_pages(document: str) -> dict[str, str]:
 
 
 def _lowered(text: str) -> str:
-    """Raise headings by one level: section headings become page headings."""
+    """Change headings of level 3 to level 2, because the section becomes a page."""
     return re.sub(r"^###", "##", text, flags=re.MULTILINE)
 
 

@@ -1,8 +1,9 @@
-"""The Python of the playground: Pyodide from npm, tagwire's pure wheel, and its dependencies, precompiled for browsers.
+"""Collect the Python code that the playground runs in browsers: Pyodide, tagwire, and tagwire's dependencies.
 
-There are two archives: `core.zip` explains bytes and is loaded first; `generate.zip` reads specs and generates code.
-They contain only compiled modules, compiled by the same Python that runs them. The standard library is compiled as
-well: Pyodide ships sources, and compiling them in the browser took half of the time until the playground was ready.
+There are two archives. `core.zip`, which is loaded first, contains the modules that explain bytes. `generate.zip`
+contains the modules that read specs and generate code. To save time, all modules are compiled to bytecode by the same
+Python that runs them. This includes the standard library: Pyodide contains its sources, and compiling these in the
+browser took half of the time until the playground was ready.
 """
 
 import hashlib
@@ -33,13 +34,13 @@ CORE: Final = (
     "tagwire_drafts",
     "tagwire_site",
 )
-"""Packages needed to explain bytes; all others are for specs."""
+"""The packages needed to explain bytes. All other packages are only needed for specs."""
 _LEFT_OUT: Final = ("tagwire_spark", "pyspark_", "tagwire_drafts/kip482_rpcs", "tagwire_generator/message_specs")
 _PLATFORM: Final = "pyemscripten_2026_0_wasm32"
 
 
 def write_python(site: Path, npm: Path) -> None:
-    """Put Pyodide, the archives and the compiled wheel into the folder `playground` of the site.
+    """Write Pyodide, the archives, and the wheel with compiled code to the folder `playground` of the site.
 
     Raises CalledProcessError if pip, the wheel build or node fails.
     """
@@ -69,7 +70,7 @@ def write_python(site: Path, npm: Path) -> None:
 
 
 def _download(wheels: Path) -> None:
-    """Download the wheels of the requirements, and build tagwire's own."""
+    """Download the wheels in requirements.txt, and build a pure wheel of tagwire."""
     pip = (sys.executable, "-m", "pip")
     environment = {**os.environ, "PIP_CONSTRAINT": "", "TAGWIRE_BUILD": "skip"}
     target = ("--platform", _PLATFORM, "--platform", "any", "--python-version", "3.14", "--implementation", "cp")
@@ -97,7 +98,7 @@ def _unpack(wheel: Path, modules: Path) -> None:
 
 
 def _add_own(modules: Path) -> None:
-    """Add modules without wheels for browsers: MarkupSafe without C, a checksum, and the playground's own module."""
+    """Add the modules that no wheel contains: MarkupSafe without C code, CRC-32C, and the playground's own module."""
     folder = modules / "markupsafe"
     folder.mkdir()
     for name in ("__init__.py", "_native.py"):
@@ -110,7 +111,7 @@ def _add_own(modules: Path) -> None:
 
 
 def archive_of(path: str) -> str:
-    """Return the archive of a module file, or ""."""
+    """Return the archive to which a file belongs; "" for a file that is not needed."""
     top = path.partition("/")[0].partition(".")[0]
     if path.endswith((".pyi", "py.typed", "RECORD", "METADATA")) and not path.endswith("dist-info/METADATA"):
         return ""

@@ -1,4 +1,4 @@
-"""A page for each register: keys, names and who assigns them."""
+"""Create a page for each register, with its numbers, their names, and who assigns them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ FOLDER: Final = ROOT / "message_specs" / "registries"
 
 
 def registers(folder: Path = FOLDER) -> Iterator[RegisterSpec]:
-    """Yield all registers in a folder. Raises SpecError."""
+    """Yield all registers in a folder. Raises SpecError for an invalid register."""
     for spec in find_specs(folder):
         result = read_data(spec.path.read_bytes(), file=spec.path.name, component=spec.component)
         if result.register is None:
@@ -27,7 +27,7 @@ def registers(folder: Path = FOLDER) -> Iterator[RegisterSpec]:
 
 
 def register_pages() -> dict[str, str]:
-    """Return the pages and their list, by path in the site."""
+    """Return the page of each register, and a page that lists them, by path in the site."""
     found = sorted(registers(), key=lambda each: each.name)
     pages = {f"registers/{each.name}.md": render("register.md.jinja", register=each) for each in found}
     pages["registers/index.md"] = render("registers.md.jinja", registers=found)

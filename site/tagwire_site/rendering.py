@@ -1,4 +1,4 @@
-"""Render templates to pages of Markdown and HTML tables, with every value escaped."""
+"""Render the site's templates, which produce Markdown and HTML. All values are escaped for HTML."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -9,13 +9,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 __all__ = ["FOLDER", "ROOT", "render"]
 
 FOLDER: Final = Path(__file__).parents[1]
-"""The folder `site`."""
+"""The folder `site` of the repository."""
 ROOT: Final = FOLDER.parent
-"""The repository."""
+"""The top folder of the repository."""
 
 
 def render(template: str, **values: Any) -> str:
-    """Render a template of `site/templates` with these values. Raises jinja2.TemplateError."""
+    """Render a template in `site/templates` with these values. Raises jinja2.TemplateError if that fails."""
     text: str = _environment().get_template(template).render(**values)
     return text
 

@@ -1,4 +1,4 @@
-"""Every rule with a bad and a good example, as `tagwire rule` prints them, on a page for each kind of rule."""
+"""Create a page for each group of rules. It shows every rule with a bad and a good example, like `tagwire rule`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ __all__ = ["ShownRule", "rule_pages"]
 
 @dataclass(frozen=True)
 class ShownRule:
-    """A rule, and its example as named texts."""
+    """A rule with its examples, each a title (such as "Bad") and a text."""
 
     id: str
     severity: str
@@ -24,7 +24,7 @@ class ShownRule:
 
 
 def rule_pages() -> dict[str, str]:
-    """Return the pages and their list, by path in the site."""
+    """Return the page of each group of rules, and a page that lists them, by path in the site."""
     groups = (
         ("specs", "specs", "Errors stop generation, warnings do not.", _shown_rules(RULES)),
         (
@@ -36,7 +36,7 @@ def rule_pages() -> dict[str, str]:
         (
             "designs",
             "designs",
-            "`tagwire lint` and `tagwire collide` say what designs cost.",
+            "`tagwire lint` and `tagwire collide` report what designs cost.",
             _shown_rules(DESIGN_RULES),
         ),
         ("logs", "logs", "`tagwire log verify` checks segments.", _logs(LOG_RULES)),

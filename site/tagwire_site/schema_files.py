@@ -1,4 +1,4 @@
-"""The JSON Schema of specs, published so that a spec can name it by its URL in `$schema`."""
+"""Publish the JSON Schema of specs, so that specs can refer to its URL in `$schema`."""
 
 from importlib.resources import files
 
@@ -6,5 +6,5 @@ __all__ = ["schema_files"]
 
 
 def schema_files() -> dict[str, str | bytes]:
-    """Return the schema by its path on the site."""
+    """Return the schema file, by path in the site."""
     return {"spec.schema.json": (files("tagwire_generator.syntax") / "spec.schema.json").read_bytes()}

@@ -1,4 +1,7 @@
-"""Scripts and styles of the site: its own, the field tree of `tagwire explain --html`, and files from npm."""
+"""Collect the scripts and styles of the site: its own, those of the field tree, and files from npm.
+
+The field tree is the one that `tagwire explain --html` shows.
+"""
 
 import json
 import shutil
@@ -12,13 +15,13 @@ from tagwire_site.rendering import FOLDER
 __all__ = ["localized", "script_files"]
 
 FIRST: Final = "000c0004000000070003646f6300026700000003026d0000"
-"""The first example of `playground.js`."""
+"""The bytes of the first example in `playground.js`, in hex."""
 _SHIM: Final = "https://unpkg.com/iframe-worker/shim"
-"""A script that Zensical's pages load from elsewhere, for search in pages opened as files."""
+"""The URL of a script that Zensical's pages load, so that search works if the pages are opened as files."""
 
 
 def script_files() -> dict[str, str | bytes]:
-    """Return the files of `site/assets` and `site/pages`, and the tree's, by path in the site."""
+    """Return the files of `site/assets` and `site/pages`, and those of the field tree, by path in the site."""
     style, script = component()
     files: dict[str, str | bytes] = {"assets/tree.css": style, "assets/tree.js": script}
     for path in sorted((FOLDER / "assets").iterdir()):
@@ -29,13 +32,13 @@ def script_files() -> dict[str, str | bytes]:
 
 
 def _first_example() -> str:
-    """Return the playground's answer to its first example, which it shows while Python loads."""
+    """Return a script element with the explanation of the first example, which is shown while Python loads."""
     found = json.dumps(explain(text=FIRST), separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" id="tw-first">{found}</script>'
 
 
 def localized(site: Path, npm: Path) -> None:
-    """Make the pages load from the site what they would otherwise load from other hosts."""
+    """Copy scripts that pages load from other hosts to the site, and change the pages to load the copies."""
     [shim] = (npm / "iframe-worker" / "shim").glob("index.js")
     shutil.copy(shim, site / "assets" / "iframe-worker.js")
     for page in site.rglob("*.html"):

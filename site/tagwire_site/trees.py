@@ -1,4 +1,4 @@
-"""Field trees on pages: JSON for the script of `tagwire explain --html`, which `site.js` mounts."""
+"""Create the JSON of field trees. On pages, `site.js` shows the trees with the script of `tagwire explain --html`."""
 
 import json
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ __all__ = ["Sample", "samples_json"]
 
 
 class Sample(NamedTuple):
-    """Sample bytes."""
+    """Sample bytes to show as a field tree."""
 
     title: str
-    """The title in the sample selector."""
+    """The title in the list from which a reader selects a sample."""
     source: str
-    """The origin of the bytes."""
+    """Where the bytes come from, in words."""
     traces: Sequence[Trace]
     link: str = ""
-    """The playground URL fragment for these bytes."""
+    """The URL fragment that opens these bytes in the playground."""
 
 
 def samples_json(samples: Sequence[Sample]) -> str:
-    """Return the content of a script element of type application/json; nothing in it can end the element."""
+    """Return samples as JSON for a script element. `<` is escaped, so that no value can end the element."""
     rows: list[dict[str, Any]] = []
-    with showing_sensitive():  # all bytes of the site are public
+    with showing_sensitive():  # all bytes on the site are public, so they contain no secrets
         for sample in samples:
             row = {"title": sample.title, "source": sample.source, "link": sample.link}
             rows.append(row | {"tree": tree_of([Unit([], sample.traces)])})
