@@ -3,7 +3,7 @@
 
 from tagwire.message import KeyRange, Register
 
-__all__ = ["IgHeaderKeys", "RANGES", "key_of", "name_of"]
+__all__ = ["RANGES", "IgHeaderKeys", "key_of", "name_of"]
 
 
 class IgHeaderKeys(Register):

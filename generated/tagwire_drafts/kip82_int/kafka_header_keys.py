@@ -3,7 +3,7 @@
 
 from tagwire.message import KeyRange, Register
 
-__all__ = ["KafkaHeaderKeys", "RANGES", "key_of", "name_of"]
+__all__ = ["RANGES", "KafkaHeaderKeys", "key_of", "name_of"]
 
 
 class KafkaHeaderKeys(Register, names=("MessageKip82Int.headers.key",)):
