@@ -30,7 +30,7 @@ def _all_sets(settings: "Settings") -> list[str]:
 def _below(settings: "Settings", path: str) -> Iterator[str]:
     place = Path(path).resolve()
     folders = [folder for spec_set in settings.sets for folder in spec_set.sources]
-    below = [each for each in folders if each.is_dir() and each != place and each.is_relative_to(place)]
+    below = [each for each in folders if each.is_dir() and each.is_relative_to(place)]
     if path == STDIN or place in folders or not below:
         yield path
         return

@@ -48,9 +48,9 @@ class MessageSummary:
     component: str
     valid_versions: str
     flexible_versions: str
-    file: str = ""
-    line: int = 0
-    column: int = 0
+    file: str
+    line: int
+    column: int
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     """The attribute paths of integer fields, whose numbers a register may name."""

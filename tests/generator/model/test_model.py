@@ -145,6 +145,14 @@ def test_an_invalid_object_cannot_be_built(rule: str, build: Any) -> None:
     assert isinstance(caught.value, SpecError) and str(caught.value).isprintable()
 
 
+@pytest.mark.parametrize(
+    ("dialect", "most"), [("draft", "the draft's tags are 0 to 65535"), ("released", "tags are 0 to")]
+)
+def test_an_error_about_a_reserved_tag_names_the_tags_of_the_dialect(dialect: str, most: str) -> None:
+    with pytest.raises(InvalidSpec, match=f"reserves tag -1; {most}"):
+        message(field(), dialect=dialect, reserved_tags=(-1,))
+
+
 def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InvalidSpec) as caught:
         field("a b", default=300, zero_copy=True, tag=3)

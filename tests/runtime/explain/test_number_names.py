@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 import tagwire_messages as messages
-from tagwire.explain.names import name_note
+from tagwire.explain.names import name_note, put_names, registers_by_field
 from tagwire.explain.text import annotate
 from tagwire.explain.trace import trace, trace_request
 from tagwire.frames.known_packages import header_key_name
@@ -35,6 +35,14 @@ def test_attributes_and_json_stay_numbers() -> None:
     request = messages.DescribeAclsRequest.decode(bytes.fromhex("02 01 03 01 01 03 63 00"), 3)
     assert type(request.operation) is int and request.operation == messages.AclOperation.READ
     assert request.to_json(3)["operation"] == 3
+
+
+@pytest.mark.parametrize(("number", "shown"), [(3, "READ"), (0, "UNKNOWN"), (99, 99)])
+def test_names_replace_numbers_in_json(number: int, shown: str | int) -> None:
+    request = messages.DescribeAclsRequest(operation=number)
+    made = request.to_json(3)
+    put_names(made, type(request), registers_by_field(messages.registry), request.NAME)
+    assert made["operation"] == shown
 
 
 def test_a_header_before_the_message_does_not_matter() -> None:

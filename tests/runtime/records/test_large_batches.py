@@ -1,9 +1,11 @@
+import tracemalloc
 from typing import Any
 
 import pytest
+from native_engine import forget_engine
 
 from tagwire import EncodeError
-from tagwire.records import BatchBuilder, Record, build, building, conversion, convert, format_set
+from tagwire.records import BatchBuilder, Record, build, building, conversion, convert, format_set, read_batches
 from tagwire.records.record import HeaderMap
 
 _FORMATS = ("v0", "v1", "v2", "v3", "kip87", "kip82-int")
@@ -83,3 +85,14 @@ def test_bits_that_the_new_format_takes_for_itself_do_not_count(at_once: Any) ->
     at_once()
     again, told = convert(batch, "v3")
     assert (again.encode(), [str(loss) for loss in told]) == (whole.encode(), [str(loss) for loss in losses])
+
+
+def test_a_batch_of_the_pure_engine_holds_no_copy_of_its_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = build([Record(0, 1, b"k", bytes(10_000_000))]).encode()
+    monkeypatch.setenv("TAGWIRE_ENGINE", "python")
+    forget_engine()
+    tracemalloc.start()
+    [batch] = read_batches(data)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert batch.base_offset == 0 and held < 1_000_000
