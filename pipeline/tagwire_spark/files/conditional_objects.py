@@ -7,9 +7,11 @@ This module adds conditional puts and reads with ETags.
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 from tagwire.extras import required
+from tagwire_spark.files.store import retried
 
 _AT_ONCE: Final = 8
 """Maximum number of concurrent requests."""
@@ -36,12 +38,17 @@ class ConditionalObjects:
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """Return an object's bytes and ETag, from a single request; (None, None) if the object doesn't exist."""
-        bucket, key, _ = self.system.split_path(self.path(name))
+        """Return an object's bytes and ETag, from one request; (None, None) if the object doesn't exist.
+
+        The request is repeated if the reply is cut off.
+        """
         try:
-            found = self.system.call_s3("get_object", Bucket=bucket, Key=key)
+            return retried(partial(self._tagged, *self.system.split_path(self.path(name))[:2]))
         except FileNotFoundError:
             return None, None
+
+    def _tagged(self, bucket: str, key: str) -> tuple[bytes, str]:
+        found = self.system.call_s3("get_object", Bucket=bucket, Key=key)
         try:
             return bytes(required("fsspec", "spark").asyn.sync(self.system.loop, found["Body"].read)), found["ETag"]
         finally:
@@ -51,7 +58,7 @@ class ConditionalObjects:
         """Return the names of the objects and folders directly below the prefix."""
         self.system.invalidate_cache()
         try:
-            found = self.system.ls(self._prefix, detail=False)
+            found = retried(partial(self.system.ls, self._prefix, detail=False))
         except FileNotFoundError:
             return []
         return [str(name).rstrip("/").rpartition("/")[2] for name in found]

@@ -6,7 +6,7 @@ works for remote logs. Only the bytes that planning needs are fetched: ranges of
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +21,7 @@ from tagwire_spark.files.commit import DONE, settle
 from tagwire_spark.files.commit_folder import job_of_folder, number_of
 from tagwire_spark.files.file_state import FileState, state_of_facts
 from tagwire_spark.files.remote_file import remote_lookup
-from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching
+from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching, retried
 
 if TYPE_CHECKING:
     from tagwire_spark.files.storage import Location
@@ -180,7 +180,7 @@ class Marks:
     def _now(self, folder: str) -> _Mark:
         self._system.invalidate_cache()
         try:
-            found = self._system.ls(folder, detail=True)
+            found = retried(partial(self._system.ls, folder, detail=True))
         except FileNotFoundError:
             return frozenset()
         named = [(str(each["name"]).rpartition("/")[2], each) for each in found if each["type"] == "file"]

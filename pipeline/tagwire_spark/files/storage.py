@@ -358,7 +358,7 @@ class _Tree:
         url = _joined(above, path.name) + behind
         system, name = store(url, self.options)
         with reaching(url, self.options), suppress(FileNotFoundError):
-            path.write_bytes(system.cat_file(name))
+            path.write_bytes(retried(partial(system.cat_file, name)))
 
 
 def folder_of(url: str) -> str:

@@ -28,7 +28,7 @@ from tagwire_spark.columns.schema_check import check_requested_columns, under_na
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import settled_number, unchanged_since
 from tagwire_spark.files.storage import folder_of, is_remote
-from tagwire_spark.files.store import StorageOptions, reaching, store
+from tagwire_spark.files.store import StorageOptions, reaching, retried, store
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_strings
 from tagwire_spark.log_read.partitions_exist import check_partitions_exist
@@ -163,7 +163,7 @@ def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
     number = settled_number(above, options)  # read before the listing, so that tasks notice every later commit
     with reaching(url, options):
         system.invalidate_cache()
-        found = system.ls(bare, detail=True)
+        found = retried(partial(system.ls, bare, detail=True))
     folders = sorted(each["name"].rstrip("/").rpartition("/")[2] for each in found if each["type"] == "directory")
     if any(log_file(each["name"].rpartition("/")[2]) for each in found) or (not folders and partition_name(Path(bare))):
         yield url, _above(url), settled_number(_above(url), options)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tagwire.log import LogPathError
 from tagwire_spark.files import commit
 from tagwire_spark.files.commit import Change, Job
-from tagwire_spark.files.store import StorageOptions, reaching, store
+from tagwire_spark.files.store import StorageOptions, reaching, retried, store
 from tagwire_spark.jobs.tasks import run_units
 
 
@@ -50,9 +50,10 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
         system, bare = store(url, storage)
         system.invalidate_cache()
         try:
-            found = [str(name).rstrip("/").rpartition("/")[2] for name in system.ls(bare, detail=False)]
+            listed = retried(partial(system.ls, bare, detail=False))
         except FileNotFoundError:
             return
+    found = [str(name).rstrip("/").rpartition("/")[2] for name in listed]
     if any(name != commit.DONE and not name.startswith(".tagwire-") for name in found):
         raise LogPathError(f"{storage.hidden(url)}: already exists and is not replaced; choose another output")
 

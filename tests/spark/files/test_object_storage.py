@@ -12,10 +12,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from object_storage import CountedFileSystem, counted, offsets, s3_server
 from streamed_logs import batch, stream, triggers
-from written_logs import arrow_rows
+from written_logs import arrow_rows, job, table
 
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
+from tagwire_spark.jobs.read import _units
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import plan
@@ -263,6 +264,27 @@ def test_truncated_replies_of_s3_are_requested_again(s3: Any, monkeypatch: pytes
         cut[:] = [True]
         with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*s3://cut/orders-0"):
             list(rows_of_task(splits, query, full_schema(query)))
+
+
+@pytest.mark.thorough
+def test_truncated_replies_while_a_read_is_planned(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests for checkpoints, `_SUCCESS` and listings must be repeated like those for segments."""
+    monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
+    cut = [False]
+    with s3_server(lambda number: cut[number % len(cut)]) as (options, _):
+        system = s3[0].__class__(**options)
+        system.mkdir("cut")
+        given = {"storageOptions": json.dumps(options)}
+        for first in (0, 5):
+            job("s3://cut/k", table(*(("t", 0, first + n, None, b"v") for n in range(5))), **given)  # type: ignore[arg-type]
+        system.pipe("cut/k/log-start-offset-checkpoint", b"0\n1\nt 0 2\n")
+        query = log_query({"path": "s3://cut/k", **given})
+        for cut[:] in ([True, False], [False, True]):
+            assert offsets("s3://cut/k/t-0", respectLogStart="true", **given) == [*range(2, 10)]
+            assert [unit[::2] for unit in _units(query)] == [("s3://cut/k/t-0", 2)]
+        cut[:] = [True, False]
+        job("s3://cut/k", table(("t", 0, 10, None, b"v")), **given)  # type: ignore[arg-type]
+        assert offsets("s3://cut/k", **given) == [*range(11)]
 
 
 def test_secrets_are_not_shown(s3: Any) -> None:

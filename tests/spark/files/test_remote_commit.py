@@ -77,6 +77,7 @@ class Bucket:
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     monkeypatch.setattr(commit, "_PATIENCE", 0.0)
+    monkeypatch.setattr("tagwire_spark.files.store._PAUSE", 0)
     yield Bucket(conditional(), "kept:/", {"key": "testing-id", "secret": "very-hidden"})
     conditional()
 
