@@ -138,20 +138,23 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
     rejects (`_INSTEAD`).
     """
     kept: dict[str, Any] = {}
-    ignored: list[str] = []
     for name, value in options.items():
         if name.lower() in _INSTEAD:
             raise invalid(_INSTEAD[name.lower()])
         if name.lower() == "kafka.isolation.level":
             kept.setdefault("isolation.level", value)
-        elif _OF_BROKERS.fullmatch(name):
-            ignored.append(name)
         else:
             kept[name] = value
+    return without_connections(kept)
+
+
+def without_connections(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the options that concern connections to Kafka brokers, with a warning."""
+    ignored = sorted(name for name in options if isinstance(name, str) and _OF_BROKERS.fullmatch(name))
     if ignored:
-        names = ", ".join(sorted(ignored))
-        warnings.warn(f"kafka_log does not connect to a broker and ignores these options: {names}", stacklevel=2)
-    return kept
+        text = f"kafka_log does not connect to a broker and ignores these options: {', '.join(ignored)}"
+        warnings.warn(text, stacklevel=2)
+    return {name: value for name, value in options.items() if name not in ignored}
 
 
 def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:

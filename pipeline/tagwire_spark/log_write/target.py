@@ -26,7 +26,7 @@ from tagwire.errors import TagwireError
 from tagwire.log.convert import Conversion
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
-from tagwire_spark.log_read.query import paths_of, storage_options
+from tagwire_spark.log_read.query import paths_of, storage_options, without_connections
 from tagwire_spark.options import Options, invalid
 
 WRITE_OPTIONS: Final = (
@@ -112,7 +112,7 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     names: tuple[str, ...] = WRITE_OPTIONS
     if is_stream:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
-    read = Options(options, names)
+    read = Options(without_connections(options), names)
     [root] = paths_of(read)
     to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
     try:
