@@ -1,4 +1,4 @@
-"""aiokafka's benchmark entries. Its schemas are interpreted at run time, and its messages are tuples.
+"""aiokafka's benchmark entries. aiokafka interprets schemas at run time, and its messages are tuples.
 
 aiokafka has no flexible versions, so older versions of the messages are used.
 """

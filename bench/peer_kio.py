@@ -1,5 +1,6 @@
-"""kio's benchmark entries. Its messages are frozen dataclasses, one per version; a Rust extension decodes them, and
-Python code encodes them.
+"""kio's benchmark entries. kio has a frozen dataclass per message version.
+
+A Rust extension decodes messages, and Python code encodes them.
 """
 
 import io

@@ -1,7 +1,8 @@
-"""protobuf's benchmark entries: the same data in protobuf's own format, which has no versions, with its C library.
+"""protobuf's benchmark entries: encode the same data in protobuf's own format, with its C library.
 
-protobuf creates the Python object for a field only when the field is accessed, so most of its decoding work happens
-when the fields are read. The message types are defined here in Python, so no .proto compiler is needed.
+The format has no versions. protobuf creates the Python object for a field only when the field is accessed, so most of
+its decoding work happens when the fields are read. The message types are defined here in Python, so no .proto compiler
+is needed.
 """
 
 from collections.abc import Callable, Mapping, Sequence

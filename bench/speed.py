@@ -80,7 +80,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return the function to measure for an operation: plain `decode`, if the library lacks that decode option."""
+    """Return the function to measure for an operation. If the library lacks the decode option, it is plain `decode`."""
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

@@ -28,7 +28,7 @@ class Ratio(NamedTuple):
 def interleaved(
     functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
 ) -> dict[str, list[float]]:
-    """Return CPU seconds per call: for each function, one value per round. A round runs each for about `seconds`."""
+    """Return CPU seconds per call: for each function, one value per round. Each runs for about `seconds` in a round."""
     calls = {name: _calls(function, seconds) for name, function in functions.items()}
     order = list(functions)
     random = Random(1)

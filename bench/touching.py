@@ -12,11 +12,11 @@ from typing import Any
 __all__ = ["Fields", "attributes", "reader"]
 
 Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
-"""A function that returns a reader of all fields of structs like its argument, or None if it isn't a struct."""
+"""A function that takes a sample value. For a struct, it returns a function that reads all fields; otherwise None."""
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for at least two attributes. For fewer, it would not return a tuple: raises SystemExit."""
+    """Return an attrgetter for two or more names, so that it returns a tuple. Raises SystemExit for fewer names."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter returns a tuple only for two or more names")
     return attrgetter(*names)

@@ -4,7 +4,7 @@
     python fuzz_kafka_python.py --atheris work seeds
 
 An input is a response after its API key and version, as written by `tagwire fuzz corpus --kind response --prefix key`.
-Without --atheris it runs a simple loop over mutations, which needs no fuzzer.
+Without --atheris, the script runs a simple loop over mutations, which needs no fuzzer.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _DETAILS = re.compile(r"\d+ ?|: .*|s\b")
 
 
 def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, str]:
-    """Return (whether tagwire would encode exactly these bytes, the error of tagwire's lenient decoder or "")."""
+    """Return whether tagwire would encode exactly these bytes, and the error of its lenient decoder ("" if none)."""
     try:
         cls.decode(body, version, strict=False)
     except tagwire.DecodeError as error:

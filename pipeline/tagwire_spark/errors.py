@@ -60,7 +60,7 @@ _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 _WAITING: Final = "Exception thrown in awaitResult"
-"""Lines of Spark errors that don't show the cause: from Py4J, the Java stack, and the thread that waited for a job."""
+"""How lines of a Spark error that don't show its cause begin (`_NO_CAUSE`) or end (`_WAITING`)."""
 
 
 class PipelineError(PySparkException, TagwireError):

@@ -85,7 +85,7 @@ def message_views(specs: Path = SPECS) -> Iterator[MessageView]:
 
 
 def matrix(view: MessageView) -> list[MatrixRow]:
-    """Return a table that shows, for each field and version, if the version has the field and how it is encoded."""
+    """Return a table of fields and versions. A cell shows how the field is encoded, or that the version lacks it."""
     versions = [dict(_fields(version.struct)) for version in view.wire]
     return [
         MatrixRow(
@@ -119,7 +119,7 @@ def _cell(field: WireField | None) -> Cell:
 
 
 def wire_text(type: WireType) -> str:
-    """Format a wire type like `tagwire show`."""
+    """Format a wire type as in the output of `tagwire show`."""
     words = f"{'nullable ' if type.nullable else ''}{type.length + ' ' if type.length else ''}"
     return f"{words}[]{wire_text(type.element)}" if type.element else f"{words}{type.type}"
 

@@ -32,7 +32,7 @@ _EDITABLE: Final = (Fixed, Varint, Sized)
 
 
 class Question(NamedTuple):
-    """The bytes that a visitor entered, as text, and what the visitor says that they are."""
+    """The bytes that a visitor entered, as text, and the kind of bytes that the visitor selected."""
 
     text: str
     kind: str = "guess"

@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether Spark's type stores the values of a column as different bytes, so that the column must be cast."""
+    """Return whether a column must be cast because Spark's Arrow type stores the same values as different bytes."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):

@@ -37,7 +37,7 @@ OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "version
 pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 
 RowName: TypeAlias = Callable[[int], str]
-"""A function that describes a row for error messages, given its number: for example, by file and offset."""
+"""A function that takes a row number and describes the row for error messages, for example by file and offset."""
 
 
 def message_class(name: str, package: str) -> type[Message]:
@@ -167,7 +167,8 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type has a different byte layout. Decoded columns are cast to it.
+    `has_other_bytes` is true if Spark's Arrow type stores the same values as different bytes. Decoded columns must then
+    be cast.
     """
 
     type: Any
@@ -211,7 +212,7 @@ def _types(wanted: Decoding) -> _Types:
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
-    # In PERMISSIVE mode, all fields must be nullable: they are null in a row that can't be decoded.
+    # In PERMISSIVE mode, all fields must be nullable, because they are null in a row that can't be decoded.
     return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
 
 
@@ -314,7 +315,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return `version`, or those in the option `versions`. Raises PipelineError if the message has none of them."""
+    """Return `version`, or all versions in the option `versions`. Raises PipelineError if the message has none."""
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected an integer, or a column of integers, got {version!r}.")

@@ -1,8 +1,8 @@
 """Convert columns between the types of message fields and the types that Spark uses for them.
 
 Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
-timestamps have microsecond precision, so values with a finer unit are rounded down, both from and to Spark. A value
-that doesn't fit the other type is rejected.
+timestamps have microsecond precision, so values with a finer unit are rounded down, whether they come from Spark or are
+sent to it. A value that doesn't fit the other type is rejected.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
     """Cast an array to another type with the same nesting. Rows with values that don't fit become null.
 
-    Also returns a Misfit for each of these rows, by row number.
+    Also returns a dict from the number of each of these rows to its Misfit.
     """
     try:
         return converted(array, type), {}
@@ -87,7 +87,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Yield (row number, Misfit) for each row that can't be converted. Row numbers start at `first`. Uses bisection."""
+    """Find rows that can't be converted by bisection. Yield each row's number, counted from `first`, and its Misfit."""
     if len(array) == 1:
         yield first, misfit
         return

@@ -44,7 +44,7 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
 
 
 def under_names(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
-    """Rename the columns of Arrow batches to `names`, which may differ in case (Spark ignores case)."""
+    """Rename the columns of Arrow batches to `names`. Only upper and lower case may change, which Spark ignores."""
     for batch in batches:
         yield batch if batch.schema.names == names else batch.rename_columns(names)
 

@@ -1,8 +1,9 @@
 """The SQL functions `from_message`, `to_message` and `from_record`, which `register` adds to a session.
 
 Spark determines the result type of a Python function before it sees the arguments. So in SQL, `from_message` can't
-return a struct, which depends on the message named in its second argument. It returns JSON, as Kafka's own tools print
-it, for Spark's JSON functions. A function that returns one message's struct is registered separately:
+return a struct, because its fields would depend on the second argument, the message name. It returns JSON in the form
+that Kafka's own tools print, which Spark's JSON functions can read. A function that returns one message's struct is
+registered separately:
 
     spark.udf.register("from_heartbeat", from_message_udf("HeartbeatRequest", 4))
 """
@@ -100,7 +101,7 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
 
 
 def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values of one message type and version. `places` has the values' row numbers, for error messages."""
+    """Encode values of one message type and version. `places` contains their row numbers, for error messages."""
     _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:

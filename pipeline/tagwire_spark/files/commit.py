@@ -59,7 +59,7 @@ __all__ = [
 
 
 _PATIENCE: Final = 10.0
-"""Seconds to wait until another process finishes its commit, if the folder has no lock that ends with that process."""
+"""Seconds to wait for other processes to finish their commits, if no folder lock shows whether they still run."""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
@@ -75,7 +75,7 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Create the log folder, and check that it supports commits. Raises PipelineError if either fails."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # once there is a commit, the folder is known to support commits
+    if "number" not in folder.done():  # an earlier commit shows that the folder supports commits
         folder.remove(begin(root, storage))
 
 
@@ -91,8 +91,8 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    If `is_begun`, raises PipelineError if the job's folder is gone, because then the job is over. Otherwise, creates
-    the folder if needed.
+    If the job's folder is missing, this creates it; with `is_begun`, it raises PipelineError instead, because the job
+    is over.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 

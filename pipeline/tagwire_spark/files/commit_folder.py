@@ -48,11 +48,14 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}
-    """Notes on this micro-batch for the manifest, by query. Each commit copies the notes of earlier commits."""
+    """Maps the streaming query to the note about its micro-batch that the manifest stores.
+
+    Notes of earlier commits are copied to each new manifest.
+    """
 
 
 Content = tuple[int | None, float]
-"""The size in bytes (None for a folder), and the time of the last write in seconds since 1970."""
+"""A staged file's size in bytes (None for a folder), and the time of its last write in seconds since 1970."""
 
 
 class Attempt:
@@ -60,7 +63,7 @@ class Attempt:
 
     def __init__(self, folder: Path, to: "CommitFolder", job: Job, *, is_begun: bool = True) -> None:
         self.folder = folder
-        """Local path, two levels below the local folder that stands for the log folder."""
+        """Local path, two levels below the log folder or, for object storage, below a local substitute for it."""
         self.job = job
         self.is_begun = is_begun
         """Whether the job was begun explicitly. Attempts of such a job are rejected once the job is over."""
@@ -109,7 +112,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        """Create the staging folder for one task attempt. `is_begun` is explained at `commit.staging`."""
+        """Create the staging folder for one task attempt. `commit.staging` explains `is_begun`."""
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:

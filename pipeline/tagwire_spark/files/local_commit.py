@@ -43,7 +43,7 @@ __all__ = ["LocalFolder", "locked"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""Error numbers of `link` on a file system without hard links. Others have other causes, such as a full disk."""
+"""Error numbers of `link` on a file system without hard links. Other numbers have other causes, such as a full disk."""
 
 
 class LocalFolder(CommitFolder):
@@ -53,7 +53,7 @@ class LocalFolder(CommitFolder):
         super().__init__(root)
         self.path = Path(root)
         self._found: dict[int, Path] = {}
-        """Manifests by number. A manifest written by hand may have fewer digits in its name."""
+        """Maps commit numbers to manifest files. The name of a manifest written by hand may have fewer digits."""
         self._claimed: Mapping[str, Any] = {}
         """The manifest of the commit that this process has claimed."""
 
@@ -277,7 +277,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to an error which says that the write is committed, but not finished."""
+        """Convert an OSError in the block to an error that reports the write as committed, but not finished."""
         try:
             yield
         except OSError as error:

@@ -167,9 +167,9 @@ class RemoteFolder(CommitFolder):
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return the numbers of all manifests, including those of commits already marked as done or undone.
+        """Return the numbers of commits that still have a manifest, even if they are already marked as done or undone.
 
-        Manifests are left out if another commit has already taken their number or a later one.
+        A manifest is ignored if another commit has already taken its number or a later one.
         """
         with self.refused():
             found = sorted(

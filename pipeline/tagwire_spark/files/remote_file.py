@@ -42,7 +42,7 @@ _ETAG: Final = "ETag "
 class RemoteFile:
     """An fsspec file that must not change after planning, except that it may grow if `may_grow` is set.
 
-    Methods raise PipelineError if the file has changed in another way.
+    Methods raise PipelineError for any other change.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class RemoteBytes(FileBytes):
         self._pool = pool
         self._blocks: deque[_Block] = deque()
         self._next, self._length = start, first
-        """Start and length of the next block."""
+        """Start and length of the next block to fetch."""
         self._stop = min(end + _TAIL, self._size) if end else 0
 
     def read(self, start: int, size: int) -> bytes:

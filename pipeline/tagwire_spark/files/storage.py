@@ -45,7 +45,7 @@ _COPIED: Final = 8 << 20
 """Number of bytes copied at a time."""
 
 Listed = tuple[str, int, str, int]
-"""A listed file as sent to another process: relative name, size, tag, and modification time in nanoseconds."""
+"""A listed file as it is sent to workers: relative name, size, ETag, and modification time in nanoseconds."""
 
 
 class Location:
@@ -215,7 +215,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Convert a local path or file URL to an absolute path. Resolve `..`, because the last part must be a name."""
+    """Return a local path or file URL as an absolute path. Resolve `..`, so that it ends with a file or folder name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 
@@ -302,7 +302,7 @@ class _Tree:
         self.options = options
         self.is_concurrent = False
         self.is_received = False
-        """Whether the driver sent the listing to this task."""
+        """Whether this process is a task that received the listing from the driver."""
         self.marks: Marks | None = None
         self.states: dict[Path, FileState] = {}
         self._name = root.strip("/")

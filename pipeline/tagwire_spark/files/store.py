@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _TRIES: Final = 5
 _PAUSE: Final = 0.2
-"""Seconds to wait before the second try; each later pause is about twice as long."""
+"""Seconds to wait before the second try; each later pause is about twice as long as the one before."""
 _SHORT: Final = 8
 """Secrets of this or a greater length are hidden everywhere. A shorter secret may occur in other text by chance."""
 

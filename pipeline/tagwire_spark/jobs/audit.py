@@ -69,7 +69,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Return a row per request version: API key, version, first release, last release, whether `refused_by` has it."""
+    """Return, per request version: API key, version, first and last release, and whether `refused_by` supports it."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):

@@ -4,7 +4,7 @@ A small partition is compacted in one task. The segments of a large partition ar
 batch headers, find the last offset of each key, and rewrite the segments. After the first round, the driver combines
 the headers of each partition (`tagwire.log.batch_summary`). A shuffle of keys and offsets then finds the last record of
 each key (`last_offsets`); values are never shuffled. The job uses the library's compaction rules, so its output is byte
-for byte that of `tagwire log compact`.
+for byte the same as with `tagwire log compact`.
 """
 
 import time
@@ -91,7 +91,7 @@ class _Log:
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
-        """The offset after the last batch before each segment, and finally the end offset of the log."""
+        """For each segment, the end offset of the batches before it; then the end offset of the log."""
         self.known = Survey()
         self.keys = 0
         self.results: list[dict[str, Any]] = []

@@ -42,7 +42,7 @@ class ExportReport(NamedTuple):
     parquet_bytes: int
     """Size of the table file with the segment's records."""
     exact_bytes: int
-    """Size of the file with the segment's bytes outside the table."""
+    """Size of the file with the segment's bytes that are not stored in the table."""
     damage: tuple[tuple[int, str], ...]
     """Positions of invalid batches and unreadable records, with reasons. Their bytes are exported without rows."""
 

@@ -38,7 +38,7 @@ _CHUNK: Final = 4 << 20
 """Maximum number of bytes that one row of an `_exact` file stores."""
 _PIECES: Final = 10_000
 _PIECE_BYTES: Final = 8 << 20
-"""Number of bytes of pieces at which the buffered pieces are written to the `_exact` file."""
+"""When the buffered pieces reach this number of bytes, they are written to the `_exact` file."""
 
 
 class ExportOptions(NamedTuple):

@@ -49,8 +49,7 @@ def find_last_offsets(
     """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
     A unit describes a segment: the partition's number in the job, the result of `sent_segment`, and the partition's
-    Survey as JSON (what the batch headers show).
-    Raises PipelineError if a task fails.
+    Survey (a summary of its batch headers) as JSON. Raises PipelineError if a task fails.
     """
     if not units:
         return {}

@@ -93,9 +93,9 @@ def log_state(
 ) -> DataFrame:
     """Return the `offsets` of consumer groups, or the `transactions` of transactional ids, from a log folder.
 
-    The values are those that `tagwire log state` prints. Columns are named like the fields of Kafka's messages.
-    `isPending` marks offsets of open transactions. Raises LogPathError if a path doesn't exist, and PipelineError for
-    other invalid arguments.
+    The values are the same as in the output of `tagwire log state`. Columns are named like the fields of Kafka's
+    messages. `isPending` marks offsets of open transactions. Raises LogPathError if a path doesn't exist, and
+    PipelineError for other invalid arguments.
     """
     if table not in _TABLES:
         raise invalid(f"table: expected {' or '.join(_TABLES)}, got {table!r}.")

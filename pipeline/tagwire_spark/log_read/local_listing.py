@@ -36,7 +36,7 @@ class LocalListing(Generic[_T]):
     def __init__(self, look: Callable[[Partition], _T]) -> None:
         self._look = look
         self._folders: dict[Path, tuple[dict[Path, int], list[Path]]] = {}
-        """For each root, the folders that were searched, with their modification times, and the partitions found."""
+        """Maps a root to the modification times of the searched folders, and to the partition folders found."""
         self._known: dict[Path, _Known[_T]] = {}
 
     def clear(self) -> None:

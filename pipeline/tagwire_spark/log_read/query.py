@@ -53,12 +53,12 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 ALL: Final = -1
-"""The partition number that means all partitions of a topic, in requested offsets."""
+"""In requested offsets, this partition number stands for all partitions of a topic."""
 NO_OFFSET: Final = 1 << 63
 """Greater than every offset."""
 
 Offsets = dict[tuple[str, int], int]
-"""An offset for each listed partition."""
+"""Maps (topic, partition number) to an offset."""
 
 
 class LogQuery(NamedTuple):

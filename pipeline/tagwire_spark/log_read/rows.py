@@ -137,15 +137,15 @@ class _Rows:
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
         self._has_indexed = any(split.transactions and split.transactions.indexed_to for split in splits)
-        """Whether transactions come from indexes, which may be incomplete."""
+        """Whether aborted transactions are known from transaction indexes, which may be incomplete."""
         self._of_logs: dict[str, Transactions] = {}
         self._begun: dict[str, tuple[Split, dict[int, int]]] = {}
-        """By partition folder: the last split, and an offset in the unfinished transaction of each producer."""
+        """Maps a partition folder to its last split, and to its open transactions (producer ID to an offset)."""
         needs = (need for name in self._names for need in self._columns[name].needs)
         self._needed = dict.fromkeys((*needs, *self._of_filters()))
         self._pass = _SplitPass([*self._needed] or ["is_control"], query)
         self._numbers: dict[str, int] = {}
-        """The index of each split with rows in the current batch, by the file name that the engine reports."""
+        """Maps the engine's file names to split indexes, for the splits that have rows in the current Arrow batch."""
 
     def _of_filters(self) -> Iterator[str]:
         """Yield the names of the log columns that the row filters need."""
@@ -259,7 +259,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return the `first_offset` or `end_offset` (`name`) of the split of each row, increased by `more`."""
+        """For each row, return its split's `first_offset` or `end_offset` (whichever `name` is), plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
@@ -307,7 +307,7 @@ class _Rows:
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 
     def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
-        """Track open transactions by batch header. Those still open at the query's end may be aborted after it."""
+        """Track open transactions. One that is still open at the query's end offset may be aborted later in the log."""
         if is_transactional and offset < split.end_offset < NO_OFFSET:
             _, begun = self._begun.get(folder_name(split.file), (split, {}))
             if is_control:

@@ -32,7 +32,7 @@ from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""If a read would need more tasks than about this, its tasks become larger, because the driver pickles every task."""
+"""If a read would need more than about this many tasks, its tasks become larger: the driver pickles every task."""
 _LOOKS: Final = 5
 _NAMED: Final = 5
 """Maximum number of file names listed in an error."""
@@ -230,7 +230,7 @@ def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> 
 
 
 def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) -> Iterator[Partition]:
-    """Yield the partitions that the query selects. The folders of other partitions are not listed."""
+    """Yield the partitions that the query selects, without listing the folders of other partitions."""
     for folder in folders:
         if query.wants(*partition_key(folder)):
             yield location.partition(folder)

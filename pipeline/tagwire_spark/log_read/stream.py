@@ -146,14 +146,14 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.names = [*names]
         """The column names of the user's schema."""
         self._target: Ends | None = None
-        """The ends of the logs when an AvailableNow query started, where it stops; None for other queries."""
+        """Where an AvailableNow query stops: the ends of the logs when the query started. None for other queries."""
         self._latest: dict[str, Any] = {}
         self._triggered = -inf
         """When the last micro-batch was planned, in seconds of the monotonic clock."""
         self._trees = ExitStack()
-        """The listings of remote logs."""
+        """Deletes the local mirrors of remote listings when it is closed."""
         self._ends: dict[str, tuple[str, FileState | None, LogEnd | None]] = {}
-        """By partition folder: the last segment, its state when it was read (if remote), and the end of the log."""
+        """Maps a partition folder to its last segment, that file's state (if remote), and the end of the log."""
         self._listing = LocalListing(self._local_log)
 
     def __getstate__(self) -> dict[str, Any]:

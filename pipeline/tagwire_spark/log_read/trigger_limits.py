@@ -15,13 +15,11 @@ from tagwire_spark.log_read.ends import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
 
 Offsets = dict[str, dict[str, int]]
-"""A stream's offset as Spark stores it: the next record offset, by topic and partition."""
+"""A stream's offset as Spark stores it: maps a topic to a dict from partition number to the next record's offset."""
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Keys in a stream's offset that can't be topic names. Their values are the topic IDs, and the leader epochs of the
-last records.
-"""
+"""The keys of the topic IDs and of the last records' leader epochs in a stream's offset. They can't be topic names."""
 
 
 class Log(NamedTuple):

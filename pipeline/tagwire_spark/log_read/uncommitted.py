@@ -55,7 +55,7 @@ class Transactions(NamedTuple):
     """The aborted and open transactions of a partition. `read_committed` leaves out their records."""
 
     aborted: tuple[tuple[int, int, int], ...]
-    """Producer ID, first offset and marker offset; sorted, and without overlaps within a producer."""
+    """Sorted tuples of producer ID, first offset and marker offset. Transactions of one producer do not overlap."""
     stable: int
     """First offset of the earliest open transaction; greater than every offset if none is open."""
     indexed_to: int = 0
@@ -103,7 +103,7 @@ _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
 _MOST: Final = 10_000
 """Maximum number of cached partitions."""
 _PASSES: Final[dict[Any, Pass]] = {}
-"""Header readers by formats and limits, reused because they allocate buffers."""
+"""Maps formats and limits to a batch header reader. Readers are reused, because each of them allocates buffers."""
 
 
 def check_abort(

@@ -50,7 +50,7 @@ _AT_ONCE: Final = 8
 """Maximum number of remote logs examined concurrently."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""The remedy if a batch would begin at a baseOffset that the log already contains."""
+"""The remedy that an error suggests if a batch would begin at a baseOffset that the log already contains."""
 
 
 class Staged(WriterCommitMessage):

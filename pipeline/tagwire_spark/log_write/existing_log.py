@@ -58,7 +58,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
 
 
 def transactions_before(log: ExistingLog, written: str) -> OpenTransactions:
-    """Return the open transactions in a log. Raises PipelineError as `end_before` does."""
+    """Return the open transactions in a log. Raises PipelineError for the same reasons as `end_before`."""
     known, rules = OpenTransactions(), BatchRules([])
     with log.partition() as partition:
         for segment in () if partition is None else partition.segments:

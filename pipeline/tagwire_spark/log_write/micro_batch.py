@@ -30,7 +30,7 @@ class MicroBatch(NamedTuple):
     query: str
     number: int
     run: str = ""
-    """Spark's ID for the run of the query since its last start; empty if unknown or irrelevant."""
+    """Spark's run ID, which changes each time the query is started; empty if it is unknown or not needed."""
 
 
 def batch_of_stream() -> MicroBatch:
@@ -84,7 +84,8 @@ def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
     """Return whether a micro-batch has already been committed and needn't be written again.
 
-    Raises PipelineError if this run of the query has committed the batch with other rows: the new ones would be lost.
+    Raises PipelineError if this run of the query has committed the batch with other rows, because the new rows would be
+    lost.
     """
     if not is_before(batch, before):
         return False

@@ -44,7 +44,7 @@ class StagedSegment(NamedTuple):
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """The `content_sum` of the records. The sum for a partition is the same for any order and any segments."""
+    """The `content_sum` of the records. A partition's total doesn't depend on the order or the segments."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     places: str | None = None
@@ -117,7 +117,7 @@ class Segments:
     def _note_place(self, position: int, batch: RecordBatch) -> None:
         """Record the position of the batch's base offset. If renumbering is impossible, set `places` to None."""
         at = offset_place(batch)
-        # Renumbering changes only batches, but a transaction's offsets are also in the transaction index.
+        # Renumbering changes only batches, so a transaction's offsets in the transaction index would become wrong.
         if at is None or batch.is_transactional:
             self.places = None
         elif self.places is not None:

@@ -43,7 +43,7 @@ _OBJECT: Final = 200
 _OPEN_BYTES: Final = 64 << 20
 """Memory limit for the open batches of all partitions except the current one, in bytes."""
 _OPEN_FILES: Final = 64
-"""Up to this number of partitions, each partition's file stays open between two batches."""
+"""If a task writes more partitions than this, it closes a partition's file when rows of another partition follow."""
 
 
 class Output:
@@ -52,7 +52,7 @@ class Output:
     def __init__(self, root: str, staging: Callable[[], Attempt], target: LogTarget, *, anew: bool) -> None:
         self.root = root
         self.staging = staging
-        """Returns the staging folder of the attempt; called at the first row."""
+        """A function that returns the staging folder of the attempt. It is called at the first row."""
         self.target = target
         self.anew = anew
         self.attempt: Attempt | None = None
@@ -234,7 +234,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # If the rows of one original batch are written as two batches, the second can't have the original base offset.
+        # If the rows of one original batch are written as two batches, only the first has the original base offset.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {
@@ -251,7 +251,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Rows with offsets come from an existing log, which may have null values without the tombstone flag.
+            # Rows with offsets are copies from a log, so they may have null values without the tombstone flag.
             as_read=not self.segments.is_numbered,
             **numbers,
         )

@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this row represents a gap in a network capture. One side then has an error, but no bytes."""
+        """Whether this exchange represents a gap in a network capture. One side then has an error, but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 

@@ -67,7 +67,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Leave out the options that differ between batch reads and streams, because Spark calls `schema` for both."""
+    """Leave out the options that only batch reads or only streams accept, because Spark calls `schema` for both."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
