@@ -65,7 +65,7 @@ class CapturedFrame:
     """A captured request or response, a range of missing bytes (`gap`), or the end of a connection (`is_close`)."""
 
     number: int
-    """The number of the line, or of the frame in a network capture, or of the row in a table; from 1."""
+    """The number of the line, of the frame (in a network capture) or of the row (in a table), counted from 1."""
     is_request: bool
     data: bytes
     """Header and body, without the size; empty for a gap."""
@@ -281,8 +281,8 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
     """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
-    Raises CaptureError for an invalid line. With `keeps_damaged`, yield a frame with a `gap` instead, unless no line so
-    far begins with `{`: the file is then probably not JSON at all.
+    Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
+    only if this line or an earlier one begins with `{`. Otherwise, the file is probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

@@ -35,18 +35,19 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Asked", "Connection", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
-"""Steps for a driver: send bytes, wait for the response to a request, or pause for seconds, until `Done`."""
+"""The steps that a driver carries out: send bytes, wait for the response to a request (`Sent`), or pause for a number
+of seconds. The last step is `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
-"""The maximum number of requests for the peer's versions; the peer may not know the version of the first request."""
+"""How often to ask for the peer's versions. If the peer doesn't know the version of a request, another is needed."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
 _MOST_WAITING: Final = 64
 """The maximum number of requests without a response before `Connection.asking_all` waits for one."""
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
-"""The first bytes of other protocols. Read as a frame size, they exceed the limit."""
+"""The first bytes of other protocols, with hints for errors. Read as a frame size, these bytes exceed the limit."""
 
 
 class UnusableConnectionError(TagwireError):

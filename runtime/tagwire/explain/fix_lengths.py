@@ -17,7 +17,7 @@ from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
-"""For each type whose values begin with a length, the type of that length. Used if a line does not show it."""
+"""Maps each type whose values begin with a length to the length's type, for lines that do not show this type."""
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
 

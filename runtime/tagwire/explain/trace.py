@@ -171,7 +171,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of only the header fields that end before `offset`. They must be the same in all versions."""
+    """Return a layout of the header fields before `offset`. All versions of the header must begin with these fields."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0

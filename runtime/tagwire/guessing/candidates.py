@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 KINDS: Final = ("request", "response", "batches", "message")
-"""What bytes may be: a request or response with its header, record batches, or a message alone."""
+"""The kinds of candidates: a request or response with its header, record batches, or a message without a header."""
 
 CLEARLY: Final = 16.0
-"""By how many bits the best candidate must be cheaper than the next: it is then about 65,000 times as likely."""
+"""If the best candidate is this many bits cheaper than the next (65,000 times as likely), it is beyond doubt."""
 
 _ALONE: Final = 30.0
 """The cost in bits of a message without a header, because such messages are rarer than requests and responses."""
@@ -38,7 +38,7 @@ _SMALLEST_BATCH: Final = 26
 _HIGHEST_MAGIC: Final = 2
 _BEST_PARTS: Final = 3
 _PARTS_TRIED: Final = 1 << 16
-"""The input size in bytes above which partial readings are not searched."""
+"""The input size in bytes above which partial decodings are not tried."""
 
 
 class Candidate:
@@ -77,7 +77,7 @@ class Candidate:
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the guess as JSON-able values, without the traces."""
+        """Return the candidate as JSON values, without the traces."""
         return {
             "kind": self.kind,
             "message": self.name,

@@ -29,7 +29,7 @@ _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 
 _ZERO_BYTE: Final = 2.0
 _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEXT_CHARACTER for byte in range(256)]
-"""The cost of a byte in a bytes field. Such a field may contain text (a password), or encoded data with many zeros."""
+"""The cost of each byte value in a bytes field. Letters and zeros cost less, because text and integers are common."""
 _BYTE_COSTS[0] = _ZERO_BYTE
 
 NameOf = Callable[[int], "str | None"]

@@ -16,7 +16,7 @@ from tagwire.records.totals import totals
 from tagwire.text_format import count
 
 OUT_OF_ORDER: Final = "TWL108"
-"""The ID of the rule that each batch's base offset must be above the last offset of the previous batch."""
+"""The rule ID for a batch whose base offset isn't above the last offset of the previous batch."""
 _RELATIVE_OFFSETS = 1 << 31
 
 
@@ -67,8 +67,8 @@ class BatchRules:
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
             )
-        # This may be lower than an earlier offset. If it were always the highest offset, then a single wrong offset
-        # would make all later batches look wrong.
+        # Remember this batch's offset even if an earlier batch had a higher one. If the highest offset were remembered
+        # instead, then a single wrong offset would make all later batches look wrong.
         self.last_offset = last
 
     def _epoch(self, position: int, batch: RecordBatch) -> None:
@@ -128,7 +128,7 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the entries of a leader epoch checkpoint whose start offsets are below those of all later entries."""
+    """Return the entries of a leader epoch checkpoint that have lower start offsets than all later entries."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -186,7 +186,7 @@ class OpenTransactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
-        """Return the open transactions after the next segment. `later` has seen only the batches of that segment."""
+        """Return the transactions that are open after the next segment. `later` has seen only that segment."""
         found = OpenTransactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended

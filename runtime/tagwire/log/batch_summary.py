@@ -53,7 +53,7 @@ class Producer:
 
 
 def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
-    """Parse the JSON form of `BatchSummary.aborted`: {producer ID: [(first offset, last offset) of a transaction]}."""
+    """Parse the JSON form of `BatchSummary.aborted`, the aborted transactions of each producer."""
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
 
@@ -126,9 +126,9 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return the (first, last) offsets of a producer's transactions whose abort marker is in the segment `later`.
+        """Return the producer's transactions that are aborted in the segment `later`, as in the attribute `aborted`.
 
-        The first transaction may have begun before that segment.
+        The first of them may have begun before that segment.
         """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:

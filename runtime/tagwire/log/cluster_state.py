@@ -14,7 +14,7 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""For two fields of a PartitionChangeRecord, the value that means "unchanged". In all other fields, null does."""
+"""Two fields of a PartitionChangeRecord, with the value that means "unchanged". In other fields, null means that."""
 _FENCING: Final = {-1: False, 1: True}
 """The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
 
@@ -221,6 +221,6 @@ def _hashable(value: Any) -> Any:
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
     """Return a record in its highest version.
 
-    A later record may have changed a field that does not exist in the version in which this record was written.
+    The version in which it was written may lack a field that a later change record has set.
     """
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -271,7 +271,7 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """Read the rest of a batch in Python, starting at the first record that the native loop could not read.
+        """Read the rest of a batch in Python, starting at the first record that native code could not read.
 
         Raises LogError if the batch is invalid.
         """
@@ -321,7 +321,7 @@ class Pass:
 
 
 class _Window:
-    """The bytes of a file that the native loop reads in one call: at least one whole batch, usually many."""
+    """The bytes of a file that native code reads in one call: at least one whole batch, usually many."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
@@ -384,7 +384,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`, after a batch with the last offset `last_offset`, or after invalid bytes (None)."""
+        """Continue at `position`. `last_offset` is the last offset of the batch before it; None after invalid bytes."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset

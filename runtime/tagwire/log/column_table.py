@@ -131,7 +131,7 @@ _OF_RECORD: Final = (
 _HEADERS: Final = "headers"
 LEVELS: Final = ("record", "batch")
 _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
-"""Arrow formats of integers, and the first number above the range of each."""
+"""Maps each Arrow integer format to the lowest number that is too large for it."""
 
 
 def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:

@@ -166,7 +166,7 @@ class Compaction:
         """Whether to remove records without a key, instead of rejecting them."""
         self.max_keys = max_keys
         self.segment_bytes = segment_bytes
-        """The maximum size in bytes up to which neighboring segments are joined; 0 joins none."""
+        """Neighboring segments are joined up to this total size, in bytes; 0 joins none."""
         self.format = format_set(format)
         self.limits = limits
         self.skip = skip
@@ -189,7 +189,7 @@ class Verdict(NamedTuple):
     batch: RecordBatch | None
     """The batch to write; None to remove it."""
     counts: Mapping[str, int]
-    """The number of records by reason, one of KEPT or REMOVED."""
+    """Maps reasons (from KEPT and REMOVED) to numbers of records."""
     kept: int
     """The number of records that are kept."""
     marker: int | None = None
@@ -341,7 +341,7 @@ class Judge:
         """Return what replaces a batch that loses all its records, or None if the batch can be removed.
 
         A batch with a producer's last sequence number or the log's last offset is replaced by an empty batch. v0 and v1
-        have no empty batches, so there it keeps the last of `records`.
+        have no empty batches, so in these formats the last of `records` is kept instead.
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):

@@ -2,8 +2,8 @@
 
 The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
 In each group, `offsets` has the committed offsets. Any other kind of record is stored under its message name: a single
-record, or, if the key has a second field (such as the member), a dict by that field. So new kinds of records need no
-change here.
+record or, if the key has a second field (such as the member), a dict from values of that field to records. So new kinds
+of records need no change here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -199,9 +199,9 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """Return the metadata of a classic group. In a consumer group, decode each member's subscription and assignment.
+    """Return the metadata of a classic group. If its protocol type is `consumer`, decode the members' bytes.
 
-    Bytes that can't be decoded remain base64.
+    These are each member's subscription and assignment. Bytes that can't be decoded remain base64.
     """
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:

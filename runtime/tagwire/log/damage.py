@@ -10,8 +10,9 @@ skipped bytes are reported.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
 lower offset is also accepted if adjacent batches with ascending offsets lead from it to a higher offset, or to the end
-of the file. Batches inside the value of a damaged record fail this test, because the record's header count follows the
-value. If a format's records end with their value, or if the file ends in zeros, only higher offsets are accepted.
+of the file. Batches inside the value of a damaged record fail this test: the record's header count follows the value,
+so the last of them isn't followed by a batch. If a format's records end with their value, or if the file ends in zeros,
+the test would prove nothing, so only higher offsets are accepted.
 """
 
 from collections.abc import Iterator

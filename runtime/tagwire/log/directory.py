@@ -53,7 +53,7 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
     """Yield the partition folders in and below a folder.
 
-    `way` contains the folder's parents, with links resolved. Links that lead back to one of them are not followed.
+    `way` lists the folders above it, with links resolved. Links that lead back to one of them are not followed.
     """
     try:
         if is_partition(path.absolute()):
@@ -149,11 +149,12 @@ def read(
 ) -> Iterator[RecordBatch]:
     """Iterate over the batches of a segment file or a partition folder, in offset order.
 
-    Begins with the batch that contains `start_offset` (and may begin at a lower offset), or with the next batch if
-    compaction removed that batch. `format`, `only` and `strict` work as in `tagwire.records.read_batches`. With
-    `from_log_start`, batches below the partition's start offset are left out, because they count as deleted. With
-    `partial`, a truncated batch at the end of the log is left out. Zeros at the end of a file, as in an active segment,
-    are ignored. With `skip`, reading continues after damage, as in `Segment.batches`.
+    The first batch is the one that contains `start_offset`, even if it also contains lower offsets. If compaction has
+    removed that batch, reading begins with the next one. `format`, `only` and `strict` work as in
+    `tagwire.records.read_batches`. With `from_log_start`, batches below the partition's start offset are left out,
+    because they count as deleted. With `partial`, a truncated batch at the end of the log is left out. Zeros at the end
+    of a file, as in an active segment, are ignored. With `skip`, reading continues after damage, as in
+    `Segment.batches`.
 
     Raises LogPathError at once if there is no log, and FormatError for an unknown format name. While reading, raises
     LogError at the first invalid batch.

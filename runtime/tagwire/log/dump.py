@@ -56,11 +56,11 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, str]]
-"""Returns additional members for a record's line: JSON strings by name. The member `value` replaces the record's."""
+"""A function that returns additional JSON members for a record's line, by name. A member `value` replaces the value."""
 
 
 Keep = Callable[[Record], bool]
-"""Returns whether to print a record."""
+"""A function that returns whether to print a record."""
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None, keep: Keep | None = None) -> Iterator[bytes]:

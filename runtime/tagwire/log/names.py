@@ -9,8 +9,8 @@
     alpha-0.<32 hex digits>-delete             a partition being deleted, moved from another disk (-future), or
                                                unknown to the cluster (-stray)
 
-In Kafka's local tiered storage, folder names end with the topic id. File names consist of the first offset, with or
-without leading zeros, and the id of the copy. Neither id ends in a digit:
+In Kafka's local tiered storage, folder names end with the topic id. This id never ends in a digit, so it isn't mistaken
+for a partition number. File names consist of the first offset, with or without leading zeros, and the id of the copy:
 
     alpha-0-Xb3mTo8fQTWLbVhNcLx3VA/91-u7nQ6ZwPTuyz3Aqdmha0Tw.log     a copy of the segment
                                    91-u7nQ6ZwPTuyz3Aqdmha0Tw.index   and so on
@@ -42,7 +42,7 @@ class LogFile(NamedTuple):
 
     base_offset: int
     kind: str
-    """log, index, timeindex, txnindex, snapshot or checkpoint; in tiered storage also leader_epoch_checkpoint."""
+    """The kind: log, index, timeindex, txnindex, snapshot, checkpoint or leader_epoch_checkpoint (tiered storage)."""
     state: str
     """The state: deleted, swap, cleaned, or an empty string."""
     epoch: int | None

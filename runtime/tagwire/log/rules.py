@@ -61,7 +61,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count `count` more violations of a rule. Return whether there is room to `keep` the first of them."""
+        """Count `count` more violations of a rule. Return whether the first of them may be stored with `keep`."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:

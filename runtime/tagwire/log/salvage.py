@@ -127,7 +127,7 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
-            # A record is invalid although the batch's checksum is right. No consumer could read past this batch.
+            # Leave out a batch with an invalid record, even if its checksum is right: no consumer could read past it.
             if not seen.is_whole:
                 self._lost += batch.size
                 continue

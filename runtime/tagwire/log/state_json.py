@@ -18,7 +18,7 @@ from tagwire.sensitive import hides
 
 _INDENT: Final = 2
 _scalar: Final = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""Formats a scalar as JSON. Faster than `dumped`, which creates an encoder in every call."""
+"""Formats a scalar as JSON. Faster than `json.dumps`, which would create an encoder in every call."""
 _MEMBER: Final = "\n" + " " * _INDENT
 
 

@@ -25,7 +25,7 @@ INTERNAL_TOPICS: Final = {
     "__cluster_metadata": "cluster",
     "__remote_log_metadata": "remote-log",
 }
-"""The kind of log in each topic, as the argument `log` of `Registry.decode_record`."""
+"""Maps each internal topic to the kind of its log, the argument `log` of `Registry.decode_record`."""
 
 _KEYED: Final = ("group", "transaction", "share")
 

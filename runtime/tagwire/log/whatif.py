@@ -55,7 +55,7 @@ class Measure:
         """The bytes before the conversion, with the batch's codec. `packed_after` counts the bytes after it."""
         self.packed_after = 0
         self.head_before = 0
-        """The bytes of batch headers before the conversion; 0 in message set formats. For `head_after`, after it."""
+        """The bytes of batch headers before the conversion; 0 in message set formats. `head_after`: after it."""
         self.head_after = 0
         self.head_saved: Counter[int] = Counter()
         """The number of batches by the number of bytes saved in the header."""
@@ -117,8 +117,8 @@ class Measure:
 class WhatIf:
     """Measures what a conversion would save, separately for each kind of batch.
 
-    Each batch is measured before and after the conversion. If `against` is given, it is the format before; otherwise,
-    this is the batch's own format. Raises FormatError for an unknown format.
+    Each batch is measured before and after the conversion. Its format before is `against` or, by default, its own
+    format. Raises FormatError for an unknown format.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:
@@ -149,7 +149,7 @@ class WhatIf:
         self.losses.merge(other.losses)
 
     def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
-        """Measure a batch. `begun` is the processor time at which reading it started."""
+        """Measure a batch. `begun` is the processor time at which reading the batch started."""
         batch = piece.batch
         codec = self.conversion.codec_of(piece)
         count = len(batch)

@@ -50,7 +50,7 @@ class SegmentWriter:
         self._times = bytearray()
         self._aborted = bytearray()
         self._latest = (-1, base_offset)
-        """The latest timestamp so far, and the last offset of its batch."""
+        """The latest timestamp so far, and the last offset of the batch that has it."""
         self._last_time = -1
 
     def __enter__(self) -> "SegmentWriter":

@@ -53,7 +53,7 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # In CPython 3.13, `inspect.signature` calls `__get__` with the class as the instance.
+        # In CPython 3.13, `inspect.signature` passes the class as `struct`. Treat that as an access on the class.
         made = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(made), "__get__", None)
         return made if get is None else get(made, struct, cls)

@@ -53,7 +53,7 @@ def _versions(text: str) -> Versions:
 
 
 def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
-    # Imported here, because few messages use shared structs.
+    # Imported here to save time: few messages use shared structs.
     from tagwire.message.struct_versions import StructVersions
 
     return StructVersions([(_versions(versions), number) for versions, number in ranges])

@@ -102,7 +102,7 @@ class Projection(NamedTuple):
 def for_version(message: "Message", version: int) -> Projection:
     """Return a copy with the default for each value that `version` can't represent, and the list of lost values.
 
-    Raises EncodeError for a value that no default can replace: a value of the wrong type, or null if it is the default.
+    Raises EncodeError if `version` can't represent a field's default either, such as null in a non-nullable field.
     """
     lost = losses(message, version)
     projected: Any = message

@@ -23,13 +23,13 @@ __all__ = ["READ_FAULTS", "WRITE_FAULTS", "LayoutSerializer", "Serializer"]
 M = TypeVar("M", bound="Message")
 
 READ_FAULTS: Final = (ValueError, struct_error, IndexError, OverflowError)
-"""The exceptions that `read` may raise on invalid bytes. UnreadableBytes and UnicodeDecodeError are ValueErrors."""
+"""The exceptions that `read` may raise on invalid bytes. ValueError includes UnreadableBytes and UnicodeDecodeError."""
 WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
-"""The exceptions that `write` may raise on an invalid value. UnwritableValue and UnicodeEncodeError are ValueErrors."""
+"""The exceptions that `write` may raise on a bad value. ValueError includes UnwritableValue and UnicodeEncodeError."""
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the input as bytes, and a second time for slicing bytes fields: as a memoryview if `views` is set."""
+    """Return the input twice: as bytes, and as the object to slice bytes fields from (with `views`, a memoryview)."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)

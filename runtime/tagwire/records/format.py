@@ -46,7 +46,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""The roles of fields in a batch or message, and the names that proposals have given them."""
+"""Maps each role of a field in a batch or message to the names that Kafka and proposals have given the field."""
 
 _PACKED: Final = "payload"
 

@@ -35,9 +35,9 @@ MAGIC_AT: Final = 16
 class FormatSet:
     """The formats that a log may contain, at most one for each magic byte.
 
-    `named` are formats by name, class or layout. v0, v1 and v2 are added unless a named format has their magic byte, or
-    `only` is true. With `strict=False`, records are read as Kafka's own reader reads them. Raises FormatError for
-    unknown names, for two formats with the same magic byte, and for `only` without a name.
+    `named` are the formats, each as a name, class or layout. v0, v1 and v2 are added unless a named format has their
+    magic byte, or `only` is true. With `strict=False`, records are read as Kafka's own reader reads them. Raises
+    FormatError for unknown names, for two formats with the same magic byte, and for `only` without a name.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FormatSet:
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            # In the usual case, at most one format has this magic byte, and it is at Kafka's position (16).
+            # In the usual case, at most one format has this magic byte, at byte 16 as in Kafka's formats.
             return found
         return [
             each

@@ -32,7 +32,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Attribute bits that are computed from a `Record`: for each, the rule, and the attributes that the rule depends on."""
+"""Attribute bits that are computed from a `Record`. Each has a rule, and one or two attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The values of record attributes in formats that do not have them."""
 
@@ -179,7 +179,7 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode records with the native engine. At least one is required: the header of an empty batch is different."""
+    """Encode records with the native engine. Needs at least one: the header of an empty batch is different."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED

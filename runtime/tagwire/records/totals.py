@@ -50,10 +50,11 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return what native functions need to read a batch: (walk, record count, bases, whether records have attributes).
+    """Return what native functions need to read a batch's records, or None if they must be read in Python.
 
-    Return None if the number of records or headers is limited, or if the format's record fields differ from magic 2.
-    Also return None if the batch can't be decompressed or is too short: reading it in Python then raises the error.
+    The result has the `Walk`, the record count, `Walk.bases`, and whether the records have attributes. It is None if
+    the number of records or headers is limited, if the record fields of the format differ from magic 2, and if the
+    batch can't be decompressed or is too short: reading it in Python then raises the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None

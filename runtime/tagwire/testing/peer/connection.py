@@ -31,7 +31,7 @@ class PeerConnection:
         self._server = ServerConnection(peer.registry, max_size=peer.max_size, limits=peer.limits)
         self._received = 0
         self._held: list[tuple[int, list[Action]]] = []
-        """Held answers: the number of answers that must be sent first, and the actions that follow."""
+        """Held answers, each with the number of answers that must still be sent before it, and its actions."""
 
     def receive_data(self, data: bytes) -> list[Action]:
         """Take bytes from the client, and return the actions to carry out, in order.
