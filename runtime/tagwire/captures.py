@@ -80,7 +80,7 @@ class CapturedFrame:
     api: tuple[int, int] | None = None
     """API key and version of the request, for a response as well; None if they are unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
-    """APIs of other pending requests with the same correlation ID."""
+    """The API keys and versions of other pending requests with the same correlation ID."""
     is_close: bool = False
     """Whether this marks the close of the connection instead of a frame."""
     gap: str = ""

@@ -26,7 +26,7 @@ class TagwireError(Exception):
     """The row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # By default, copying an error calls its class with only the message, but most classes need more arguments.
+        # The default would copy an error by calling its class with only the message. Most classes need more arguments.
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__

@@ -76,7 +76,7 @@ class Peer(BasePeer):
                 self._wait(step)
         except OSError as error:
             reason = self._late if isinstance(error, TimeoutError) else f"the connection was lost: {reason_of(error)}"
-            self._socket.close()  # if left open, a late response could be mistaken for that of a later request
+            self._socket.close()  # if left open, a late response could be taken for the next request's
             raise self.connection.close(reason) from None
 
     def _wait(self, sent: Sent) -> None:

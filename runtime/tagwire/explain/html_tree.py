@@ -45,7 +45,7 @@ class _Row(NamedTuple):
     length: int = 0
     """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
-    """Which bytes `offset` refers to: 0 for the input; each run of decompressed bytes has a different number."""
+    """The bytes that `offset` counts in: 0 is the input, and each run of decompressed bytes has its own number."""
     is_hidden: bool = False
     path: str | None = None
     """The path, unless it is the parent's path plus the name."""

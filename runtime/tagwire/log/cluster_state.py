@@ -158,7 +158,7 @@ _KEYS: Final = {
     "DelegationTokenRecord": ("token_id",),
     "ZkMigrationStateRecord": (),
 }
-"""Records that set an entry of the state, and the fields that identify the entry. A later record replaces the entry."""
+"""Maps records that set an entry of the state to the fields that identify it. A later record replaces the entry."""
 
 _REMOVALS: Final = {
     "UnregisterBrokerRecord": ("RegisterBrokerRecord", "broker_id"),
@@ -168,7 +168,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Records that remove an entry: the name of the record that sets the entry, and the fields that identify it."""
+"""Maps records that remove an entry to the record that sets the entry, and the fields that identify it."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -193,7 +193,7 @@ _PLURALS: Final = {
     "DelegationTokenRecord": "delegationTokens",
     "ZkMigrationStateRecord": "zkMigrationState",
 }
-"""For each record that sets an entry, the JSON name of the list of these entries."""
+"""Maps records that set an entry to the JSON name of the list of these entries."""
 
 
 def _removes(name: str, record: Any) -> bool:

@@ -323,7 +323,7 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            # Not a valid varint: too large, or encoded in more bytes than necessary.
+            # Reject a varint that is too large, or is encoded in more bytes than necessary.
             if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):
                 return None, None
             numbers.append(number)

@@ -199,9 +199,10 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """Return the metadata of a classic group. If its protocol type is `consumer`, decode the members' bytes.
+    """Return the metadata of a classic group.
 
-    These are each member's subscription and assignment. Bytes that can't be decoded remain base64.
+    If its protocol type is `consumer`, each member's subscription and assignment are decoded. Bytes that can't be
+    decoded remain base64.
     """
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:

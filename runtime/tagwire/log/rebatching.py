@@ -305,7 +305,7 @@ class LossRow(NamedTuple):
     reason: str
     times: int
     file: str
-    """The segment of the first loss, followed by the batch position and the lost value."""
+    """The segment of the first loss. The next two attributes are the batch position and the lost value."""
     position: int
     value: str
 

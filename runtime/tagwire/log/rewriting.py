@@ -27,7 +27,7 @@ _RELATIVE_OFFSETS: Final = 1 << 31
 
 Tell = Callable[[int], None]
 Explain = Callable[[Segment, Record, str], None]
-"""Called for each record with its reason, one of KEPT or REMOVED."""
+"""A callback for each record, with the reason why it is kept or removed (from KEPT or REMOVED)."""
 
 
 class SegmentReport(NamedTuple):
@@ -44,9 +44,9 @@ class SegmentReport(NamedTuple):
     emptied: int
     """The number of batches that are kept without records."""
     kept: dict[str, int]
-    """The number of kept records by reason, as in `tagwire.log.compaction.KEPT`."""
+    """Maps the reasons in `tagwire.log.compaction.KEPT` to numbers of kept records."""
     removed: dict[str, int]
-    """The number of removed records by reason, as in REMOVED."""
+    """Maps the reasons in `tagwire.log.compaction.REMOVED` to numbers of removed records."""
 
     def to_json(self) -> dict[str, Any]:
         return self._asdict() | {"file": str(self.file)}

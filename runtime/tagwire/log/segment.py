@@ -147,7 +147,7 @@ class Segment:
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
-        # Strings are several times faster than `Path.with_name`, for each of many segments.
+        # Joining strings is several times faster than `Path.with_name`, and a log can have many segments.
         folder, slash, file = str(self.path).rpartition(os.sep)
         stem, _, suffix = file.partition(".log")
         path = f"{folder}{slash}{stem}.{kind}{suffix}"

@@ -34,7 +34,10 @@ class Entry(NamedTuple):
     """A record of an internal topic, decoded to messages."""
 
     name: str
-    """The message's name: with a key, the name of the key's message without "Key"; for a marker, the marker's type."""
+    """The message's name: the key's message without "Key" or, in logs without keys, the value's message.
+
+    For a marker, this is the marker's type.
+    """
     key: Any
     """The key's message; None in the logs without keys, and for markers."""
     value: Any

@@ -193,7 +193,7 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:
-    """Make a subclass bind the engine's methods for itself, instead of inheriting those bound to its base class."""
+    """Make a subclass bind the engine's methods for itself, instead of inheriting its base class's methods."""
     for name, value in vars(base).items():
         if _is_call(value) and name not in vars(message):
             owner = next(cls for cls in message.__mro__ if name in vars(cls))

@@ -62,10 +62,10 @@ class Framing(FrozenData):
     """How a field of a record format is written. Other fields are given by attribute name; "" means none.
 
     - `length` and `count`: keys of `LENGTHS`, for the length before bytes and strings and the count before elements.
-    - `length_of`: this field contains the length of that field in bytes; "rest" means of all later fields.
-    - `count_of`: this field contains the number of elements of that array.
-    - `covers`: this field is a checksum of all bytes from that field on.
-    - `compression`: the field and the group of its bits that select the codec.
+    - `length_of`: the field whose length in bytes this field contains; "rest" stands for all later fields.
+    - `count_of`: the array whose number of elements this field contains.
+    - `covers`: the first of the fields that this field is a checksum of; all later fields are also covered.
+    - `compression`: the field that selects the codec, and the name of the bit group in that field.
     """
 
     __slots__ = (

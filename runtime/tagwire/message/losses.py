@@ -161,7 +161,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # The innermost of the nested calls catches the error, so `value` is exactly the rejected value.
+            # Calls nest like values. The innermost call catches the error, so `value` is the value that was rejected.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

@@ -188,9 +188,9 @@ class _Conversion:
         return {}
 
     def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether the target format has the field or bit `name`. `places` contains those that it has.
+        """Return whether `name` is in `places`, the fields or bits of the target format.
 
-        If it does not have it, report `lost` (by default, `value`) as a loss.
+        If it isn't, report `lost` (by default, `value`) as a loss.
         """
         if name not in places:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")

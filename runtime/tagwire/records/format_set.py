@@ -117,7 +117,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error. If no format has this magic byte, return the one with the highest."""
+        """Return the format to name in an error: one with this magic byte, else the one with the highest magic byte."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -180,7 +180,7 @@ class FormatSet:
 
 
 Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
-"""A reader's `format`: `auto`, names joined with commas, your own format, several of these, or a FormatSet."""
+"""The argument `format` of readers: `auto`, names with commas, your own format, several of these, or a FormatSet."""
 
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:

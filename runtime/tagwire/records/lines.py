@@ -12,7 +12,7 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import walk_natively
 
 _AT_ONCE: Final = 1 << 20
-"""The maximum number of bytes of lines in memory. All lines of a batch may be thousands of times larger."""
+"""The maximum number of bytes of lines in memory. All lines of a batch could be thousands of times more."""
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:

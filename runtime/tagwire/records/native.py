@@ -93,7 +93,7 @@ class Plans:
 
 
 def seen(format: "Format") -> Layout | None:
-    """Convert the layout of encoded records to the attributes of `Record`; None if a required attribute is missing."""
+    """Return the layout of records with the attributes of `Record`; None if the format lacks a required attribute."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:

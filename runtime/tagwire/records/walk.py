@@ -201,7 +201,7 @@ def is_int64(number: int) -> bool:
 
 
 def plain_attributes(format: Format, attributes: int) -> int:
-    """Return a record's attribute bits without those that its format names."""
+    """Return the attribute bits of a record that its format does not name."""
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes
