@@ -73,7 +73,7 @@ def count_pure(sample: Sample, message: Any) -> int | Refusal:
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_FAULTS as fault:
-        # leave out the error message: formatting it fails for an int of 5000 digits
+        # Leave out the error message, because formatting it fails for an int of 5000 digits.
         return f"refused: {type(fault).__name__}"
     return len(out)
 

@@ -26,7 +26,7 @@ from tagwire.message.serializer import READ_FAULTS
 from tagwire.wire.varint import uvarint_bytes
 
 FACTOR, FIXED = 150, 250_000
-"""The memory limit of decoding: a number of bytes per byte of input, and a fixed number."""
+"""The memory limit of decoding, in bytes: `FACTOR` for each byte of input, plus `FIXED`."""
 NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 

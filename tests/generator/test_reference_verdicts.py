@@ -33,7 +33,7 @@ DIFFERENCES = {
     "def int32 0x": "TW502",
     "def uuid dashed": "TW505",
 }
-"""The rule with which only tagwire rejects a case; None for a case that only tagwire accepts.
+"""For each case: the tagwire rule that rejects it although Kafka accepts it; None if only tagwire accepts it.
 
 docs/spec-language.md explains these differences from "the reference generator".
 """

@@ -1,7 +1,7 @@
 """Check that several threads can make a fresh process's first calls at once, without crashing, and get equal results.
 
-First calls create methods, plans, layouts, formats and modules. Without care, each thread would create its own objects
-and replace objects that another thread is using.
+First calls create methods, plans, layouts, formats and modules. Without locks or similar care, each thread would create
+its own objects, and replace objects that another thread is using.
 """
 
 import os

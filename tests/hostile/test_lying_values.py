@@ -85,7 +85,7 @@ def test_a_list_that_grows_while_it_is_written() -> None:
 
 
 class Fooling:
-    """An object with the `__class__` of `PartitionData`, but of another type and size."""
+    """An object that claims to be a `PartitionData` by its `__class__`, but has another type and size."""
 
     __slots__ = ()
 

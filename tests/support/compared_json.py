@@ -42,7 +42,7 @@ def _differs(what: str, call: Callable[[], Any]) -> str | None:
     for name in ("native", "python"):
         with _engine(name):
             found[name] = outcome(call)
-    # Compared as strings: 1 then differs from True, and NaN equals NaN.
+    # Compare the results as strings: this way, 1 differs from True, and NaN equals NaN.
     if repr(found["native"]) == repr(found["python"]):
         return None
     return f"{what}: native {found['native']!r:.300}, Python {found['python']!r:.300}"

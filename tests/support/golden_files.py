@@ -169,7 +169,7 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key that prefers complete cases, then the longest of up to 1,500 bytes, then the shortest."""
+    """Return a sort key: best are complete cases, then the longest of up to 1,500 bytes, then the shortest of all."""
     size = len(row["hex"]) // 2
     fits = size <= 1500
     return fits and row["variant"] == "full", fits, size if fits else -size

@@ -36,9 +36,9 @@ class Alarm(NamedTuple):
     what: str
 
 
-# The changes that Kafka's checker rejects, between the releases from 3.0 to the trunk of October 2024 (1eb7644).
-# Kafka's checker is from commit 1eb7644, with one word changed to fix a crash.
-# RequestHeader is omitted, because the checker always rejects it.
+# The changes between consecutive releases that Kafka's checker rejects, from 3.0 to the trunk of October 2024. The
+# checker is from commit 1eb7644 of that trunk, with one word changed to fix a crash. RequestHeader is left out, because
+# the checker always rejects it.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
     Alarm("3.2.3", ("PartitionRecord", "PartitionChangeRecord"), "a tagged field was added"),

@@ -26,7 +26,7 @@ _METHODS = [
     for name, value in vars(owner).items()
     if isinstance(value, FirstUse) and value.bind is engine_methods
 ]
-"""The methods that the engine replaces on first use, as they are before any object is created."""
+"""The methods that the engine replaces on first use, in their state before any object is created."""
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
 

@@ -85,8 +85,11 @@ REQUEST_BYTES = {
     2: "03 6162  0001 fffe 01 00 03 03 6869  02 0003 0004 00  00",
     3: "03 6162  0001 fffe 0005 01 00 03 03 6869  02 0003 0004 0000 00  00",
 }
-"""Name "ab", and At with X 1 and Y -2. Version 1 adds Via with one point (3, 4); version 2 adds At's tagged Label "hi"
-(tag 0, 3 bytes); version 3 adds Z, 5 in At and 0 in Via."""
+"""Version 0 has the name "ab", and At with X 1 and Y -2.
+
+Version 1 adds Via with one point (3, 4). Version 2 adds the tagged field Label to At: "hi" (tag 0, 3 bytes). Version 3
+adds Z, which is 5 in At and 0 in Via.
+"""
 RESPONSE_BYTES = {
     0: "0000  00000001 0001 fffe",
     1: "0000  02 0001 fffe 00  00",

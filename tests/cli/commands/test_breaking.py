@@ -426,7 +426,7 @@ def test_clean_check_is_cached(project: Path, monkeypatch: pytest.MonkeyPatch) -
     add_settings(project, 'lock = "released.json"\n')
     run("lock", code=0)
     first = breaking()
-    with monkeypatch.context() as broken:  # any later attempt to read a spec fails
+    with monkeypatch.context() as broken:  # in this block, any attempt to read a spec fails
         broken.setattr("tagwire_generator.evolution.spec_sources.SpecReader.read", None)
         again = breaking()
         assert (again.exit_code, again.stderr) == (first.exit_code, first.stderr) == (0, first.stderr)

@@ -96,7 +96,7 @@ def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [["--jsonl"], []], ids=["lines", "indented"])
 def test_output_equals_the_json_form(style: str, how: list[str]) -> None:
     each = {(row["api_key"], row["api_version"]): row["hex"] for row in captured() if row["dir"] == "req"}
-    del each[18, 99]  # one client sent an ApiVersions request in this version, which does not exist
+    del each[18, 99]  # one client sent ApiVersions version 99, which does not exist
     frames = [bytes.fromhex(text) for text in each.values()]
     expected = ""
     for frame in map(messages.registry.decode_request, frames):

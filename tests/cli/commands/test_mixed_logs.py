@@ -83,7 +83,8 @@ def test_two_proposals_in_one_log(tmp_path: Path) -> None:
 
 
 FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
-    # record format, batch settings, record settings, expected attributes in `explain`, expected text in `log dump`
+    # Each case: format, batch settings, record settings, the attributes that `explain` shows, the text that `log dump`
+    # shows.
     ("v0", {"compression": "gzip"}, {"timestamp": -1}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"compression": "gzip"}, {}, "1 (compression gzip)", "compression gzip"),
     ("v1", {"timestamp_type": "append", "append_time": 9}, {}, "8 (timestamp type append)", "timestamp type append"),

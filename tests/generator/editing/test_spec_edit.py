@@ -83,7 +83,7 @@ def test_an_entry_is_set_like_its_neighbour(text: str, index: int, expected: str
 GAPS = ("", " ", "\n  ", " // c, }\n", " /* c ] */ ", "\n// [\n  ")
 """Whitespace and comments between two tokens."""
 PAIRS = [(GAPS[a], GAPS[b], GAPS[(a + b) % len(GAPS)]) for a, b in itertools.product(range(len(GAPS)), repeat=2)]
-"""All pairs of gaps. Each has a third gap, derived from the pair, because all triples would be too many tests."""
+"""All pairs of gaps, each with a third gap that is computed from the pair. All triples would be too many tests."""
 
 
 @pytest.mark.parametrize("gaps", PAIRS)

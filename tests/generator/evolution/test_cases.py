@@ -33,7 +33,7 @@ def test_a_case_is_judged_as_its_bytes_are(row: dict[str, Any]) -> None:
 
 
 def test_counts_of_errors_of_kafkas_checker() -> None:
-    """Check that Kafka's checker is wrong in as many cases as docs/evolution.md says."""
+    """Check that docs/evolution.md states correctly in how many cases Kafka's checker is wrong."""
     accepted = {row["name"] for row in ROWS if row["kafka_checker_patched"] == "accept"}
     broken = {row["name"] for row in ROWS if breaks(row)}
     assert (len(ROWS), len(accepted & broken), len({row["name"] for row in ROWS} - accepted - broken)) == (41, 6, 6)

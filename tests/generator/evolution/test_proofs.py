@@ -180,7 +180,8 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     old, new = layout(old_spec), layout(new_spec)
     value = data.draw(values(Nested(old.root)))
     meant = carried(value, old.root, new.root, is_forward=True)
-    # `back` is the value after a round trip: fields that the new spec lacks have their defaults again.
+    # `back` is the value after conversion to the new spec and back. Fields that the new spec lacks then have their
+    # defaults.
     back = carried(meant, new.root, old.root, is_forward=False)
     if ("TW920", "semantic") in rules:
         return  # the bytes are equal, but some values are out of range for the other type

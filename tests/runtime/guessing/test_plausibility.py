@@ -18,7 +18,7 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # An integer n costs the bits of the Elias delta code of abs(n) + 1, plus 1 bit for the sign (7 if negative).
+        # An integer n costs as many bits as the Elias delta code of abs(n) + 1, plus 1 bit, or 7 bits if n is negative.
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),

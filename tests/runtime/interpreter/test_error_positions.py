@@ -1,8 +1,8 @@
 """Check that the native engine finds the position of each error itself.
 
-The layout interpreter is the reference. Normally, the engine can ask it to decode the message again to locate an error.
-In these tests it can't, so an engine that doesn't find a position fails. Encoding errors are an exception: only the
-interpreter finds their paths.
+The layout interpreter is the reference. Normally, if the engine can't locate an error, the interpreter decodes the
+message again to find it. These tests disable this fallback, so they fail if the engine doesn't find a position itself.
+Encoding errors are an exception: only the interpreter finds their paths.
 """
 
 from random import Random
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Compare errors for each prefix, with a low `limit`. `bytes` is exempt: it is checked before decoding begins."""
+    """Compare errors for each prefix, with a low `limit`. Limit `bytes` stays high: it is checked before decoding."""
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(

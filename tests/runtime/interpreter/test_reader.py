@@ -109,7 +109,7 @@ TAIL = BODY[2:] + "ff "
 STATED = "the 3 bytes that tag 0 states to be the value"
 
 FAULTS = [
-    # version, bytes, and the attributes of the resulting error: path, offset, found, expected
+    # Each case: version, bytes, and the attributes of the resulting error (path, offset, found, expected).
     (0, "000000", "topics", 0, "3 bytes left", "4 bytes"),
     (0, "ffffffff", "topics", 0, "null", "a value: []PollTopic is not nullable in this version"),
     (1, "fffffffe", "topics", 0, "length -2", "-1 (null) or more"),
@@ -151,7 +151,8 @@ def test_strict_readers_report_the_position_of_an_error(
 
 
 LENIENT = [
-    # (bytes of version 2, expected fields): the fields are None if Kafka's reader rejects the bytes
+    # Each case: bytes of version 2, and the fields that lenient readers return (None if Kafka's reader rejects the
+    # bytes).
     ("8100" + TAIL + "00", {}),
     ("01 07" + TAIL[3:] + "00", {"urgent": True}),
     (BODY + "80 00", {}),

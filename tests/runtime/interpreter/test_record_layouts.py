@@ -157,7 +157,8 @@ def body(**fields: Any) -> dict[str, Any]:
     return common | fields
 
 
-# v2: 4 + 1 + 4 + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4 = 49 bytes before the record of 13 bytes, so batchLength is 62 = 3e.
+# In v2, the fields between batchLength and the record take 4 + 1 + 4 + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4 = 49 bytes, and
+# the record takes 13. So batchLength is 62 (hex 3e).
 V2_BYTES = f"""
     0000000000000008 0000003e 00000005 02 deadbeef 0000 00000000 000000000000012c 000000000000012c
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}
@@ -167,9 +168,9 @@ V2_VALUE = {
     "body": body(magic=2, attributes=0, base_timestamp=300, max_timestamp=300, records=({"attributes": 0, **RECORD},)),
 }
 
-# v3 has 4 + 1 + 4 + 2 + 1 + 2 + 1 + 8 + 2 + 4 + 4 = 33 bytes between batchLength and the record of 12 bytes.
-# Three fields are shorter than in v2: lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1.
-# So batchLength is 33 + 12 = 45 (hex 2d).
+# In v3, the fields between batchLength and the record take 4 + 1 + 4 + 2 + 1 + 2 + 1 + 8 + 2 + 4 + 4 = 33 bytes, and
+# the record takes 12. Three fields are shorter than in v2: lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02),
+# maxTimestampDelta 1. So batchLength is 33 + 12 = 45 (hex 2d).
 V3_BYTES = f"""
     0000000000000008 2d 00000005 03 deadbeef 0080 00 ac02 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V3}
@@ -181,8 +182,8 @@ V3_VALUE = {
     ),
 }
 
-# v3 with attributes in its record and without a timestamp: batchLength is 33 + 8 + 13 = 54 (hex 36).
-# The missing timestamp, -1 as an unsigned 64-bit varint (ff nine times and 01), takes 10 bytes instead of 2.
+# A v3 batch without a timestamp, whose record has attributes: batchLength is 33 + 8 + 13 = 54 (hex 36). The missing
+# timestamp, -1 as an unsigned 64-bit varint (ff nine times and 01), takes 10 bytes instead of 2.
 V3_LONG_BYTES = f"""
     0000000000000008 36 00000005 03 deadbeef 0000 00 ffffffffffffffffff01 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}

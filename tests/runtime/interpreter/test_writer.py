@@ -32,7 +32,7 @@ from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
 REFUSALS = [
-    # version, fields, error path, part of the error message
+    # Each case: version, fields, the error's path, a part of the error message.
     (0, {"quota": 1}, "quota", "is 1, which this version can't represent; only the default, 0, is possible here"),
     (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't represent"),
     (0, {"rack": Rack(row=1)}, "rack", "can't represent"),
@@ -246,7 +246,7 @@ def one(*items: Item) -> Layout:
 
 
 FRAMED = [
-    # layout, bytes, decoded value, invalid bytes, offset of the error
+    # Each case: layout, valid bytes, their decoded value, invalid bytes, the offset of the error in the invalid bytes.
     (one(Item("size", Extent(NUMBER)), Item("x", BYTE, default=0)), "00000001 07", {"x": 7}, "00000002 07"),
     (
         one(Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),

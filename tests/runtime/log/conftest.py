@@ -21,7 +21,6 @@ def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with the jars of Kafka's broker."""
     return kafka_jars(tmp_path_factory.mktemp("jars"))
 
 

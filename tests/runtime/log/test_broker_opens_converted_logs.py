@@ -34,13 +34,13 @@ log.retention.ms=-1
 num.network.threads=1
 num.io.threads=2
 """
-LOGS = {  # {target topic: (source log, conversion)}
+LOGS = {  # maps a new topic to its source log and the conversion
     "txn": ("kafka4/alpha-txn-many-0", Conversion("v2", "zstd", BatchSize(records=3))),
     "upgraded": ("kafka28/alpha-upgrade2-0", Conversion("v2", "lz4", BatchSize(bytes=2000))),
     "segments": ("kafka28/alpha-m0-segs-0", Conversion("v2", "none", BatchSize(bytes=65536))),
     "compacted": ("kafka4/alpha-compact-txn-0", Conversion("v2", "gzip")),
 }
-WRITTEN = {  # {target topic: (source log, options of the Spark sink)}
+WRITTEN = {  # maps a new topic to its source log and the options of the Spark sink
     "spark-txn": ("kafka4/alpha-txn-many-0", {"segmentBytes": "2000"}),
     "spark-upgraded": ("kafka28/alpha-upgrade2-0", {"recordFormat": "v2", "compression": "zstd", "batchRecords": "7"}),
 }

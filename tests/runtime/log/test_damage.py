@@ -127,7 +127,10 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """Zeros after a batch must not confirm it: it may be a record's value, followed by a header count of 0."""
+    """Zeros after bytes that look like a batch don't prove that they are one.
+
+    The bytes may be a record's value, followed by the record's header count of 0.
+    """
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 

@@ -155,7 +155,7 @@ NO_RULES: list[tuple[str, str, Callable[[Path], None]]] = [
     ("TWL223", TXN, edit(f"{FIRST}.txnindex", 0, b"", cut=3)),
     ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n0 0\n1 0\n")),
 ]
-"""Changes that don't break the named rule: for example, an unreadable index is not an incomplete one."""
+"""Each case: a rule, a log, and a change to a file that the rule is about, which doesn't break the rule."""
 
 
 @pytest.mark.parametrize(("rule", "name", "change"), NO_RULES, ids=[row[0] for row in NO_RULES])

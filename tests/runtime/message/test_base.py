@@ -94,7 +94,7 @@ def test_slots_and_no_hash() -> None:
 
 
 def test_copy_replace() -> None:
-    # `copy.replace` exists since Python 3.13
+    # Python 3.13 added `copy.replace`.
     replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))
     assert replace(MESSAGE, payload=b"") == MESSAGE.replace(payload=b"") != MESSAGE
     with pytest.raises(TypeError):

@@ -37,8 +37,9 @@ def test_the_layouts_are_those_of_the_released_versions(name: str, draft: Module
         assert cls.header_version(version) == (1 if name.endswith("Request") else 0)
 
 
-# Each message has offset 8, size 46 or 25, checksum, magic 2, attributes, timestamp 300, key "k", and value "vv".
-# kip82-int sets attribute bit 4, and writes the headers {1: "a", 2: ""} before the value. kip87 sets bit 5 (tombstone).
+# Both messages have the same fields in this order: offset (8), size (46 or 25 bytes), CRC, magic byte (2), attributes,
+# timestamp (300), key ("k") and value ("vv"). The kip82-int message has attribute bit 4 set, and the headers {1: "a",
+# 2: ""} before the value. The kip87 message has bit 5 set, which marks a tombstone.
 KIP82_INT = (
     "0000000000000008 0000002e be0f1663 02 10 000000000000012c 00000001 6b"
     "00000011 00000001 00000001 61 00000002 00000000 00000002 7676"

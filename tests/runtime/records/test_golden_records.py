@@ -43,11 +43,11 @@ def batch(magic: int, **fields: Any) -> dict[str, Any]:
 INT_HEADERS = ({"key": 1, "value": b"a"}, {"key": 2, "value": b""})
 
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
-    # size: crc 4, magic 1, attributes 1, key 4 + 1, value 4 + 2; together 17 bytes (hex 11)
+    # The message size is 17 bytes (hex 11): crc 4, magic 1, attributes 1, key 4 + 1 (length and data), value 4 + 2.
     ("v0", "key and value", "0000000000000008 00000011 @89e88014 00 00 00000001 6b 00000002 7676", message(0)),
-    # size: crc 4, magic 1, attributes 1, null key 4, null value 4; together 14 bytes (hex 0e)
+    # The message size is 14 bytes (hex 0e): crc 4, magic 1, attributes 1, null key 4, null value 4.
     ("v0", "nulls", "0000000000000008 0000000e @a7ec6803 00 00 ffffffff ffffffff", message(0, key=None, value=None)),
-    # size: 17 bytes as in v0, and a timestamp of 8 bytes; together 25 (hex 19). The timestamp 300 is hex 012c.
+    # The message size is 25 bytes (hex 19): 17 as in v0, and 8 for the timestamp. The timestamp 300 is hex 012c.
     (
         "v1",
         "key and value",
@@ -66,7 +66,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
         message(2, timestamp=300, headers=()),
     ),
-    # size: 25 without headers, 4 for the headers' length (17, hex 11), and headers of 9 and 8; together 46 (hex 2e)
+    # The message size is 46 bytes (hex 2e): 25 without headers, 4 for the headers' total length (17, hex 11), and 9 + 8
+    # for the headers.
     (
         "kip82-int",
         "headers",
@@ -108,9 +109,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x30, timestamp=300, headers=INT_HEADERS),
     ),
-    # The header: crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid 8, epoch 2, firstSequence 4.
-    # The message: attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3, so it has 12 bytes (hex 0c).
-    # The total size is 41 bytes of header, a length byte, and 12 bytes of message: 54 (hex 36).
+    # Sizes in bytes. The batch header has 41: crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid
+    # 8, epoch 2, firstSequence 4. The message has 12 (hex 0c): attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2,
+    # header 1 + 3. With the byte for the message's length, the total is 54 (hex 36).
     (
         "kip82-str",
         "a header",
@@ -155,8 +156,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             ),
         },
     ),
-    # 49 bytes: epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4, timestamps 16, producer 8 + 2 + 4, count 4.
-    # The record takes 12 bytes (zig-zag 18) after its length byte, so batchLength is 49 + 13 = 62 (hex 3e).
+    # The batch header has 49 bytes after batchLength: epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4,
+    # timestamps 16, producer 8 + 2 + 4, count 4. The record takes 12 bytes (zig-zag 18) after its length byte, so
+    # batchLength is 49 + 13 = 62 (hex 3e).
     (
         "v2",
         "a record",
@@ -172,9 +174,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # The 12 bytes after batchLength are epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), and lastOffsetDelta 1.
-    # The next 21 bytes (33 in total) are baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, and count 4.
-    # The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 (hex 2d).
+    # The first 12 bytes after batchLength are epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), and lastOffsetDelta
+    # 1. The next 21 bytes (33 in total) are baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, and count
+    # 4. The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 (hex 2d).
     (
         "v3",
         "a record",
@@ -182,7 +184,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # If the draft's varints are understood as zig-zag varints, 45 is written as 5a, and 300 as d8 04.
+    # If the draft's varints are read as zig-zag varints, 45 is encoded as 5a, and 300 as d8 04.
     (
         "v3-zigzag",
         "a record",
@@ -199,7 +201,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # The timestamp -1 takes one byte (zig-zag 01) instead of two: 33 - 1 + 13 = 45, which is zig-zag 5a.
+    # The timestamp -1 takes one byte (zig-zag 01) instead of two. So batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
     (
         "v3-zigzag",
         "attributes, no timestamp",

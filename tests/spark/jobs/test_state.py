@@ -1,4 +1,4 @@
-"""Check that `log_state` returns the values of `tagwire log state`, from folders and from URLs."""
+"""Check that `log_state` returns the same values as `tagwire log state`, for folders and for URLs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast

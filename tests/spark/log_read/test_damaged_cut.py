@@ -51,7 +51,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-# `at` is in the batch length (its first or last byte), the magic, the checksum, or the last offset delta.
+# `at` is the damaged byte's position: in the batch length (first or last byte), magic, checksum, or last offset delta.
 @pytest.mark.parametrize("at", [8, 11, 16, 17, 23])
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
@@ -104,7 +104,7 @@ def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: in
 @pytest.mark.usefixtures("each_engine")
 def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 11, 7)
-    assert len(read(tmp_path, size)) == 5 * BATCHES  # a wrong offset can't be detected in the very last batch
+    assert len(read(tmp_path, size)) == 5 * BATCHES  # in the log's very last batch, a wrong offset can't be detected
     (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
     with pytest.raises(
         PipelineError, match=f"byte {11 * size}: found last offset 76, expected less than 60, where the"

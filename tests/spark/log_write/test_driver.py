@@ -99,7 +99,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 
 def can_stand_together(before: str, format: str) -> bool:
-    """Return whether a log that has the format `before` can continue in `format`, if no option lists `before`."""
+    """Return whether a write in `format` can extend a log in the format `before`, if no option names `before`."""
     is_told = before in ("v0", "v1", "v2", "v3")
     return is_told and format_of(before).magic != format_of(format).magic
 

@@ -114,7 +114,7 @@ def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
         {"common/metadata/OldRecord.json": spec("OldRecord", type="metadata", apiKey=7, fields=[bar])},
     )
     out = tmp_path / "specs"
-    # nothing is undocumented if the folder has no documentation at all
+    # If the folder has no documentation at all, nothing is reported as undocumented.
     assert not import_release([old], out).undocumented
     path = out / "clients" / "OldRecord.json"
     documented = json.loads(path.read_text())
