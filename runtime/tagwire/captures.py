@@ -90,7 +90,7 @@ class CapturedFrame:
     registry: Registry | None = None
     """The registry of the package that decodes the frame."""
     unit: str = "line"
-    """What `number` counts: "line", "frame" or "row"."""
+    """The unit that `number` counts: "line", "frame" or "row"."""
     _decoded: Frame[Any, Any] | None = None
 
     @property

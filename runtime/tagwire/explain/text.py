@@ -202,7 +202,7 @@ def _node_rows(
 
 
 def kind_of(node: Node) -> str:
-    """Return what kind of value a node has, as in `Row.kind`."""
+    """Return the kind of a node's value, as in `Row.kind`."""
     if node.value is None:
         return "null" if node.complete else "shape"
     if isinstance(node.value, str):

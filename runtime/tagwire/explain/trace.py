@@ -108,7 +108,7 @@ def trace(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Trace `data` (any bytes-like object) as a message in this version, or by a layout.
+    """Trace `data`, any bytes-like object. `message` is a message class, which requires a version, or a layout.
 
     Invalid bytes don't raise an exception; the error is stored in `Trace.error`. Raises UnsupportedVersionError for a
     version that the class does not have.

@@ -181,7 +181,7 @@ def modified_ms(segment: Segment) -> int:
 
 
 class Survey:
-    """What compaction must know before it starts: aborted transactions, active producers, and where to stop.
+    """The facts that compaction needs at its start: aborted transactions, active producers, and where to stop.
 
     As in a broker, compaction stops before the active segment, a segment that is too young, or a segment with an open
     transaction.

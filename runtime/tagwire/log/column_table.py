@@ -24,7 +24,7 @@ Value = Callable[[Any], Any]
 
 
 class Source(NamedTuple):
-    """Where the native engine finds a column's values, by the `kind` of source:
+    """Describes where the native engine finds a column's values. This depends on the `kind` of source:
 
     | kind | value |
     |---|---|
@@ -32,7 +32,7 @@ class Source(NamedTuple):
     | `tombstone` | whether the record is a tombstone |
     | `role` | the batch header field with the role `name`; -1 if the format does not have it |
     | `item` | the batch header field `name`; -1 if the format does not have it |
-    | `computed` | the position, size, offset or timestamp `name`, which the loop computes |
+    | `computed` | the position, size, offset or timestamp `name`, which native code computes |
     | `bits` | the attribute bits `name`: their value, or, in a dictionary column, the value's name |
     | `file`, `format` | the name of the file, or of the batch's format |
     """

@@ -338,7 +338,7 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """Return what replaces a batch that loses all its records, or None if the batch can be removed.
+        """Return the replacement for a batch that loses all its records, or None if the batch can be removed.
 
         A batch with a producer's last sequence number or the log's last offset is replaced by an empty batch. v0 and v1
         have no empty batches, so in these formats the last of `records` is kept instead.

@@ -299,7 +299,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """How often a field, such as `records[].headers[]`, was lost for one reason, and the first lost value."""
+    """The number of times that a field (such as `records[].headers[]`) was lost for one reason, and the first loss."""
 
     path: str
     reason: str

@@ -384,7 +384,7 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def serializer(cls: type[M], version: int) -> type[Serializer[M]]:
-        """Return the serializer of a version: a generated class, or the native engine's plan."""
+        """Return the serializer of a version: a generated class, or an object of the native engine."""
         found = cls._serializers.get(version)
         if found is None:
             if version not in cls.VERSIONS:
@@ -411,7 +411,7 @@ class Message(Struct, Generic[H]):
 
     @first_use(message_calls)
     def encoded_size(self, version: int) -> int:
-        """Return the number of bytes that `encode` would return, without encoding. Raises the errors of `encode`."""
+        """Return the number of bytes that `encode` would return. Raises the same errors as `encode`."""
         return self.serializer(version).encoded_size(self)
 
     @first_use(message_calls)

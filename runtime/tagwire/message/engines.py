@@ -86,7 +86,7 @@ def native_engine() -> ModuleType | None:
 
 
 def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the serializer of a version: the native engine's plan, or else a generated class."""
+    """Return the serializer of a version: from the native engine if possible, otherwise a generated class."""
     if engine() == "native":
         from tagwire._engine import NotNative, Plan
         from tagwire.message.field_table import layout_of
@@ -101,7 +101,7 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
     """Return the generated serializer class of a message version, from the module next to the data class's module.
 
-    Without such a class, return a serializer that works by layout.
+    Without such a class, return one that uses the layout interpreter.
     """
     from tagwire.message.serializer import LayoutSerializer
 

@@ -59,7 +59,7 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 
 
 class Framing(FrozenData):
-    """How a field of a record format is written. Other fields are given by attribute name; "" means none.
+    """Describes how a field of a record format is written. Other fields are given by attribute name; "" means none.
 
     - `length` and `count`: keys of `LENGTHS`, for the length before bytes and strings and the count before elements.
     - `length_of`: the field whose length in bytes this field contains; "rest" stands for all later fields.

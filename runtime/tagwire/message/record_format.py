@@ -2,8 +2,8 @@
 
 Each format is a class with a single layout. The attributes of its objects are the fields on the wire. Programs
 don't use these classes: `tagwire.records` finds formats by name, and makes batches and records from them. Encoding and
-decoding use the native engine's plan of the layout, or the interpreter (docs/records.md says why there are no
-serializers).
+decoding use the native engine if it supports the layout, otherwise the interpreter (docs/records.md explains why there
+are no serializers).
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Serializer(Generic[M]):
 
 
 class LayoutSerializer(Serializer[M]):
-    """A serializer that works by layout, for message classes without generated serializers."""
+    """A serializer that uses the layout interpreter, for message classes without generated serializers."""
 
     __slots__ = ()
 

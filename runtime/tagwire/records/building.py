@@ -384,7 +384,7 @@ class BatchBuilder:
         return self.append_time if self.timestamp_type == "append" else highest
 
     def written(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> Written:
-        """Encode the records, natively if possible. If one is invalid, encoding by layout raises the exact error."""
+        """Encode the records, natively if possible. For an invalid record, the interpreter raises the exact error."""
         if self._gathering is not None:
             found = written_of(self.format, self._gathering, header, base_offset, base_timestamp)
             if found is not None:
@@ -406,7 +406,7 @@ class BatchBuilder:
     def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
         """Encode the records in Python.
 
-        Use the fast path if possible. Otherwise, encode by layout, which is slower but raises exact errors.
+        Use the fast path if possible. Otherwise, use the layout interpreter, which is slower but raises exact errors.
         """
         records = self.format.records
         assert records is not None

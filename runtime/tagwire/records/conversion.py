@@ -154,7 +154,7 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the builder argument `max_timestamp`, needed if the header's value isn't the highest of the records.
+        """Return the builder argument `max_timestamp`, needed if the header's value isn't the records' highest one.
 
         Otherwise, return {}. If the target can't store the value, return {} and report a loss.
         """

@@ -169,7 +169,7 @@ class Written:
 
 
 class NativeResult(Enum):
-    """Why the native engine encoded nothing. CERTAIN means that the interpreter must reject the records as well."""
+    """The reason why the native engine encoded no records. CERTAIN means that the interpreter must also reject them."""
 
     NONE_TRIED = "it has no plan"
     UNSURE = "the interpreter may accept the input that the engine rejected"

@@ -2,7 +2,7 @@
 
 A record consists of a length, an optional attributes byte, two deltas, a key, a value and headers, all with varints.
 Most varints take one byte; these are read without a function call. This module does not describe errors: the reader
-stops before an invalid record, and the layout reader then raises the exact error.
+stops before an invalid record, and the layout interpreter then raises the exact error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tagwire.records.walk import Walk
 
 REFUSALS: Final = (TypeError, ValueError, AttributeError, OverflowError)
-"""The exceptions that `write` raises for invalid records. The layout's writer then raises the exact error."""
+"""The exceptions that `write` raises for invalid records. The layout interpreter then raises the exact error."""
 
 _LOW: Final = -(1 << 63)
 _FAULTS: Final = (IndexError, ValueError)

@@ -50,7 +50,7 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return what native functions need to read a batch's records, or None if they must be read in Python.
+    """Return the data that native functions need to read a batch's records; None if they must be read in Python.
 
     The result has the `Walk`, the record count, `Walk.bases`, and whether the records have attributes. It is None if
     the number of records or headers is limited, if the record fields of the format differ from magic 2, and if the
