@@ -27,9 +27,9 @@ _X: Final = 1 << 30
 class RangeSums:
     """Computes CRCs of ranges of a file, as fast for long ranges as for short ones.
 
-    For two adjacent parts with the checksums `a` and `b`, the checksum of both is `shift(a, len(second)) ^ b`. Here,
-    `shift(c, n)` is c * x^(8n), in GF(2) modulo the polynomial, with the lowest power in the highest bit. Source:
-    zlib's crc32_combine.
+    If two adjacent parts have the checksums `a` and `b`, and the second part has `n` bytes, then the checksum of both
+    is `shift(a, n) ^ b`. Here, `shift(c, n)` is c * x^(8n), in GF(2) modulo the polynomial, with the lowest power in
+    the highest bit. Source: zlib's crc32_combine.
     """
 
     def __init__(self, data: Bytes, algorithm: str) -> None:
