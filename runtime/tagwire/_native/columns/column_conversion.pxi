@@ -93,7 +93,7 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages into `value`: the column `root`, or its first child if it also contains an error column."""
+    """Decodes messages into the column `value`: `root` itself, or its first child if its second contains errors."""
 
     cdef int64_t depth
 
@@ -112,7 +112,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # otherwise Python decodes and checks depth
+        if limits.depth is None or self.depth <= limits.depth:  # else Python, which checks the depth
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -148,7 +148,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows into `value`: the column `root`, or its first child if it also contains an error column."""
+    """Encodes rows into the column `value`: `root` itself, or its first child if its second contains errors."""
 
     cdef Shape shape
 

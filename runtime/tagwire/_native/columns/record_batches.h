@@ -11,9 +11,9 @@
 
 #define TW_SLOTS 64
 
-/* Where a field of a batch header or record is stored: in a column, in a slot of the reader, in both, or in neither.
- * -1 means no column or no slot. If `null_number` is set, the number -1 is stored as null. For an array, `inner` has
- * the sinks for the fields of its elements. */
+/* Where a field of a batch header or record is stored: in a column, in one of the `slots` of tw_record_reader, in both,
+ * or in neither. -1 means no column or no slot. If `null_number` is set, the number -1 is stored as null. For an array,
+ * `inner` has the sinks for the fields of its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;

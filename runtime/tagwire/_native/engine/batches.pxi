@@ -50,9 +50,9 @@ cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begu
 cdef class Magic2:
     """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects. `records` reads and writes the records. `names` has the names of the
-    three inputs of `records`: the base offset, the base timestamp, and the factor for timestamp deltas, which is 0 if
-    all records have the append time.
+    `batch` is the class of the batch objects. `records` reads and writes the records. For this, it needs three numbers
+    of the batch, whose names are in `names`: the base offset, the base timestamp, and the factor by which timestamp
+    deltas are multiplied. The factor is 0 if all records have the append time, and otherwise 1.
     """
 
     cdef object batch, format

@@ -12,7 +12,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Codec:
-    """The native plans of a message, one per version."""
+    """The native plans of a message class, one per version, and the methods that use them."""
 
     cdef readonly object message
     cdef PyTypeObject *cls
@@ -27,7 +27,7 @@ cdef class Codec:
         self.kept = []
 
     def calls(self):
-        """Return a dict of the methods to add to the message class."""
+        """Return the methods to add to the message class, in a dict by name."""
         return {
             "decode": self.decode,
             "decode_from": self.decode_from,

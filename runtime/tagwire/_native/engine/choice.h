@@ -1,5 +1,5 @@
-/* The message fields that the user selected, as a tree that mirrors the plan. choosing.pxi creates each tree once.
- * Trees never change.
+/* The message fields that the user selected, as a tree with the same structure as the plan. Each selected path becomes
+ * a column of the result. choosing.pxi creates each tree once. Trees never change.
  *
  * Pointers to Python objects are borrowed: the `Choosing` that owns these structs keeps the objects alive.
  */
@@ -13,7 +13,7 @@
 
 typedef struct tw_choice tw_choice;
 
-/* The value of a column whose field is absent from the message, or does not exist in its version. */
+/* A column's value if the column's field is absent from the message, or does not exist in the message's version. */
 typedef struct {
     int column;
     int is_list;          /* if set, the column's value is a new empty list */
@@ -35,7 +35,7 @@ typedef struct {
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* copies of the plan's fields, with runs (tw_field.run) that end at selected fields */
+    const tw_field *items;    /* copies of the plan's fields, whose runs (tw_field.run) end before selected fields */
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* selected tagged fields, in ascending order of tags */

@@ -66,7 +66,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return a C array with the selected fields. `names` has the names of all `fields`, or is a single name."""
+        """Return a C array with the selected ones of `fields`, whose names are `names`: a list, or a string for one."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -79,7 +79,7 @@ cdef class Choosing(Owner):
         return chosen
 
     cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
-        """Fill in the C struct of the selected field `step`. `type` is None if this version lacks the field."""
+        """Fill in the C struct of the selected field `step`. `type` is None if this version doesn't have the field."""
         cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
         cdef const tw_struct *child
         for index, column in enumerate(step.columns):
@@ -155,7 +155,7 @@ cdef class Choosing(Owner):
 
         `change(rows)` is called with the old values, and returns the new rows and the elements to append to arrays.
 
-        Returns None if C can't read the rows, in which case `change` is not called, or if C can't write the new values.
+        Returns None if C can't read the rows (`change` is then not called), or if C can't write the new values.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x

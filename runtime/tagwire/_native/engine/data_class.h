@@ -35,7 +35,7 @@ typedef struct {
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
     PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
     uint8_t asks;         /* whether the constructor has required arguments */
-    uint8_t atomic;       /* set if no field contains structs: garbage collection may skip objects (tracking.h) */
+    uint8_t atomic;       /* set if no field contains structs: objects may stay untracked (tracking.h) */
 } tw_data_class;
 
 /* Return a class's attributes, for comparing objects (tw_data_class_of) or for writing their `repr`
@@ -57,7 +57,8 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 
 /* ---------------------------------------------------------------- constructing */
 
-/* Make the current exception name the argument, if it says that the argument is not iterable. Always return NULL. */
+/* If the current exception was raised because the argument isn't iterable, raise one that contains the argument's name.
+ * Always return NULL. */
 static TW_RARE PyObject *tw_name_argument(const tw_attribute *a, PyObject *argument)
 {
     if (PyErr_ExceptionMatches(PyExc_TypeError) && !PySequence_Check(argument) &&

@@ -199,7 +199,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class, until its `__init__` is no longer `init`.
+    """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
     Return whether this call changed anything: false if C can't construct these objects, or already does.
     """
@@ -302,7 +302,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # set if the array contains itself: copying an element has then already copied it
+    found = memo.get(id(array))  # found if the array contains itself: copying an element then also copied the array
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

@@ -98,7 +98,7 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether objects of this struct need not be tracked by the garbage collector if they have no unknown tags (see
+/* Return whether objects of this struct that have no unknown tags may stay untracked by the garbage collector (see
  * tracking.h). */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
@@ -262,7 +262,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* the garbage collector would do this later, because no element is tracked */
+        PyObject_GC_UnTrack(tuple); /* no element is tracked, so the garbage collector would later do the same */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;

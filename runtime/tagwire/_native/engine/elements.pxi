@@ -10,11 +10,13 @@ pass such numbers of the batch header as `inputs`.
 cdef class Elements:
     """Reads and writes elements with this layout. Raises NotNative if C can't handle it.
 
-    The other arguments are dicts by field name. They describe how an object's attributes represent an encoded number:
+    The other arguments describe how an object's attributes represent the numbers in the bytes. Each argument is a dict
+    whose keys are the names of number fields. The values are:
     `bases`: (base, factor), the names of two inputs: the attribute is base + factor * number ("" means a factor of 1)
     `hidden`: a mask of the bits that the attribute doesn't store
-    `flags`: (name, mask): a bool attribute with this name stores the bit in the mask
-    `follows`: tuples (mask, how, attribute, flag): the bit in the mask is computed from an attribute (tw_follow)
+    `flags`: (name, mask): the bool attribute `name` stores the bit in the mask
+    `follows`: tuples (mask, how, attribute, flag): encoding computes the bit in the mask from the values of `attribute`
+    and the bool attribute `flag`; `how` is "empty", "given" or "flagged" (see tw_follows in framing.h)
     """
 
     cdef const tw_struct *element
@@ -78,10 +80,11 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`, in which the
-        interpreter reads the invalid element and raises the error. `elements` is the number of array elements read so
-        far, because that number is limited. `good` has the form of `LayoutReader.good`. Returns None if C can't apply
-        the limits, or if a number in `inputs` needs more than 64 bits.
+        If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`, which reads
+        the invalid element with the layout interpreter and raises the error. `elements` is the number of array elements
+        read so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form
+        of `LayoutReader.good`. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64
+        bits.
         """
         cdef Reading reading = Reading()
         if not 0 <= pos <= end <= len(data):
@@ -113,8 +116,9 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` has the highest attribute value for each input, such as the highest offset for the base offset. If C
-        rejects an element, `data` is None, and `is_unsure` is true if the layout interpreter may still accept it.
+        `highest` has a number for each input: the highest value of the attribute that is encoded relative to the input.
+        For the base offset, this is the highest offset. If C rejects an element, `data` is None, and `is_unsure` is
+        true if the layout interpreter may still accept the element.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]

@@ -120,7 +120,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size in bytes an earlier field contains. Return NULL if the value has another size. */
+/* Read a value whose size in bytes is in an earlier field. Return NULL if the value has another size. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -138,8 +138,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 
 /* ---------------------------------------------------------------- structs */
 
-/* Store a field's value in `made`, an object, tuple or dict. Steals the reference to `value`. If reading the value
- * failed, `value` is NULL; then return -1. */
+/* Store a field's value in `made`, an object, tuple or dict. Steals the reference to `value`. Return -1 if
+ * `value` is NULL because reading it failed. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;

@@ -7,7 +7,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class FramePlan:
-    """Reads and writes frames with one version of a message, and its header.
+    """Reads and writes the frames of one message version: the header and the message.
 
     `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the
     correlation ID and client ID in the copy. Raises NotNative if C can't handle the header or the class.
@@ -19,7 +19,7 @@ cdef class FramePlan:
     cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # -1 if the header version lacks the ID
+    cdef Py_ssize_t correlation_slot, client_slot  # slots of these IDs; -1 for an ID that the header doesn't have
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):

@@ -22,7 +22,7 @@ enum tw_algorithm { TW_CRC32, TW_CRC32C };
  *
  * TW_IF_EMPTY: if the attribute is None
  * TW_IF_GIVEN: if the attribute, an array, isn't empty
- * TW_IF_FLAGGED: if a bool attribute is true; if that attribute is None, as for TW_IF_EMPTY
+ * TW_IF_FLAGGED: if a second attribute is true; if the second attribute is None, the same as TW_IF_EMPTY
  */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
@@ -49,13 +49,13 @@ typedef struct {
     int64_t mask;
     uint8_t how;          /* a tw_follows */
     Py_ssize_t slot;      /* slot of the attribute that determines the bit */
-    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the bool attribute */
+    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the second attribute, a bool or None */
 } tw_follow;
 
 struct tw_framing {
     uint8_t frame;
     uint8_t way;          /* a tw_way: the field's fast path */
-    uint8_t is_usual; /* whether only the properties `is_number`, `keep`, `base` and `scale` matter */
+    uint8_t is_usual; /* whether the field uses no properties except `is_number`, `keep`, `base` and `scale` */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
     uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */

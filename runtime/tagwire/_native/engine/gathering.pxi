@@ -15,7 +15,7 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """Encodes the records of a new batch. They contain deltas to the values in `inputs`, such as the base timestamp."""
+    """Encodes the records of a new batch, relative to the numbers in `inputs`, such as the base timestamp."""
 
     cdef Elements plan
     cdef readonly tuple inputs
@@ -69,7 +69,7 @@ cdef class Gathering:
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     def written(self):
-        """Return the encoded records, and for each input the highest attribute value, such as the highest offset."""
+        """Return the encoded records, and the highest values of their attributes, as in `Elements.write`."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 

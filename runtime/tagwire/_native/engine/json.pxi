@@ -125,7 +125,7 @@ cdef class JsonPlan(Owner):
         return 0
 
     cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
-        """Return the plan for reading a struct. `version` is None if the message's version lacks the struct's field."""
+        """Return the plan for reading a struct. `version` is None if the message's version doesn't have the struct."""
         cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at

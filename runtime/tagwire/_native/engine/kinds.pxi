@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# Maps the (family, width) of a wire type to its kinds: (unsigned, signed).
+# For the (family, width) of a wire type: the tw_kind of its unsigned variant, and that of its signed variant.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# The encodings of a struct's own length, each with the layout type of the field that contains the length.
+# How a length that precedes a struct can be encoded, each with the layout type of the field that contains the length.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Split off a leading field with the struct's own length. Return its encoding (or None) and the other fields."""
+    """Return the encoding of the struct length in the first field, or None, and a tuple of all other fields."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

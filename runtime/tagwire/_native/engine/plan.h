@@ -105,7 +105,7 @@ struct tw_struct {
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */
     const tw_look *looks_end[TW_LOOK_WAYS];
-    int64_t looks_width;    /* bytes that the struct takes whatever its values are; see tw_choose_looks */
+    int64_t looks_width;    /* minimum size in bytes of all fields except TW_LOOK_CLOSELY fields */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
     const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in column plans,

@@ -103,7 +103,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Group adjacent fixed-width fields into runs with one size check each. Exclude fields with a value in `apart`."""
+    """Group adjacent fixed-width fields into runs with one size check each, except field N if `apart[N]` isn't NULL."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -39,8 +39,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
 
 /* ---------------------------------------------------------------- values */
 
-/* Return whether the user's function has set a field that is absent or null in the old message. The old value of an
- * absent array is an empty list, so an empty tuple counts as unchanged. */
+/* Return whether the user's function has set a field that is absent or null in the old message. For an absent array,
+ * the function received an empty list; if it returned an empty tuple for that list, the array is unchanged. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {

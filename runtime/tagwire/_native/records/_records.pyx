@@ -43,16 +43,16 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # estimated length of a line, apart from its key, value and headers, and the text that all lines share
+    LINE = 160  # estimated length of a line without key, value, headers, and the text that all lines share
 
 
 @final
 cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
-    The `count` records take up the bytes from `pos` to `end`. `bases` has the batch's base offset, its base timestamp,
-    and whether all records have exactly that timestamp. `has_attributes` is false if the records have no attributes
-    byte. Raises ValueError for positions outside the buffer.
+    The `count` records take up the bytes from `pos` to `end`. `bases` has the batch's base offset, a timestamp,
+    and whether all records have exactly this timestamp; if not, it is the base timestamp. `has_attributes` is false if
+    the records have no attributes byte. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer

@@ -17,10 +17,15 @@ cdef class HeaderSearch:
 
     Verifying a checksum takes the same time for any length (range_sums.h).
 
-    `forms` has a tuple for each record format, which describes its batch header: (length_at, is_varint, is_zigzag,
-    counts_itself, least, magic_behind, magic, polynomial, sum_at, sum_begin). `least` is the minimum length.
-    Polynomial 0 means no checksum. Three positions are relative to the end of the length: those of the magic byte
-    (`magic_behind`), the checksum (`sum_at`) and the first checksummed byte (`sum_begin`).
+    `forms` has a tuple for each record format, which describes its batch header:
+    `length_at`: offset of the length field in the batch
+    `is_varint`, `is_zigzag`: how the length is encoded
+    `counts_itself`: whether the length includes the bytes of the length field
+    `least`: minimum value of the length
+    `magic_behind`: offset of the magic byte from the end of the length field
+    `magic`: value of the magic byte
+    `polynomial`: the checksum's polynomial; 0 if the format has no checksum
+    `sum_at`, `sum_begin`: offsets of the checksum and of the first checksummed byte from the end of the length field
     """
 
     cdef object data

@@ -13,7 +13,7 @@
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    uint32_t powers[5][256]; /* x to the power of 8n is the product of powers[i][byte i of n] for all i */
+    uint32_t powers[5][256]; /* x**(8 * n) is the product of powers[i][byte i of n] for all i, modulo the polynomial */
 } tw_sums;
 
 /* Except for the result of tw_sum_between, checksums in this file are plain CRC registers: they start at 0 and are not
@@ -31,7 +31,7 @@ static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 
 static inline void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
 {
-    uint32_t step = 1u << 23; /* x to the power of 8 * 256**byte; in these numbers, the highest bit is x**0 */
+    uint32_t step = 1u << 23; /* x**(8 * 256**byte); the highest bit of these numbers is the coefficient of x**0 */
     tw_crc_prepare(&sums->tables, polynomial);
     sums->polynomial = polynomial;
     for (int byte = 0; byte < 5; byte++) {
