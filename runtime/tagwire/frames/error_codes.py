@@ -17,9 +17,9 @@ class ErrorFound(NamedTuple):
     """An error code in a message."""
 
     path: str
-    """The path of its field, such as `topics[0].partitions[2].error_code`."""
+    """The path of the field that contains the code, such as `topics[0].partitions[2].error_code`."""
     code: Any
-    """The member of the error code register. An unknown number also has a member (`Register.of`)."""
+    """The member of the package's enum of error codes. An unknown code becomes a new member (`Register.of`)."""
     message: str | None = None
     """The peer's description of the error, if the struct has an `error_message`."""
 

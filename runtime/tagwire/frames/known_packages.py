@@ -35,7 +35,7 @@ RECORD_FORMATS: Final = {
     "v3": (f"{_DRAFTS}.smaller_batches", "RecordBatchV3"),
     "v3-zigzag": (f"{_DRAFTS}.smaller_batches", "RecordBatchV3Zigzag"),
 }
-"""The names of record formats, each with its package and class."""
+"""A dict from names of record formats to (package, class name)."""
 
 HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
 """The fields of record formats that contain a header key of KIP-82's first draft."""

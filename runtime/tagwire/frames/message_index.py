@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 Index = dict[str, tuple[str, str, "int | None", str]]
-"""For each message name, the name of its module in the package, and KIND, API_KEY and COMPONENT of the class."""
+"""A dict from message names to (name of the module in the package, KIND, API_KEY, COMPONENT)."""
 
 
 class UnknownMessageError(TagwireError, LookupError):

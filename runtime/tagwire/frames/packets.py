@@ -22,7 +22,7 @@ _FILE_HEADER: Final = 24
 _PACKET_HEADER: Final = 16
 """The sizes of headers in pcap files."""
 _LINK_TYPE: Final = 0x03FFFFFF
-"""The bits of the link type. Higher bits describe the checksums of Ethernet frames."""
+"""A mask for the link type in a pcap header. The other bits describe the checksums of Ethernet frames."""
 
 _FAULTS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {
@@ -52,17 +52,17 @@ class TcpSegment(NamedTuple):
     """The TCP payload of one packet."""
 
     source: str
-    """Address and port."""
+    """The sender's address and port."""
     source_port: int
     target: str
-    """Address and port."""
+    """The receiver's address and port."""
     target_port: int
     sequence: int
     begins: bool
     """Whether the SYN flag is set."""
     data: bytes
     time: float
-    """Milliseconds since 1970."""
+    """When the packet was captured: milliseconds since 1970."""
 
 
 def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:

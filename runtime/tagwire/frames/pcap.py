@@ -51,7 +51,7 @@ class NetworkGap(NamedTuple):
     """Captured bytes that are in no whole frame."""
     reason: str
     time: float
-    """The time of the next segment, or of the last segment."""
+    """The capture time of the direction's latest segment when the gap was found: milliseconds since 1970."""
 
     def __str__(self) -> str:
         side = "requests" if self.is_request else "responses"
@@ -73,7 +73,7 @@ class _Direction:
         self._next = start
         """The sequence number of the next byte, which does not wrap at 2^32."""
         self._waiting: list[tuple[int, int, bytes, float]] = []
-        """A heap: sequence number, arrival number of the segment, bytes and time."""
+        """A heap of segments that wait for earlier ones: (sequence number, arrival number, bytes, time)."""
         self._waiting_bytes = self._count = 0
         self._time = 0.0
 

@@ -33,7 +33,7 @@ class Redaction:
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # Decode even if there is nothing to redact: bytes that aren't this message may contain secrets.
+            # Even if there is nothing to redact, raise an error for bytes that aren't this message: they may be secret.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)

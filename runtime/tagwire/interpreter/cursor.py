@@ -36,7 +36,7 @@ class LayoutCursor:
         """The buffer that field values are slices of: `buf`, or a view of the same bytes."""
         self.pos = offset
         self.end = len(buf)
-        """The end of the current extent: the input, a tagged field, or an enclosing length."""
+        """The end of the readable bytes: of the input, of a tagged field, or of what a length field covers."""
         self.strict = strict
         self.limits = limits
         self.recorder = recorder

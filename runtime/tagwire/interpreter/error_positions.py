@@ -33,9 +33,10 @@ class Site(IntEnum):
 
 
 ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
-"""(site, path, position, end of the readable bytes, tag, tag size, counts).
+"""An error position: (site, path, position, end of the readable bytes, tag, tag size, counts).
 
-The counts are the numbers of array elements, unknown tags, and bytes of unknown tags before the error.
+The site is the number of a `Site`. The counts are the numbers of array elements, unknown tags, and bytes of unknown
+tags before the error.
 """
 
 

@@ -15,13 +15,13 @@ from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
 PLACES = ""
-"""The key under which a scope stores the positions of its struct's checksums. No field has this name."""
+"""The key of the checksum positions in the dict of a struct's values (see `Scopes`). No field has this name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
 """The valid elements of each array before an error, by the start position of the array.
 
-Each entry has the number of valid elements, the position after them, the element count so far, and the sort key of the
-last valid element, which matters only if elements must be in order and more follow.
+Each entry has the number of valid elements, the position after them, the number of elements of all arrays so far (for
+the limit), and the sort key of the last valid element. The sort key is used only if the array must be in order.
 """
 
 Scopes = tuple[dict[str, Any], ...]

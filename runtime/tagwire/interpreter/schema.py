@@ -63,7 +63,7 @@ class Field:
         given = default is not _TYPE_DEFAULT
         default = _own_default(wire_type) if not given else tuple(default) if isinstance(default, list) else default
         self.item = Item(name, wire_type, default=default)
-        """The field in layouts."""
+        """The field as an item of a layout (`tagwire.layout`)."""
         if given:
             _check_default(self.item)
 

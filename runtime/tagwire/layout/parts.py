@@ -74,7 +74,7 @@ class LengthCode(FrozenData):
         self.name = name
         self.code = code
         self.width = width
-        """The minimum number of bytes."""
+        """The minimum size of an encoded length, in bytes."""
         self.zigzag = zigzag
         self.bias = bias
         self.null = null

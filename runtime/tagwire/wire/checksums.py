@@ -1,7 +1,8 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c or the native engine.
 
-Every batch of magic 2 has a CRC-32C, which would be a thousand times slower in pure Python. If neither
-google-crc32c nor the native engine is available, an error names the package to install.
+There is no implementation of CRC-32C in pure Python, because it would be a thousand times slower, and every batch of
+magic 2 has such a checksum. If neither google-crc32c nor the native engine is available, an error names the package to
+install.
 """
 
 import os
@@ -34,7 +35,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Extend a checksum: `value` covers the bytes before `data`, and the result also covers `data`.
+    """Extend `value`, the checksum of the bytes before `data`, by `data`.
 
     Raises MissingExtraError if no library can compute it.
     """

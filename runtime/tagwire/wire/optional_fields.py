@@ -48,7 +48,7 @@ class OptionalFieldsBuffer:
         return tag, end, pos
 
     def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
-        """Read a buffer in which all fields are unknown. Return (fields by tag, position after the buffer)."""
+        """Read a buffer of unknown fields. Return a mapping from tags to data, and the position after the buffer."""
         if buf[pos] == 0:
             return NO_TAGS, pos + 1
         unknown: dict[int, bytes] = {}

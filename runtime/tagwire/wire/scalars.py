@@ -37,7 +37,7 @@ class _New(Protocol):
 empty_object: Final = cast(_New, object.__new__)
 """Make an object without calling `__init__`: decoders set every slot themselves."""
 is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
-"""`issubclass` with less specific types, because type checkers report the real one as unnecessary in serializers."""
+"""`issubclass` with less specific types: type checkers would report calls of the original as unnecessary."""
 
 # ---------------------------------------------------------------- booleans, uuids
 
@@ -146,7 +146,7 @@ def required(value: T | None) -> T:
 # ---------------------------------------------------------------- strings
 
 _utf8 = str.encode
-"""Unlike `value.encode()`, rejects objects of other types that have a method of this name."""
+"""Encodes a str as UTF-8. Unlike `value.encode()`, rejects other objects that have a method `encode`."""
 
 
 def put_string(out: bytearray, value: str | None) -> None:

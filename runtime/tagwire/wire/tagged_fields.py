@@ -28,8 +28,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """Read a tag section, all of whose tags are unknown. `first` is the first byte of the field count, which is not
-    0."""
+    """Read a tag section in which all tags are unknown. `first` is the first byte of the field count; it isn't 0."""
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)

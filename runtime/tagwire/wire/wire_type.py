@@ -83,7 +83,7 @@ class WireType:
     def __init__(self, name: str, code: str = "", width: int = 0, low: int = 0, high: int = 0) -> None:
         self.name = name
         self.code = code
-        """The `struct` code, big-endian; "" for types with a length."""
+        """The format character of the module `struct`; "" for types with a length."""
         self.width = width
         """The number of bytes on the wire; 0 for types with a length."""
         self.low = low
