@@ -112,7 +112,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # else Python, which checks the depth
+        if limits.depth is None or self.depth <= limits.depth:  # otherwise Python decodes, and checks the depth
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
