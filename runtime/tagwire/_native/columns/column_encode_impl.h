@@ -71,8 +71,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Return TW_REFUSED if the row has a value, other than the default, for a field that this version lacks and that
- * isn't ignorable. */
+/* Return TW_REFUSED if a field that this version doesn't have is not ignorable, and its value is not the default. */
 static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {

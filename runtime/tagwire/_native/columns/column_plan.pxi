@@ -105,7 +105,7 @@ cdef class Table:
             self.plans[version - self.low] = made.root
 
     cdef object layout_at(self, const tw_source *versions, int64_t row, str name, object supported):
-        """Return the layout of a row's version. Raises UnsupportedVersionError if the message lacks that version."""
+        """Return the layout of a row's version. Raises UnsupportedVersionError for an unknown version."""
         cdef int64_t version = self.low
         if versions != NULL:
             tw_source_int(versions, row, &version)

@@ -24,7 +24,7 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* whether all rows have the same value: the field's default, because the input lacks the field */
+    /* whether all rows have the same value: the field's default, because the field is not in the input */
     uint8_t constant;
     int64_t width;
     int64_t length, offset;

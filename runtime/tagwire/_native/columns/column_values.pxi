@@ -2,7 +2,7 @@
 
 
 cdef class Sources:
-    """The source of each column's values: an input array, or the field's default if the input lacks the field."""
+    """The source of each column's values: an input array, or the default if the field is not in the input."""
 
     cdef Shape shape
     cdef Imported rows

@@ -25,7 +25,7 @@ enum tw_column_fault {
     TW_UNTRIED = -6,   /* not supported in C; the interpreter may accept the row */
 };
 
-/* Use Python's raw allocator, which tracemalloc can observe. The limited API lacks it before Python 3.13. */
+/* Use Python's raw allocator, which tracemalloc can observe. It was added to the limited API in Python 3.13. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc

@@ -21,7 +21,7 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
-/* Return -1 if a field that this version lacks has a value other than its default, and is not ignorable. */
+/* Return -1 if a field that this version doesn't have is not ignorable, and its value is not the default. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
@@ -30,8 +30,8 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if encoding in this version would lose something: the value of a field that the version lacks, or unknown
- * tags in a struct without a tag section. */
+/* Return -1 if encoding in this version would lose the value of a field that the version doesn't have, or the unknown
+ * tags of a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     PyObject *value;

@@ -19,7 +19,7 @@ cdef class Gathering:
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # a record object whose slots hold borrowed values while a record is written
+    cdef object model  # a record object; while a record is written, its slots contain borrowed references
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
@@ -208,7 +208,7 @@ cdef tuple NO_HEADERS = ()
 cdef object append_method(object cls):
     """Return a method `append` for the builder class `cls`, which calls `_append` if C can't write a record.
 
-    Raises NotNative if the class lacks a required slot.
+    Raises NotNative if the class doesn't have a required slot.
     """
     cdef Py_ssize_t index
     for index, name in enumerate(BUILDER_NAMES):

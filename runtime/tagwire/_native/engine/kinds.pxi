@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# For the (family, width) of a wire type: the tw_kind of its unsigned variant, and that of its signed variant.
+# A dict from the (family, width) of a wire type to (tw_kind if unsigned, tw_kind if signed).
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),

@@ -15,7 +15,7 @@ typedef struct {
 } tw_union;
 
 typedef struct {
-    Py_ssize_t slot;         /* slot of the attribute that holds the array */
+    Py_ssize_t slot;         /* slot of the attribute that contains the array */
     PyObject *keys;          /* tuple of the names of the element attributes that make up the key */
 } tw_keyed;
 
