@@ -88,7 +88,7 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
 def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
     """Return `header` with the `given` fields set. If a request header has no API key and version, add the message's.
 
-    Raises EncodeError if `header` already has another value for a given field, or if its class lacks the field.
+    Raises EncodeError if `header` already has another value for a given field, or if its class has no such field.
     """
     from tagwire.layout import fresh
 

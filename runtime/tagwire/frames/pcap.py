@@ -1,7 +1,7 @@
 """Frames in network captures (pcap, pcapng): put TCP segments in order and find the frames in them.
 
-A capture may lack data: it may begin or end in the middle of a connection, the machine may have been too slow to record
-all packets, or only the first bytes of each packet were recorded. After such a gap, `tagwire.frames.tcp_frames` finds
+Captures are often incomplete: they begin or end in the middle of a connection, the machine was too slow to record all
+packets, or only the first bytes of each packet were recorded. After such a gap, `tagwire.frames.tcp_frames` finds
 the next frame. The gap is reported when the capture ends, when its connection restarts, or when too much data has
 arrived after it. Needs the extra `pcap`.
 """
@@ -63,7 +63,7 @@ class _Direction:
     """One direction of a connection: puts its TCP segments in order and finds the frames in them."""
 
     def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
-        """`start` is the sequence number of the direction's first byte; None if the capture lacks the SYN packet."""
+        """`start` is the sequence number of the direction's first byte; None if the SYN packet was not captured."""
         self._headers = headers
         self._begin(start)
 

@@ -3,7 +3,7 @@
 Records of Kafka's internal topics and of its metadata logs have no header. Instead, they have one of three prefixes:
 
     key        coordinator logs, the record's key: int16 record type, body in version 0
-    value      coordinator logs, the record's value: int16 version, body; the key gives the type
+    value      coordinator logs, the record's value: int16 version, body; the type is in the key
     metadata   uvarint frame version (1), uvarint API key, uvarint version, body
 
 Different coordinators use the same record types for different messages, so readers need the log's name. A tombstone is

@@ -201,7 +201,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Decode the request in a frame, given without its size prefix. The options work as in `Message.decode`.
 
         `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, with an
-        offset from the start of the frame. Raises UnsupportedVersionError if the class lacks the version;
+        offset from the start of the frame. Raises UnsupportedVersionError for an unknown version;
         `decode_header` can then still read the header.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
@@ -277,9 +277,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Decode the response to a request of this API and version. `data` is the frame without its size.
 
         Instead of `api_key`, you can pass the response class, which tells type checkers the type of the result. A
-        broker that lacks the requested ApiVersions version answers in version 0, with error 35 (`Message.FALLBACK`):
-        `Frame.version` is the version of the answer. Raises UnsupportedVersionError for an unknown version, and
-        DecodeError for invalid bytes, with an offset from the start of the frame.
+        broker that doesn't know the requested version of ApiVersions answers in version 0, with error 35 (see
+        `Message.FALLBACK`); `Frame.version` is the version of the answer. Raises UnsupportedVersionError for an unknown
+        version, and DecodeError for invalid bytes, with an offset from the start of the frame.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._response_readers.get((api_key, version))

@@ -1,7 +1,7 @@
 """Read items that only record formats have: lengths and checksums of later bytes, constants, named bits, compression.
 
 The subclass `LayoutReader` adds the traversal of fields. Decompressed bytes are read as a separate input. An error in
-them has the offset of the compressed bytes, and its message gives the offset in the decompressed bytes.
+them has the offset of the compressed bytes, and its message contains the offset in the decompressed bytes.
 """
 
 from collections.abc import Generator, Mapping

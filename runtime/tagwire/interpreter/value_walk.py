@@ -105,7 +105,7 @@ def _unlike(found: type, wanted: type) -> str:
 
 
 def _needed(struct: StructLayout) -> Iterator[str]:
-    """Yield the names of the attributes that encoding reads. Ignorable fields that this version lacks are left out."""
+    """Yield the names of the attributes that encoding reads. Omit ignorable fields that this version doesn't have."""
     if struct.has_tags:
         yield "unknown_tags"
     yield from (field.name for field in struct.missing if not field.ignorable)

@@ -53,7 +53,7 @@ class Sized(FrozenData):
 class Array(FrozenData):
     """An array: a count, then the elements.
 
-    If `length` is None, the item named `counted_by` gives the count (see `Count`). If `counted_by` is also empty, the
+    If `length` is None, the item named `counted_by` has the count (see `Count`). If `counted_by` is also empty, the
     elements extend to the end of the data. With `order`, the elements ascend; with `filled`, there must be at least
     one. `unique` names the key fields: no two elements may have equal values in all of them.
     """

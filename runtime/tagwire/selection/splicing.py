@@ -70,7 +70,7 @@ class _Splicer(LayoutReader):
     # ------------------------------------------------------------ structs
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Copy a struct, with new values for those of its fields that `step` selects. `cells` has the new values."""
+        """Copy a struct. Write the new values in `cells` for the fields that `step` selects."""
         self.refuse_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
@@ -87,7 +87,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Raise EncodeError for a new value of a field that this version lacks, if `encode` would reject the value."""
+        """Raise EncodeError for a new value that `encode` would reject, because this version doesn't have the field."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:
@@ -252,7 +252,7 @@ class _Splicer(LayoutReader):
         return None
 
     def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
-        """Encode the value of a tagged field that the input lacks. Return None if the value is still the default."""
+        """Encode a tagged field that is not in the input. Return None if its value is still the default."""
         value = self.made(field.default_value(), step, cells)
         return self.written(field, value) if differs(value, field.default_value()) else None
 

@@ -165,11 +165,11 @@ class WireType:
     # ------------------------------------------------------------ defaults in specs
 
     def from_text(self, text: str) -> Any:
-        """Parse the string that a spec gives as a default. Raises ValueError if it does not match `text_form`."""
+        """Parse a default as it is written in a spec. Raises ValueError if it does not match `text_form`."""
         raise ValueError(text)
 
     def canonical_text(self, text: str) -> str:
-        """Return the canonical form of the string that a spec gives as a default."""
+        """Return the canonical form of a default as it is written in a spec."""
         return text
 
     def holds(self, value: object) -> bool:
