@@ -61,7 +61,7 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return (response, version) to answer a request in an unknown version; None if the message has no fallback.
+    """Return the response to a request in an unknown version, and its version; None if the message has no fallback.
 
     As in Kafka, the fallback response to ApiVersions lists only the supported versions of ApiVersions.
     """

@@ -32,8 +32,8 @@ class MessageIndex:
     """The message classes of one package. Iterating yields their names, sorted.
 
     `aliases` are older names of messages: `registry[alias]`, `alias in registry` and attributes of the package accept
-    them, but `names()` and iteration leave them out. `registers` are the package's enums, with their modules; `structs`
-    are the structs that several messages share.
+    them, but `names()` and iteration leave them out. `registers` is a dict from the names
+    of the package's enums to their modules; `structs` is the same for structs that several messages share.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ class OptionalFieldsBuffer:
         self._tag_bytes = 2 if counts_tag else 0
 
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
-        """Return (tag, value end, value start) of the entry at `pos`. The tag must be above `last`, the previous tag.
+        """Return tag, value end and value start of the entry at `pos`. The tag must be above `last`, the previous tag.
 
         At the end of the buffer, return -1 as the tag, and the end of the buffer as both positions.
         """

@@ -24,7 +24,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # name of each number that the caller must pass -> its register
+    cdef dict inputs  # from the name of each number that the caller must pass to its register
     cdef object ordering
 
     def __cinit__(self, Shared shared):
