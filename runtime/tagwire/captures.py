@@ -82,7 +82,7 @@ class CapturedFrame:
     rivals: tuple[tuple[int, int], ...] = ()
     """The API keys and versions of other pending requests with the same correlation ID."""
     is_close: bool = False
-    """Whether this marks the close of the connection instead of a frame."""
+    """Whether this is the end of a connection, not a frame."""
     gap: str = ""
     """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Traces as text: the bytes and their meaning, one line per field.
 
 `tagwire explain` prints this text, and golden files contain it: columns of offset, hex, path, type and value. Long
-runs of bytes continue on lines with bytes only. An error has a line that begins with `!`, and the bytes after it are
-shown as unread. Compressed bytes are followed by the decompressed bytes, on lines whose offsets begin with `+`.
+runs of bytes continue on lines with bytes only. An error is shown on a line that begins with `!`, and the bytes after
+it are shown as unread. Compressed bytes are followed by the decompressed bytes, on lines whose offsets begin with `+`.
 `parse_annotated` reads the hex column, so the bytes of a golden file are exactly those that its annotation shows.
 """
 
