@@ -230,6 +230,13 @@ def test_the_fields_of_a_message_are_bounded() -> None:
         assert caught.value.rule == "TW312" and "most of them below F0.F0.F0" in str(caught.value)
 
 
+@pytest.mark.parametrize(("own", "nested", "where"), [(4000, 7000, ", most of them below R"), (7000, 4000, "")])
+def test_an_error_about_too_many_fields_says_where_most_are(own: int, nested: int, where: str) -> None:
+    fields, inner = ([field(f"F{k}") for k in range(count)] for count in (own - 1, nested))
+    with pytest.raises(InvalidSpec, match=f"has 11000 fields, including those of its structs{where}; at most 10000"):
+        message(field("R", "S"), *fields, structs=(struct("S", *inner),))
+
+
 def test_tagged_fields_of_a_struct_are_bounded() -> None:
     def tagged(count: int) -> MessageSpec:
         fields = (field(f"F{i}", tagged_versions=ALL, tag=i) for i in range(count))
