@@ -181,7 +181,14 @@ def test_empty_default_is_omitted(given: object) -> None:
 
 def test_fields_are_written_unless_the_message_is_removed() -> None:
     assert normal_form(message())["fields"] == []
+    assert normal_form({"type": "struct", "name": "Point"})["fields"] == []
     assert "fields" not in normal_form({"type": "request", "name": "FooRequest", "apiKey": 4, "validVersions": "none"})
+
+
+@pytest.mark.parametrize(("given", "expected"), [({"0": "0", "1+": 1}, {"0": 0, "1+": 1}), ({}, None)])
+def test_versions_of_an_imported_struct_are_numbers(given: dict[str, Any], expected: dict[str, int] | None) -> None:
+    form = normal_form(message(imports=[{"name": "Point", "structVersions": given}]))
+    assert form["imports"][0].get("structVersions") == expected
 
 
 @pytest.mark.parametrize(
