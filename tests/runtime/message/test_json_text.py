@@ -11,6 +11,7 @@ from sample_messages.poll import PollRequest
 
 import tagwire
 import tagwire_messages as messages
+from tagwire.message.json_text import dumped
 from tagwire_messages import HeartbeatRequest, MetadataResponse, ProduceRequest
 from tagwire_messages.metadata_response import MetadataResponseTopic as Topic
 
@@ -155,7 +156,7 @@ def test_odd_values(fields: dict[str, Any], both: Callable[[Callable[[], Any]], 
     for version in (8, 12):
         for style in ("lossless", "kafka", "odd"):
             both(lambda: message.to_json(version, style=style))  # noqa: B023
-            for indent in (None, 1, 3):
+            for indent in (None, 1, 3, -1):  # -1: only Python can do this
                 both(lambda: message.to_json_text(version, style=style, indent=indent))  # noqa: B023
 
 
@@ -184,6 +185,11 @@ def test_floats(value: float, both: Callable[[Callable[[], Any]], Any]) -> None:
     ):
         changed_text = json.dumps(json.loads(text) | {"ratio": "@"}).replace('"@"', spelled)
         both(lambda: PollRequest.from_json_text(changed_text, 0).ratio.hex())  # noqa: B023
+
+
+def test_a_float_without_json_is_never_written() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        dumped(float("nan"))
 
 
 @pytest.mark.parametrize("data", [b"", b"x", bytes(range(256))])

@@ -7,6 +7,8 @@ import pytest
 
 import tagwire_messages as kafka
 from tagwire.testing.peer import Address, MockPeer, PeerError, Reply, replies
+from tagwire.testing.peer.actions import Send
+from tagwire.testing.peer.server import _MOST_WAITING, _Waiting
 
 BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
 ASKED = len(BEAT).to_bytes(4, "big") + BEAT
@@ -129,6 +131,20 @@ def test_answers_to_a_client_that_does_not_read_are_bounded(peer: MockPeer, monk
             while True:
                 client.sendall(ASKED * 1000)
                 assert len(peer.journal.requests) < 300_000
+
+
+def test_waiting_for_room_ends_with_the_answers() -> None:
+    async def wait() -> None:
+        waiting = _Waiting()
+        waiting.put(Send(bytes(_MOST_WAITING + 1)))
+        room = asyncio.ensure_future(waiting.room())
+        await asyncio.sleep(0)
+        assert not room.done()
+        waiting.end()
+        await asyncio.wait_for(room, 10)
+        await asyncio.wait_for(waiting.room(), 10)
+
+    asyncio.run(wait())
 
 
 def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
