@@ -84,17 +84,22 @@ def test_unsupported_specs(project: Path) -> None:
     write("Drafted", versionsWithOptional="1+", flexibleVersions=None)
     kept = {"name": "A", "type": "int32", "taggedVersions": "1+", "tag": 1}
     write("Gap", reservedTags=[0], fields=[kept])
+    write("HeadedRequest", type="request", apiKey=9)
+    write("HeadedResponse", type="response", apiKey=9, dialect="tagwire", headerVersions={"0+": "1"})
     result = run("--json", "--output", "plain")
     assert result.exit_code == 1
     stops = {each["file"]: each["stops"] for each in json.loads(result.stdout) if each["stops"]}
     assert [(each["what"], each["line"], each["column"]) for each in stops["specs/Typed.json"]] == [
         ("the type uint64", 9, 15)
     ]
+    assert [(each["what"], each["line"]) for each in stops["specs/HeadedResponse.json"]] == [
+        ("headers other than those that Kafka implies", 15)
+    ]
     assert stops["specs/Drafted.json"][0]["what"] == "the key versionsWithOptional"
     assert "Gap has tag 1, but not 0" in stops["specs/Gap.json"][0]["what"]
     assert stops["specs/Gap.json"][0]["line"] == 14
     written = {path.name for path in Path("plain").rglob("*.json")}
-    assert written == {"PlaceRequest.json", "PlaceResponse.json"}
+    assert written == {"HeadedRequest.json", "PlaceRequest.json", "PlaceResponse.json"}
 
 
 def test_a_set_with_errors_is_not_exported(project: Path) -> None:

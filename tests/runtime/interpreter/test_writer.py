@@ -286,6 +286,7 @@ def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad:
     ("layout", "value", "reason"),
     [
         (FRAMED[3][0], {"magic": 3}, "is 3, but must be 2"),
+        (FRAMED[3][0], {"magic": 1}, "is 1, but must be 2"),
         (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
         (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
         (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "elements must be in strictly ascending order of key"),
