@@ -46,6 +46,13 @@ def test_a_register_is_read() -> None:
     assert [str(each) for each in result.register.ranges][1] == "High (0x00000010 to 0x0000001F)"
 
 
+@pytest.mark.parametrize(("keys", "first", "last"), [("uint8", 0, 255), ("int8", -128, 127), ("uint32", 0, 2**32 - 1)])
+def test_a_range_may_contain_all_numbers_of_the_type(keys: str, first: int, last: int) -> None:
+    ranges = [{"name": "All", "first": first, "last": last}]
+    entries = [entry(first, "low", range="All"), entry(last, "high", range="All")]
+    assert read_spec(json.dumps(register(*entries, keys=keys, ranges=ranges))).problems == ()
+
+
 REFUSED = [
     (register(entry(), entry(1, "c")), [("TW012", 7)]),
     (register(entry(), entry(2, "a.b")), [("TW012", 7)]),

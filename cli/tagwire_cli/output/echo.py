@@ -53,7 +53,8 @@ def say_error(error: object) -> None:
 def say_patch(text: str) -> None:
     """Print a unified diff unchanged. On a terminal, unprintable characters are escaped."""
     is_watched = sys.stdout is not None and sys.stdout.isatty()
-    click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False)
+    # Without `color`, click would remove escape sequences from the patch.
+    click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False, color=True)
 
 
 def shown_value(value: object) -> object:
