@@ -37,12 +37,20 @@ def test_attributes_and_json_stay_numbers() -> None:
     assert request.to_json(3)["operation"] == 3
 
 
-@pytest.mark.parametrize(("number", "shown"), [(3, "READ"), (0, "UNKNOWN"), (99, 99)])
-def test_names_replace_numbers_in_json(number: int, shown: str | int) -> None:
-    request = messages.DescribeAclsRequest(operation=number)
-    made = request.to_json(3)
-    put_names(made, type(request), registers_by_field(messages.registry), request.NAME)
-    assert made["operation"] == shown
+def acls(operation: int) -> messages.DescribeAclsRequest:
+    return messages.DescribeAclsRequest(operation=operation)
+
+
+@pytest.mark.parametrize(("message", "expected"), [
+    (acls(3), {"operation": "READ"}),
+    (acls(0), {"operation": "UNKNOWN"}),
+    (acls(99), {"operation": 99}),
+    (messages.HeartbeatResponse(throttle_time_ms=3, error_code=27), {"throttleTimeMs": 3, "errorCode": 27}),
+])  # fmt: skip
+def test_names_of_enums_replace_numbers_in_json(message: Any, expected: dict[str, Any]) -> None:
+    made = message.to_json(3)
+    put_names(made, type(message), registers_by_field(messages.registry), message.NAME)
+    assert {key: made[key] for key in expected} == expected
 
 
 def test_a_header_before_the_message_does_not_matter() -> None:

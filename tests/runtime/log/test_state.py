@@ -13,7 +13,7 @@ from tagwire.log.coordinator_state import KeyedState, merged, share_partitions
 from tagwire.log.state import entries, state
 from tagwire.log.state_json import state_text, state_values
 from tagwire.log.topics import INTERNAL_TOPICS, Entry
-from tagwire.records import Record, build
+from tagwire.records import Record, build, read_batches
 
 CopyOf = Callable[[str], Path]
 
@@ -68,6 +68,24 @@ def test_cluster_state_equals_its_disk(logs: Path) -> None:
             assert said["leaderEpoch"] >= max((start.epoch for start in partition.leader_epochs), default=0)
     assert {each["name"] for each in cluster["features"]} >= {"metadata.version", "share.version"}
     assert len(cluster["acls"]) == 4 and len(cluster["scramCredentials"]) == 4 and cluster["delegationTokens"] == []
+
+
+@pytest.mark.parametrize("name", ["kafka4/__consumer_offsets-1", "kafka4/__cluster_metadata-0"])
+def test_a_log_in_two_segments_has_the_same_state_but_not_without_the_first(copy_of: CopyOf, name: str) -> None:
+    folder = copy_of(name)
+    expected = state_of(folder)
+    partition = log.Partition(folder)
+    [segment] = partition.segments
+    [*_, last] = read_batches(segment.path.read_bytes())
+    size = len(last.encode())
+    data = segment.path.read_bytes()
+    (folder / f"{last.base_offset:020}.log").write_bytes(data[-size:])
+    segment.path.write_bytes(data[:-size])
+    assert state_of(folder) == expected
+    for path in (segment.path, *folder.glob("*.checkpoint")):
+        path.unlink()
+    with pytest.raises(log.LogPathError, match=f"the log begins at offset {last.base_offset}, .*files are missing"):
+        state_of(folder)
 
 
 def test_groups_and_their_offsets(logs: Path) -> None:
