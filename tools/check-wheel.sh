@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build and install the wheel; check its top level, the types that mypy and pyright see in it, and its engines.
+# Build and install the wheel. Check its top-level modules, the types that mypy and pyright find in it, and its engines.
 . "$(dirname "$0")/environment.sh"
 wheel=build/check
 installed=$PWD/$wheel/venv/bin/python

@@ -1,4 +1,5 @@
-# Sourced by the scripts in this folder, which `make` runs: changes to the repository root and stops at errors.
+# The scripts in this folder, which `make` runs, source this file. It changes to the repository root, and makes the
+# scripts stop at errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -11,7 +12,7 @@ quick='not (thorough or slow or package)'
 # Keep the tests of a file in one process: they share a wheel or a package. tests/conftest.py starts slow files first.
 pytest='-m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder'
 
-# Tests that encode and decode; they run again with the pure engine.
+# Tests that encode and decode. They are run a second time with the pure engine.
 golden_tests=$(ls tests/test_golden_*.py)' tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py'
 engine_tests=$(ls -d tests/runtime/* | grep -Ev '/(arrow|log|native|__pycache__)$')' tests/workbench/fuzzing tests/workbench/proxy
     tests/generator/test_generated_corners.py tests/test_import_cost.py'
@@ -28,7 +29,8 @@ second_python() {
     done
 }
 
-# Create the environment FOLDER with PYTHON and install ARGUMENTS into it, unless it is newer than its sources.
+# environment FOLDER PYTHON ARGUMENTS: create a virtual environment in the folder, and pass the arguments to
+# `pip install`. Do nothing if the environment is newer than the files it depends on.
 environment() {
     local folder=$1 python=$2
     shift 2

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fuzz the native engine against the interpreter for FUZZ_SECONDS (60), if atheris has a wheel for this Python and system.
-# The interpreter guides the fuzzer, because coverage of native code would need clang, and both have the same branches.
+# The fuzzer is guided by coverage of the interpreter, which has the same branches as the native engine. To measure
+# coverage of native code, clang would be needed.
 . "$(dirname "$0")/environment.sh"
 atheris=build/atheris # nothing else needs it, so it is not in .venv
 if [ ! -e $atheris/.installed ]; then

@@ -7,7 +7,7 @@ rm -rf $folder
 TAGWIRE_BUILD=require CC=gcc CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover $watch" LDFLAGS=$watch \
     $bin/python -m pip install --quiet --no-deps --no-build-isolation --target $folder .
 set -x
-# Skip the pure engine's run of tests that run with each engine.
+# Of the tests that run with each engine, skip the runs with the pure engine.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
     PYTHONMALLOC=malloc PYTHONPATH=$folder TAGWIRE_ENGINE=native TAGWIRE_TEST_EVERY=4 \
     $bin/python $pytest -p no:cacheprovider -k 'not ([python or -python])' \

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/environment.sh"
 pins='pyspark==4.2.0 pyarrow==18.0.0'
 folder=$PWD/build/oldest-spark # first on PYTHONPATH, before .venv
-if ! command -v java >/dev/null; then exit; fi # these tests skip without Java, and the download is half a gigabyte
+if ! command -v java >/dev/null; then exit; fi # without Java, the tests would be skipped: save the download of half a gigabyte
 if [ ! -e "$folder/.installed" ] || [ pyproject.toml -nt "$folder/.installed" ]; then
     rm -rf "$folder"
     PIP_CONSTRAINT='' $bin/python -m pip install --quiet --no-compile --no-deps --target "$folder" $pins

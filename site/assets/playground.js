@@ -78,7 +78,7 @@
     return new Promise((resolve) => waiting.set(id, resolve));
   }
 
-  /* Return a function that sends a request, unless a newer request of the same kind follows. Old answers are dropped. */
+  /* Return a function that sends a request. If a newer request of the same kind follows, the older one or its answer is dropped. */
   function latest(question, show) {
     let number = 0, timer = 0;
     return (wait) => {

@@ -1,4 +1,4 @@
-/* Shows the field trees on a page, from JSON in the page. If there are several, a list selects one. Trees use the site's theme. */
+/* Shows the page's field trees, whose JSON is in the page. If there are several, a list selects one. Trees use the site's theme. */
 (function () {
   "use strict";
   function theme() {

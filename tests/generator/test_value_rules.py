@@ -382,7 +382,6 @@ def walk(node: Any) -> Any:
 
 
 def test_columns_keep_the_rules(package: Any) -> None:
-    """Check that Arrow columns are decoded and encoded by the same rules as message objects."""
     pa = pytest.importorskip("pyarrow")
     pairs = [golden(package, 2, chosen) for chosen in ("text", "goods", "flowers")]
     array = pa.array(tagwire.arrow.decode_column(pa.array([data for _, data in pairs]), package.Parcel, 2))

@@ -40,10 +40,10 @@ def from_message(
 ) -> Column:
     """Decode a column of encoded messages to a column of structs. Null stays null.
 
-    `messageName` is a name in the package of the option `package` (Kafka's own by default), or a message class.
-    `version` is a number or a column of numbers. With a column, the struct has the fields of all versions, or of the
-    versions in the option `versions` ("3-9"), and a field that a row's version lacks has its default. `fields` selects
-    fields by dotted paths; all other fields are checked, but not returned.
+    `messageName` is a message class, or the name of a message in the package that option `package` names (default:
+    Kafka's messages). `version` is a number or a column of numbers. With a column, the struct has the fields of all
+    versions, or of the versions in the option `versions` ("3-9"), and a field that a row's version lacks has its
+    default. `fields` selects fields by dotted paths; all other fields are checked, but not returned.
 
     Options: `mode` FAILFAST (default) or PERMISSIVE, where a row that can't be decoded has null fields and `_error`
     (path, offset, reason); `strict` true (default) or false; `unknown.tagged.fields` drop (default) or binary. Raises

@@ -31,7 +31,7 @@ class FileState(NamedTuple):
 
     size: int
     name: str = ""
-    """The inode, which distinguishes files with the same path, even if they grow."""
+    """The inode, which changes if the file is replaced by another, but not if it grows."""
     tag: str = ""
     """The modification time or an ETag, which changes when the bytes change."""
     ends: tuple[int, int] | None = None

@@ -14,7 +14,7 @@ from tagwire.log.errors import unreadable
 
 
 def exists(path: Path) -> bool:
-    """Return whether a path exists. Raises LogReadError if the system can't tell."""
+    """Return whether a path exists. Raises LogReadError if the system can't determine that."""
     try:
         os.stat(path)  # noqa: PTH116 - Path.exists ignores errors
     except (FileNotFoundError, NotADirectoryError, ValueError):

@@ -50,7 +50,7 @@ _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""A partition folder or a segment, its log folder, and the log folder's commit number."""
+"""A list of three: a partition folder or segment, its log folder, and the log folder's commit number."""
 
 
 def read_logs(
@@ -145,7 +145,7 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
         for location in found:
             with settled_location(
                 location
-            ) as folders:  # within this block, no commit can change the listing or the number
+            ) as folders:  # in this block, no commit can change the listing or the commit number
                 for each in folders:
                     above = _above(str(each))
                     if above not in numbers:

@@ -25,7 +25,7 @@ class LogEnd(NamedTuple):
     position: int
     """End position of the last whole batch in the last segment."""
     rest: int
-    """Bytes of the last segment after its last batch: an unfinished batch, or zeros."""
+    """Number of bytes after the last whole batch: an unfinished batch, or zeros."""
     last: int = 0
     """Position of the last batch."""
 

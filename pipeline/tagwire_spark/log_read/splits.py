@@ -51,7 +51,7 @@ class Split(NamedTuple):
     end: int
     """Batches that begin at `start` <= position < `end` belong to the split."""
     hint: tuple[int, int] | None
-    """An index entry at or before the first requested batch, as its position and offset."""
+    """Position and offset of an index entry at or before the first requested batch."""
     first_offset: int
     end_offset: int
     """Records with `first_offset` <= offset < `end_offset` are requested."""
@@ -63,7 +63,7 @@ class Split(NamedTuple):
     next_base: int = NO_OFFSET
     """Base offset of the partition's next segment."""
     stop: int | None = None
-    """Position where the whole batches end, in a segment that may still grow; None for the end of the file."""
+    """If the segment may still grow, the end position of its last whole batch; None for the end of the file."""
     offset_index: tuple[str, FileState] | None = None
     """The index of a remote segment, where the task looks up its first batch."""
 

@@ -273,7 +273,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder, from a cache if unchanged. Raises LogError for damage."""
+        """Yield the requested partitions of a local folder, unchanged ones from a cache. Raises LogError for damage."""
         # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
         if query.from_log_start:
             self._listing.clear()

@@ -23,7 +23,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class StagedSegment(NamedTuple):
-    """Describes a segment that a task has written; sent to the driver."""
+    """A segment that a task has written, as the task describes it to the driver."""
 
     log: str
     """The name of the partition's folder, such as `orders-0`."""

@@ -74,6 +74,6 @@ def test_a_limit_counts_only_requests_that_wait() -> None:
     ({}, 7, False), ({}, 8, True), ({7: 1, 8: 1}, 7, False), ({7: 2}, 7, True), ({7: 1, 8: 1}, 8, True),
 ])  # fmt: skip
 def test_correlation_ids_of_consecutive_responses(waiting: dict[int, int], second: int, want: bool) -> None:
-    """The second response must have the ID of a waiting request or, if none is waiting, an ID above the first's."""
+    """The second response must have the ID of a waiting request or, if none is waiting, a higher ID than the first."""
     data = b"".join(len(each).to_bytes(4, "big") + each for each in map(response, (7, second)))
     assert ResponseHeaders(Counter(waiting)).follows(data, 0, len(data) // 2) is want

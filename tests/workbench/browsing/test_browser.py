@@ -85,7 +85,7 @@ def test_a_byte_under_the_mouse_finds_its_field(capture: Path) -> None:
         await pilot.click("#bytes", offset=(7, 1))  # the first byte, which belongs to the correlation ID
         await settle(pilot)
         assert (app.bytes.begin, app.bytes.end) == (0, 4)
-        await pilot.click("#bytes", offset=(6 + 3 * 8 + 2 + 5, 1))  # the sixth byte, in the column of text
+        await pilot.click("#bytes", offset=(6 + 3 * 8 + 2 + 5, 1))  # the sixth byte, in the text column
         await settle(pilot)
         assert app.bytes.cursor == 5
 
