@@ -112,7 +112,8 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        if limits.depth is None or self.depth <= limits.depth:  # otherwise Python decodes, and checks the depth
+        # The C loop doesn't check the depth of rows. If the limit is low enough to matter, Python decodes all rows.
+        if limits.depth is None or self.depth <= limits.depth:
             d.tried = True
             d.nulls_bad = strict and errors == "null"
             d.bytes = at_most(limits.bytes)
@@ -135,7 +136,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # the C loop has checked the array's offsets
+        tw_source_bytes(d.rows, row, &data, &size)  # can't fail: the C loop has checked the array's offsets
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )

@@ -1,4 +1,4 @@
-"""Build the plans for the C loops over columns. They are the structs of plan.h, but each `slot` is a column index."""
+"""Build the plans for the C loops over columns: the structs of plan.h, in which each `slot` is a column index."""
 
 cdef enum:
     DEEPEST_COLUMNS = 100  # limit on nested structs, because the C functions are recursive

@@ -310,6 +310,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* last, because it uses the functions above; defines tw_read_framed */
+#include "engine/framed_decode.h" /* included last, because it uses the functions above; it defines tw_read_framed */
 
 #endif

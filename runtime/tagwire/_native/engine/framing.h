@@ -47,7 +47,7 @@ typedef struct {
 /* A bit of a number that encoding sets or clears depending on the values of other attributes. */
 typedef struct {
     int64_t mask;
-    uint8_t how;          /* a tw_follows */
+    uint8_t how;          /* a tw_follows: when encoding sets the bit */
     Py_ssize_t slot;      /* slot of the attribute that determines the bit */
     Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the second attribute, a bool or None */
 } tw_follow;

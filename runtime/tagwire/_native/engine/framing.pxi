@@ -268,7 +268,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether a struct needs framings (see framing.h), for example because a field is present only sometimes."""
+    """Return whether the fields of a struct need a tw_framing (framing.h), for example because one may be absent."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:

@@ -24,7 +24,7 @@ cdef class Builder(PlanBuilder):
     cdef dict structs
     cdef dict templates
     cdef dict slots
-    cdef list types  # (name, type) of each field and element type, indexed by tw_field.number
+    cdef list types  # (name, type) pairs of all fields and element types, indexed by tw_field.number
     cdef bint framed
 
     def __cinit__(self, Shared shared):

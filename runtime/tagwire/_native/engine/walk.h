@@ -192,7 +192,7 @@ static inline int tw_pass(const tw_field *f, tw_reader *r)
     }
     if (f->length != TW_COMPACT || left < 1 || (uint8_t)(*r->p - 1) >= 0x7F)
         return 0;
-    size = *r->p - 1; /* from 0 to 126 */
+    size = *r->p - 1; /* a one-byte compact length, from 0 to 126 */
     if (f->kind == TW_ARRAY && (f->element->kind == TW_INT32 || size == 0) && 4 * size < left && size <= r->elements) {
         r->elements -= size;
         r->p += 1 + 4 * size;
