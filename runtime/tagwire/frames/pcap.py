@@ -136,7 +136,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Handle the broker's SYN packet: yield what is left of the previous connection, and start anew."""
+        """Handle the broker's SYN packet: yield the rest of the previous connection, and begin a new one."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 

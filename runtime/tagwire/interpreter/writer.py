@@ -154,7 +154,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if an item whose condition isn't met has a value other than its default."""
+        """Raise EncodeError if an item that must be absent, by its condition, has a value other than its default."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):

@@ -1,4 +1,4 @@
-"""Layout types with a length or with inner types: strings, bytes, arrays and structs. Other types are in `parts`."""
+"""Layout types that have a length or contain types: strings, bytes, arrays and structs. Other types are in `parts`."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class _Splicer(LayoutReader):
         self.writer.path = self.path
 
     def copy(self, to: int) -> None:
-        """Copy the input from position `copied` up to `to` to the output."""
+        """Copy the input between the positions `copied` and `to`."""
         self.out += self.buf[self.copied : to]
         self.copied = to
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BLOCK_MAX: Final = 65535
 """The maximum size of a fixed-size bytes type."""
 DECIMAL_MAX: Final = 76
-"""The maximum digits of a decimal, as in Arrow's decimal256."""
+"""The maximum number of digits of a decimal, as in Arrow's decimal256."""
 _UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for unit in _UNITS)
 """The semantics that an int64 may have."""
