@@ -1,4 +1,4 @@
-"""Layout types that have a length or contain types: strings, bytes, arrays and structs. Other types are in `parts`."""
+"""The layout types of strings, bytes, arrays and structs. All other layout types are in `parts`."""
 
 from __future__ import annotations
 

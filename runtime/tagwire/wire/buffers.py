@@ -31,7 +31,7 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
 
 
 def held(data: Any) -> Any:
-    """Return `data` if it is bytes, otherwise a memoryview of it: readers can slice both."""
+    """Return `data` itself if it is bytes, otherwise a memoryview of it, which readers can also slice."""
     return data if type(data) is bytes else view_of(data)
 
 

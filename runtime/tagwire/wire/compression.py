@@ -119,7 +119,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # Only this error means that the buffer was too small.
+                # Only an error with these words means that the buffer was too small.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:
@@ -269,4 +269,4 @@ _PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
 CODECS: Final = ("none", *_PACKERS)
 """The codec names that a spec may use; the first means uncompressed."""
 CODEC_NAMES: Final = tuple(name for name in CODECS if "-" not in name)
-"""The codec names that users choose from: variants are left out."""
+"""The codec names that users can choose: all except variants, such as `lz4-magic0`."""

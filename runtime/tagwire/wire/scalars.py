@@ -83,8 +83,8 @@ def check_null_length(length: int) -> None:
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
     """Read the rest of a varint after its byte `first` (0x80 or more). Return its value and the position after it.
 
-    Raises UnreadableBytes for a varint above 2^31 - 1, or one that is longer than needed (a long zero would be mistaken
-    for null).
+    Raises UnreadableBytes for a varint above 2^31 - 1, or one that is longer than needed (a zero of several bytes
+    would be mistaken for null).
     """
     value = first & 0x7F
     for shift in (7, 14, 21, 28):
