@@ -84,7 +84,7 @@ def peak_memory(work: Callable[[], object]) -> int:
 
 
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
-    """Return {decoding mode: peak memory} for decoding one message from `data`."""
+    """Decode one message from `data` in each decoding mode. Return a dict from mode to peak memory in bytes."""
     with suppress(tagwire.DecodeError):
         cls.decode(data + b"x", version)  # imports modules and fills caches
     return {

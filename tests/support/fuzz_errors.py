@@ -32,7 +32,10 @@ LONGEST = 4_000
 """The size limit of damaged samples in bytes."""
 
 TRIES = 8
-"""The number of times that repeated inputs are damaged further before a version counts as exhausted."""
+"""Maximum number of attempts to find an input that was not tried before.
+
+If all of them fail, the message version is finished.
+"""
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ FOLDER = Path(__file__).parents[1] / "golden_bytes"
 RPC_DRAFTS = FOLDER / "kip482_rpcs"
 
 Case = tuple[str, dict[str, Any], bytes]
-"""The origin of the bytes, the value in the lossless JSON form, and the bytes."""
+"""A case: where its bytes come from, the value in the lossless JSON form, and the bytes."""
 Cases = Callable[[str, int], list[Case]]
 """A function that returns the cases for a message name and a version."""
 

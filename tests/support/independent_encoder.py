@@ -45,7 +45,7 @@ class Context(NamedTuple):
     leading: bool
     """Whether each struct begins with an optional field buffer (draft dialect)."""
     length: Callable[[int], bytes]
-    """The function that encodes the length of a value in the draft's buffer."""
+    """The function that encodes the length of a value in an optional field buffer."""
 
 
 def encode(spec: Spec, version: int, value: Value, *, length_varint: str = "zigzag") -> bytes:

@@ -54,7 +54,7 @@ def make_project(root: Path) -> Path:
 
 
 def read_tree(folder: Path) -> dict[str, bytes]:
-    """Return {path: content} of all files in a folder, except Python's caches."""
+    """Return a dict from path to content of all files in a folder, except Python's caches."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -36,7 +36,7 @@ class ByteStream(RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer from the file and return the number of bytes read. Raises the errors of `opened_stream`."""
+        """Fill the buffer from the file. Return the number of bytes read. Raises the same errors as `opened_stream`."""
         end = min(self._position + len(buffer), len(self._data))
         found = self._data.read(self._position, end - self._position) if end > self._position else b""
         buffer[: len(found)] = found

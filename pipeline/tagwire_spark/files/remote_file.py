@@ -154,7 +154,7 @@ class RemoteBytes(FileBytes):
         self._stop = min(end + _TAIL, self._size) if end else 0
 
     def read(self, start: int, size: int) -> bytes:
-        """Return `size` bytes from `start`, or fewer at the file's end. Raises the errors of `RemoteFile.range`."""
+        """Return `size` bytes from `start`, fewer at the file's end. Raises the same errors as `RemoteFile.range`."""
         parts, end = [], min(start + size, self._size)
         while start < end:
             block = self._block(start)

@@ -100,7 +100,7 @@ def test_every_byte_is_in_one_row(name: str) -> None:
     words, data, code = CASES[name]
     page = render(*words, stdin=data, code=code)
     assert page.dumped() == data
-    # The page also has a plain-text dump for browsers without scripts.
+    # The plain-text dump, which browsers without scripts show, must also contain all bytes.
     assert parse_annotated("".join(page.inside["pre"])) == data
     faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "error"]
     assert len(faults) == (code == 1)

@@ -203,7 +203,6 @@ def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
     "limits", [Limits(records=5), Limits(headers=2), Limits(elements=9), Limits(bytes=2000)], ids=str
 )
 def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path) -> None:
-    """Limits above the actual values must not change the rows."""
     path = tmp_path / "segment"
     path.write_bytes(build([Record(n, 5, b"k", b"v", [("h", b"")]) for n in range(3)], "v2").encode())
     assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)

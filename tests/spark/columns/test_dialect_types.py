@@ -84,7 +84,7 @@ V0 = bytes.fromhex(
     "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"
     # The fields are: SELL; 2023-11-14T22:13:20.5Z; seen at 2000 ns; took -1000 ns.
     "01  0000018bcfe569f4  00000000000007d0  fffffffffffffc18"
-    "ff  00000002 04d2  00000001 00000001 ff"  # left is null; price 12.34; fees: count 1, -0.01
+    "ff  00000002 04d2  00000001 00000001 ff"  # `left` null; `price` 12.34; `fees`: count 1, -0.01
 )
 V1 = bytes.fromhex(
     "0000000000000005  01  ff  09  ffffffffffffffff  0000000000000000  0000000000000000  01 000000000000003c"

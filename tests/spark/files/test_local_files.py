@@ -39,7 +39,7 @@ def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:
 def test_query_fails_if_a_folder_of_a_pattern_can_not_be_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, error: int
 ) -> None:
-    """`glob.glob` would leave out the logs in that folder."""
+    """`glob.glob` would leave out the logs in that folder, without an error."""
     for number in (0, 1):
         (tmp_path / f"disk{number}").mkdir()
         segment(tmp_path / f"disk{number}" / f"t-{number}", 0, batch(0))

@@ -112,7 +112,8 @@ def test_a_split_is_read_ahead_in_growing_blocks(store: Any) -> None:
     size, mib = BATCHES * SIZE, 1 << 20
     of_one = [f"0-{mib}", f"{mib}-{3 * mib}", f"{3 * mib}-{size}"]
     assert sorted(each.split()[-1] for each in gets) == sorted(2 * of_one)
-    # Each file takes one more request, because this file system can't compare ETags when it reads a range.
+    # For each file, one more request checks that the file is unchanged, because this file system can't compare ETags
+    # when it reads a range.
     assert len(store.requests) - len(gets) == 2
 
 

@@ -44,7 +44,7 @@ def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> No
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
     connection = peer.connect()
     in_v0 = bytes.fromhex("00000006  00000007  001b")
-    # After the header and its tag section: throttle_time_ms, error_code, and a tag section.
+    # In version 4, the header ends with a tag section. The body has throttle_time_ms, error_code, and a tag section.
     in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")
     assert connection.receive_data(framed(BEAT, 0)) == [Send(in_v0)]
     assert connection.receive_data(framed(BEAT, 4)) == [Send(in_v4)]
