@@ -55,7 +55,7 @@ Call = Callable[[], Any]
 
 
 def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple[str, Call, Call]]:
-    """Yield (name, native call, Python call) for each comparison."""
+    """For each comparison, yield its name, a native call, and the equivalent Python call."""
     cls: Any = type(one)
     fields = {name: getattr(one, name) for name in attributes_of(cls) if hasattr(one, name)}
     some = {name: value for name, value in fields.items() if random.random() < 0.5}

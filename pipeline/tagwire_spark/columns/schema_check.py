@@ -65,7 +65,7 @@ def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
 
 
 def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
-    """Return (name, type, is_nullable) of a struct's fields, an array's element, or a map's key and value."""
+    """Return the name, type and nullability of a struct's fields, an array's element, or a map's key and value."""
     if isinstance(type, StructType):
         return [(field.name, field.dataType, field.nullable) for field in type]
     if isinstance(type, ArrayType):

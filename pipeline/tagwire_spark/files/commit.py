@@ -143,7 +143,7 @@ def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
 
 
 def contents_of(job: Job) -> list[Content]:
-    """Return (size, last write time) of a job's staged files and folders. Raises PipelineError if listing fails."""
+    """Return the size and last write time of each staged file and folder of a job. Raises PipelineError on failure."""
     return _of(job).contents(job)
 
 

@@ -101,7 +101,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return [(unit of work, size in bytes)] with a single unit, which compacts the whole partition."""
+        """Return a single unit of work, which compacts the whole partition, with its size in bytes, as a list."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -111,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return (unit of work, size in bytes) for each segment. A unit summarizes the segment's batch headers."""
+        """Return a unit of work per segment, with its size in bytes. A unit summarizes the segment's batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -126,7 +126,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return (unit of work, size in bytes) for each segment to compact. A unit finds the segment's keys."""
+        """Return a unit of work per segment to compact, with its size in bytes. A unit finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return (unit of work, size in bytes) pairs. A unit merges several segments, or copies one unchanged."""
+        """Return units of work, with their sizes in bytes. A unit merges several segments, or copies one unchanged."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             behind = index + len(group)

@@ -147,7 +147,7 @@ class _Segment:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _pieces(self, made: "_Pieces") -> tuple[int, int]:
-        """Store the segment byte for byte. Return (number of batches, number of batches stored as raw bytes)."""
+        """Store the segment byte for byte. Return how many batches it has, and how many are stored as raw bytes."""
         made.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:

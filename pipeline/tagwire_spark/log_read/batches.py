@@ -209,7 +209,7 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
-    """Return (position, offset) of the last index entry at or before the split's start, or None."""
+    """Return the position and offset of the last index entry at or before the split's start; None if there is none."""
     if split.start == 0:
         return None
     # A strict read starts one batch earlier, to compare the offsets of that batch and the first batch in the split.

@@ -237,7 +237,7 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 
 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
-    """Return (topic, partition number) of all partitions in the locations.
+    """Return the topic and partition number of each partition in the locations.
 
     Returns None if there are none, but `kafka_log` has written to a location: an empty DataFrame creates no partitions.
     Raises LogPathError if a folder can't be listed.

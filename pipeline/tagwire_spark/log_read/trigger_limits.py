@@ -76,7 +76,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Divide a limit among partitions by their unread sizes, at least 1 each. Return {} if all fit in the limit."""
+    """Divide a limit among partitions by their unread sizes. Each gets at least 1. Return {} if everything fits."""
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 

@@ -397,7 +397,7 @@ def test_commit_that_fails_at_any_step_is_undone(
 
 
 def test_commit_that_can_not_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If all disk operations fail after the manifest is in place, the write is committed, and the error must say so."""
+    """If all disk operations fail after the manifest is in place, the error must report the write as committed."""
     root, writer, staged = written(tmp_path)
     replace, seen = Path.replace, []
 

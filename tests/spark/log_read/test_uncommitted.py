@@ -41,7 +41,7 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Return (offset, whether it is an error row) for each committed row, without the rows of markers."""
+    """Return the offset of each committed row, and whether it is an error row. Rows of markers are left out."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
