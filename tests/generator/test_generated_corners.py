@@ -30,7 +30,7 @@ DEFAULTS = {
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
 ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
-"""Types that are omitted from structs here, because they are encoded like int32 except for their size."""
+"""Types that the test leaves out of structs, because they are encoded like int32 except for their size."""
 
 
 def spec_of(kind: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ UPGRADE = "kafka28/alpha-upgrade2-0"
 SEGS = "kafka28/alpha-m0-segs-0"
 EMPTIED = "kafka4/alpha-compact-txn-0"
 ANY = Limits(decompression_ratio=1 << 20)
-"""Some of these repetitive logs exceed the default decompression ratio with zstd."""
+"""With zstd, some of these repetitive logs exceed the default limit on the decompression ratio."""
 
 
 def converted(source: Path, target: Path, conversion: Conversion) -> list[ConvertReport]:

@@ -62,7 +62,7 @@ OFFSETS = [
     (1, (1, 0, 1, 2), None, None),
     (1, (-1, 0), None, None),
 ]
-"""Magic, wrapper offset, inner offsets, and the resulting record offsets (None if Kafka rejects the wrapper)."""
+"""Each case: magic, wrapper offset, inner offsets, and the record offsets (None if Kafka rejects the wrapper)."""
 
 
 def written(tmp_path: Path, data: bytes) -> Path:

@@ -94,7 +94,7 @@ def test_slots_and_no_hash() -> None:
 
 
 def test_copy_replace() -> None:
-    # Python 3.13 added `copy.replace`.
+    # Before Python 3.13, which added `copy.replace`, call `__replace__` directly.
     replace = getattr(copy, "replace", lambda it, **changes: it.__replace__(**changes))
     assert replace(MESSAGE, payload=b"") == MESSAGE.replace(payload=b"") != MESSAGE
     with pytest.raises(TypeError):

@@ -42,7 +42,10 @@ CASES = [
     (mixed(1, ((0, 0), (1, 1)), 1, attributes=9), [(0, -1, ()), (1, 5, ())]),
     (mixed(0, ((0, 1), (1, 0), (2, 0)), 2), [(0, 4, ()), (1, -1, ()), (2, -1, ())]),
 ]
-"""Bytes, with the offset, timestamp and headers that Kafka's DeepRecordsIterator and DefaultRecord return."""
+"""Each case: bytes, and the offset, timestamp and headers of the record in them.
+
+The expected values follow the code of Kafka's DeepRecordsIterator and DefaultRecord.
+"""
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
