@@ -1,6 +1,6 @@
 """Test wrappers (compressed messages of magic 0 and 1): the offsets inside, and damage that checksums don't detect.
 
-The expected offsets follow the code of DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
+The expected offsets are the ones that DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch returns.
 """
 
 import gzip

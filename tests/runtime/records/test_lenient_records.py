@@ -42,9 +42,9 @@ CASES = [
     (mixed(1, ((0, 0), (1, 1)), 1, attributes=9), [(0, -1, ()), (1, 5, ())]),
     (mixed(0, ((0, 1), (1, 0), (2, 0)), 2), [(0, 4, ()), (1, -1, ()), (2, -1, ())]),
 ]
-"""Each case: bytes, and the offset, timestamp and headers of the record in them.
+"""Each case: bytes, and the offset, timestamp and headers of the records in them.
 
-The expected values follow the code of Kafka's DeepRecordsIterator and DefaultRecord.
+The expected values are the ones that Kafka's DeepRecordsIterator and DefaultRecord return.
 """
 
 
