@@ -30,7 +30,7 @@ class Contender:
     """One library's functions that build, encode and decode one benchmark message."""
 
     version: int | None
-    """The message version; None if the library encodes the same content in a format of its own."""
+    """The message version; None if the library encodes the same content in its own format."""
     make: Callable[[], Any]
     """Build the message from its content, as an application does before encoding."""
     encode: Callable[[Any], bytes]

@@ -64,8 +64,8 @@ def to_message(
 ) -> Column:
     """Encode a column of structs to a column of messages. Null stays null.
 
-    Fields that the structs lack have their defaults. In `mode` PERMISSIVE, structs that can't be encoded become null.
-    `package` and `versions` work as in `from_message`. Raises PipelineError for invalid arguments.
+    Fields that the structs lack are encoded with their defaults. In `mode` PERMISSIVE, structs that can't be encoded
+    become null. `package` and `versions` work as in `from_message`. Raises PipelineError for invalid arguments.
     """
     number, columns = _version(version)
     wanted = encoding(messageName, number, options)

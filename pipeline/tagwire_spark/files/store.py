@@ -23,7 +23,10 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.2
 """Seconds to wait before the second try; each later pause is about twice as long as the one before."""
 _SHORT: Final = 8
-"""Secrets of this or a greater length are hidden everywhere. A shorter secret may occur in other text by chance."""
+"""Minimum length of secrets that are masked everywhere.
+
+A shorter secret may occur in other text by chance, so it is masked only as a separate word.
+"""
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
 """Matches the names of options whose values are never shown."""

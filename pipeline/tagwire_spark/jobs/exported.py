@@ -30,7 +30,7 @@ from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 EXACT: Final = "_exact"
 _MANIFEST: Final = "_export.json"
 _LEVEL: Final = 1
-"""Version of the layout. Raise it if an older reader would misread a new layout."""
+"""Version of the layout. Increase it if older readers would misread a new layout."""
 
 HEAD: Final = "head"
 BYTES: Final = "bytes"
@@ -56,7 +56,7 @@ NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
 """The columns needed to rebuild batches from rows."""
 _GROUP_ROWS: Final = 1 << 20
 _GROUP_BYTES: Final = 32 << 20
-"""Maximum bytes of a row group, all of which export and import keep in memory."""
+"""Maximum size of a row group in bytes. Export and import keep a whole row group in memory."""
 
 
 class ExportedFiles(NamedTuple):
