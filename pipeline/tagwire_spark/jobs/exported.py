@@ -14,6 +14,7 @@ the header of a batch whose records are in the table. The import rebuilds such a
 
 import json
 from collections.abc import Iterable
+from errno import ENOENT
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -21,9 +22,10 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tagwire.log.errors import LogReadError
 from tagwire.log.whole_folder import on_disk
 from tagwire.text_format import encodable
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import PipelineError, unreadable
 from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 
@@ -103,6 +105,7 @@ class Export(NamedTuple):
             if level == _LEVEL:
                 return cls(tuple(map(_part, facts["parts"])), tuple(map(_below, facts["folders"])))
         except OSError as error:
+            check_incomplete(path, error)
             text = f"{path} can't be read: {error.strerror}; give the whole folder of the export"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -110,6 +113,16 @@ class Export(NamedTuple):
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
         text = f"{path}: expected level {_LEVEL}, got {level!r}; the export is of another version of tagwire"
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
+
+
+def check_incomplete(path: str, error: OSError | LogReadError) -> None:
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a system error, which does not mean that an export is incomplete.
+
+    pyarrow also raises OSError, but without an error number, if a file is truncated.
+    """
+    if error.errno not in (None, ENOENT):
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise unreadable(f"{path} can't be read: {reason}", error.errno)
 
 
 def _part(facts: dict[str, Any]) -> ExportedFiles:

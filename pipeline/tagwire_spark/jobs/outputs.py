@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError
+from tagwire.log.errors import not_written
 from tagwire.log.whole_folder import claimed, publish
 from tagwire_spark.errors import PipelineError, changed
 from tagwire_spark.files.commit import abandon
@@ -125,7 +126,7 @@ def _renamed(output: Path) -> Generator[Path]:
             yield folder
             publish(JobFolders(folder).whole, output)  # replaces the output if it is an empty folder
         except OSError as error:
-            raise LogPathError(f"{output} can't be written: {error.strerror}") from None
+            raise not_written(output, folder, error) from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -148,7 +149,7 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
         yield folder
         upload(spark, JobFolders(folder).whole, job)
     except OSError as error:
-        raise LogPathError(f"{folder} can't be written: {error.strerror}") from None
+        raise not_written(folder, folder, error) from None
     finally:
         with suppress(PipelineError):  # if this fails, the next write removes the staged objects
             abandon(job)

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
+from tagwire.log.errors import LogReadError
 from tagwire.log.whole_folder import on_disk
 from tagwire.records import Record
 from tagwire.records.moving import BatchHeader, rebuilt
@@ -24,7 +25,18 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.byte_stream import opened_stream
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, ExportedFiles
+from tagwire_spark.jobs.exported import (
+    BYTES,
+    EXACT,
+    HEAD,
+    NEEDED,
+    PIECES,
+    ROWS,
+    ZEROS,
+    Export,
+    ExportedFiles,
+    check_incomplete,
+)
 from tagwire_spark.jobs.outputs import attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import job_inputs, received_folder, refuse_output_inside
@@ -214,5 +226,7 @@ def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
                 table = file.read_row_group(number, columns=schema.names)
                 yield table.select(schema.names).cast(schema)
     except (pa.ArrowException, OSError, KeyError, LogPathError) as error:
+        if isinstance(error, OSError | LogReadError):
+            check_incomplete(name, error)
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{name} can't be read: {text}.") from None

@@ -74,8 +74,10 @@ def job_inputs(
 ) -> list[Location]:
     """Return the locations of a job's input paths and URLs. Raises LogPathError for a missing path.
 
-    Raises PipelineError for a URL that can't be listed, or if an interrupted commit can't be finished.
+    Raises PipelineError for a URL that can't be listed, or if an interrupted commit can't be finished. System errors
+    that are raised before `stack` is closed are also converted to PipelineError.
     """
+    stack.enter_context(_named_errors())
     found: list[Location] = []
     for text in path_strings(paths):
         if is_remote(text):
@@ -89,6 +91,15 @@ def job_inputs(
         with settled_location(location):  # completes or undoes interrupted commits
             pass
     return found
+
+
+@contextmanager
+def _named_errors() -> Generator[None]:
+    """Convert the system errors that listing a job's input raises in the `with` block to PipelineError."""
+    try:
+        yield
+    except OSError as error:
+        raise refusal(error) from None
 
 
 def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:

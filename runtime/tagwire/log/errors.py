@@ -6,12 +6,16 @@ Invalid bytes raise a `DecodeError` whose offset counts from the start of the fi
 
 import os
 from collections.abc import Sequence
+from errno import EDQUOT, EFBIG, ENOSPC, EROFS
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
 from tagwire.records.reading import naming_hint
+
+_OF_WRITES: Final = {EDQUOT, EFBIG, ENOSPC, EROFS}
+"""Error numbers that only writing to a file can cause."""
 
 
 class LogPathError(TagwireError):
@@ -81,6 +85,19 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
     """Convert an OSError to a LogPathError if the file or folder is missing, and otherwise to a LogReadError."""
     text = f"{path} can't be read{at}: {error.strerror or error}"
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
+
+
+def not_written(output: Path, made: Path, error: OSError) -> LogPathError:
+    """Convert an OSError raised while the files of `output` were created in the temporary folder `made`.
+
+    The error names the input file that can't be read or, if the write itself failed, the output.
+    """
+    name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else made
+    is_of_output = name == output or name.is_relative_to(made) or made.is_relative_to(name)
+    # If the disk is full, `shutil.copy` reports the name of the source.
+    if is_of_output or error.errno in _OF_WRITES:
+        return LogPathError(f"{output} can't be written: {error.strerror}")
+    return unreadable(name, error)
 
 
 def is_file(path: str | Path) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from tagwire.log.errors import LogPathError
+from tagwire.log.errors import LogPathError, not_written
 
 
 def host() -> str:
@@ -131,7 +131,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
             on_disk(made)
             publish(made, target)
         except OSError as error:
-            raise LogPathError(f"{target} can't be written: {error.strerror}") from None
+            raise not_written(target, made, error) from None
         finally:
             shutil.rmtree(made, ignore_errors=True)
 
