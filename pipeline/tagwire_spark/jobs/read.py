@@ -89,6 +89,8 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
         if name.lower() in ("path", "paths", "pushdown", "minpartitions"):
             raise invalid(f"Option {name} can't be used with read_logs, which has arguments for paths and tasks.")
     given = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
+    if given.get("replicas", "error").lower() != "error":
+        raise invalid("Option replicas can only be error with read_logs; give only one folder of each partition.")
     query = log_query({**given, "paths": json.dumps(path_strings(paths))})
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
 
@@ -130,7 +132,7 @@ def _check_replicas(units: list[_Unit]) -> None:
         key = partition_key(Path(folder.partition("::")[0]))
         known = folders.setdefault(key, folder)
         if known != folder or path in paths or (folder in paths):
-            raise replicas_error(known, folder, key)
+            raise replicas_error(known, folder, key, has_option=False)
         paths.add(path)
 
 

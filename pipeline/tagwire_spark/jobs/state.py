@@ -108,7 +108,7 @@ def log_state(
                 if key[0] != wanted.topic or listed.state:
                     continue
                 if key in seen:
-                    raise replicas_error(seen[key], found.name, key)
+                    raise replicas_error(seen[key], found.name, key, has_option=False)
                 seen[key] = found.name
                 units.append([found.name, root.listed(listed.path, listed.each_file())])
                 sizes.append(sum(each.size for each in listed.segments))

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tagwire_spark.files.storage import folder_of, is_remote
+from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.options import invalid
 
 if TYPE_CHECKING:
+    from tagwire.log import Partition, Segment
     from tagwire_spark.errors import PipelineError
     from tagwire_spark.log_read.query import LogQuery
     from tagwire_spark.log_read.splits import Split
@@ -18,11 +20,15 @@ def folder_name(file: str) -> str:
     return folder_of(file) if is_remote(file) else os.path.dirname(file)  # noqa: PTH120 - called for each segment
 
 
-def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineError":
-    """Return the error to raise if several replicas of a partition would be read."""
+def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option: bool = True) -> "PipelineError":
+    """Return the error to raise if several replicas of a partition would be read.
+
+    `has_option` tells whether the caller supports the option replicas=longest.
+    """
     name = f"{key[0]}-{key[1]}"
     what = f"two paths reach {first}" if first == second else f"{first} and {second} are replicas of {name}"
-    return invalid(f"{what}; give only one of them, or read the one that ends last with option replicas=longest.")
+    option = ", or read the one that ends last with option replicas=longest" if has_option else ""
+    return invalid(f"{what}; give only one of them{option}.")
 
 
 def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
@@ -53,6 +59,27 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
             raise replicas_error(first, second, key)
         chosen += max(found.values(), key=lambda each: _end([*each.values()])).values()
     return chosen
+
+
+def shorter_replicas(partitions: Iterable[tuple[str, "Partition", Sequence["Segment"]]]) -> set[str]:
+    """Return the folders that a batch read with replicas=longest leaves out.
+
+    `partitions` are folder names, with the partition and its segments. Without this, an offset that only the longest
+    replica contains would be reported as lost in the others.
+    """
+    by_key: dict[tuple[str, int], dict[str, tuple[tuple[str, int], str]]] = {}
+    for folder, partition, segments in partitions:
+        key, end = partition_key(partition.path), max(
+            ((each.path.name, each.size) for each in segments), default=("", 0)
+        )
+        if key[1] >= 0:
+            found = by_key.setdefault(key, {})
+            found[folder] = max(end, found.get(folder, (end, ""))[0]), _real(folder)
+    shorter: set[str] = set()
+    for found in by_key.values():
+        _, longest = max(found.values(), key=lambda each: each[0])
+        shorter.update(folder for folder, (_, real) in found.items() if real != longest)
+    return shorter
 
 
 def _real(folder: str) -> str:

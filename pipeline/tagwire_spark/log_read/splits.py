@@ -6,7 +6,7 @@ position. Otherwise the task reads the headers of all batches before the range. 
 loses a record. The driver reads an index only if a query begins within a segment.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import pairwise
@@ -25,7 +25,7 @@ from tagwire_spark.files.store import StorageOptions, at_once
 from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.partitions_exist import check_partitions_exist
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
-from tagwire_spark.log_read.replicas import without_replicas
+from tagwire_spark.log_read.replicas import shorter_replicas, without_replicas
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
@@ -77,8 +77,9 @@ def plan(query: LogQuery) -> list[Split]:
     every: list[Location] = []
     with ExitStack() as stack:
         try:
+            shorter = shorter_replicas(_partitions(query, stack)) if query.longest else set[str]()
             for path in query.paths:
-                found, of_path = _settled(query, path, stack)
+                found, of_path = _settled(query, path, stack, shorter)
                 if not of_path:
                     check_found(path, found)
                 wholes += of_path
@@ -143,7 +144,19 @@ def _counts(path: Path) -> bool:
     return name is None or not name.state
 
 
-def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Location], list[Split]]:
+def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
+    """Yield the folder names of the partitions that the query selects, and their segments below the paths."""
+    for location in log_locations(query.paths, stack, query.storage):
+        if location.local.is_file():
+            folder = location.partition(location.local.parent)
+            yield location.name_of(folder.path), folder, (location.segment(location.local),)
+            continue
+        for partition in partitions_of(location, query, _folders(location)):
+            yield location.name_of(partition.path), partition, partition.segments
+
+
+def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) -> tuple[list[Location], list[Split]]:
+    """List a path, and plan its segments. `shorter` has the partition folders to leave out."""
     looks = 0
     while True:
         looks += 1
@@ -152,7 +165,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
         try:
             for location in found:
                 with settled_location(location) as folders:
-                    wholes += whole_splits(query, _requested(query, location, folders), location)
+                    wholes += whole_splits(query, _requested(query, location, folders, shorter), location)
             return found, wholes
         except (LogPathError, PipelineError) as error:
             # List the files again if another process has committed a write, or if a broker has removed a listed file.
@@ -219,13 +232,18 @@ class RequestedSegment(NamedTuple):
     whole: Split
 
 
-def _requested(query: LogQuery, location: Location, folders: Iterable[Path]) -> Iterator[RequestedSegment]:
+def _requested(
+    query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
+) -> Iterator[RequestedSegment]:
     """Yield the segments in a location that may have requested rows, according to the base offsets in file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
+        if location.name_of(folder.path) in shorter:
+            return
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
         return
-    for partition in partitions_of(location, query, folders):
+    wanted = (each for each in folders if not shorter or location.name_of(each) not in shorter)
+    for partition in partitions_of(location, query, wanted):
         yield from requested_segments(query, partition, partition.segments, location)
 
 

@@ -73,6 +73,10 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 """The allowed columns, with their types. The last four describe a record that was read; they are not written."""
 
 
+_HEADERS: Final = "includeHeaders"
+"""An option of Spark's Kafka sink without an effect: as there, headers are written if the column exists."""
+
+
 class LogTarget(NamedTuple):
     """The log folder or URL to write to, and the write's options. If an option is None, a column or default applies."""
 
@@ -112,7 +116,8 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     names: tuple[str, ...] = WRITE_OPTIONS
     if is_stream:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
-    read = Options(without_connections(options), names)
+    read = Options(without_connections(options), (*names, _HEADERS))
+    read.flag(_HEADERS)
     [root] = paths_of(read)
     to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
     try:

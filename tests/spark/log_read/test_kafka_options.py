@@ -12,6 +12,7 @@ from written_logs import arrow_rows
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
+from tagwire_spark.jobs import read_logs
 from tagwire_spark.jobs.read import _units
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema
@@ -134,10 +135,43 @@ def test_records_of_replicas_are_read_once(tmp_path: Path, how: str) -> None:
         reads.append(lambda **more: stream(tmp_path, **named, **more).initialOffset())
     for read in reads:
         with pytest.raises(
-            PipelineError, match=r"INVALID_TAGWIRE_OPTION.*(replicas of t-0|two paths reach).*replicas=longest"
+            PipelineError, match=r"INVALID_TAGWIRE_OPTION.*(replicas of t-0|two paths reach).*give only one"
         ):
             read()
     assert [row[2] for row in offsets(tmp_path, **named, replicas="longest")] == [*range(10)]
     if how != "segment twice":
         [(end, rows)] = triggers(stream(tmp_path, **named, replicas="longest"), {})
         assert end == {"t": {"0": 10}} and [row["offset"] for row in rows] == [*range(10)]
+
+
+@pytest.mark.parametrize("scheme", ["", "local://"])
+@pytest.mark.parametrize(("options", "left"), [
+    ({"endingOffsets": '{"t": {"0": 12}}'}, range(12)),
+    ({"startingOffsets": '{"t": {"0": 8}}'}, range(8, 20)),
+    ({"startingOffsets": '{"t": {"0": 16}}', "endingOffsets": '{"t": {"0": 18}}'}, range(16, 18)),
+    ({"startingTimestamp": str(TIME + 20)}, range(15, 20)),
+    ({"endingOffsetsByTimestamp": f'{{"t": {{"0": {TIME + 20}}}}}'}, range(15)),
+])  # fmt: skip
+def test_longest_replica_has_what_the_others_lack(
+    tmp_path: Path, scheme: str, options: dict[str, str], left: range
+) -> None:
+    """Offsets and times after the end of a shorter replica must not be reported as lost."""
+    for name, count in (("short", 1), ("long", 3)):
+        (tmp_path / name).mkdir()
+        segment(tmp_path / name / "t-0", 0, *(batch(5 * n) for n in range(count)))
+    late = build([Record(15 + n, TIME + 20 + n, b"k", b"v") for n in range(5)], "v2").encode()
+    segment(tmp_path / "long" / "t-0", 15, late)
+    replicas = [f"{scheme}{tmp_path}/{name}" for name in ("short", "long")]
+    for paths in (replicas, replicas[::-1], [f"{replicas[0]}/t-0/{0:020}.log", replicas[1]]):
+        found = offsets(tmp_path, paths=json.dumps(paths), replicas="longest", **options)
+        assert [offset for *_, offset in found] == [*left]
+
+
+def test_errors_about_replicas_name_only_available_options(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        segment(tmp_path / name / "t-0", 0, batch(0))
+    with pytest.raises(PipelineError, match=r"are replicas of t-0; give only one of them\. SQLSTATE"):
+        _units(log_query({"path": str(tmp_path)}))
+    with pytest.raises(PipelineError, match="Option replicas can only be error with read_logs; give only one folder"):
+        read_logs(None, str(tmp_path), None, {"replicas": "longest"})  # type: ignore[arg-type]
