@@ -35,6 +35,9 @@ class Leftover(NamedTuple):
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
     """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
     if not is_remote(root) and not is_folder(root):
+        # The first run of a job was killed, so its output does not exist yet.
+        if folders := work_folders(local_path(root)):
+            return [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
     if is_remote(root):

@@ -78,6 +78,7 @@ def test_next_run_of_a_job_removes_its_leftovers(tmp_path: Path) -> None:
         (each / "attempts").mkdir(parents=True)
         (each / "attempts" / "a").write_bytes(b"half")
     assert [(each.place, each.bytes) for each in leftovers(str(tmp_path))] == [(str(mine), 4), (str(other), 4)]
+    assert [each.place for each in leftovers(str(output))] == [str(mine)]  # the output itself does not exist yet
     with _renamed(output) as folder:
         (folder / "whole").mkdir(parents=True)
     assert output.is_dir() and not mine.exists() and other.exists()
