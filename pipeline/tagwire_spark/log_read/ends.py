@@ -27,7 +27,7 @@ class LogEnd(NamedTuple):
     rest: int
     """Number of bytes after the last whole batch: an unfinished batch, or zeros."""
     last: int = 0
-    """Position of the last batch."""
+    """Start position of the last whole batch in the last segment."""
 
 
 def end_of(

@@ -55,7 +55,7 @@ _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 ALL: Final = -1
 """In requested offsets, this partition number stands for all partitions of a topic."""
 NO_OFFSET: Final = 1 << 63
-"""Greater than every offset."""
+"""A number greater than every offset. It stands for a missing end offset."""
 
 Offsets = dict[tuple[str, int], int]
 """Maps (topic, partition number) to an offset."""
