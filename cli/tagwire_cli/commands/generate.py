@@ -79,7 +79,7 @@ def command(
       [[tool.tagwire.sets]]
       specs = "message_specs/inventory"   # a folder of *.json
       package = "inventory_messages"      # the package to write
-      output = "src"                      # the folder that holds it
+      output = "src"                      # the folder that contains it
 
     \b
     Examples:

@@ -328,7 +328,7 @@ def _condition(condition: "Condition | None", groups: "dict[tuple[str, int], Bit
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Return a struct as JSON: fields and tagged fields in wire order, and the fields that this version lacks."""
+    """Return a struct as JSON: fields and tagged fields in wire order, and fields that only other versions have."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,

@@ -125,7 +125,7 @@ class VersionDiff:
 
 
 def diff_versions(message: type[Message], old: int, new: int) -> VersionDiff:
-    """Compare two versions of a message. Raises UnsupportedVersionError if the message lacks one of them."""
+    """Compare two versions of a message. Raises UnsupportedVersionError if the message doesn't have one of them."""
     before = dict(_states(layout_of(message, old).root, ""))
     after = dict(_states(layout_of(message, new).root, ""))
     changes = (FieldChange(path, before.get(path), after.get(path)) for path in _paths(message, ""))

@@ -165,7 +165,7 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
 def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
     try:
         return explainer(frame)
-    except TagwireError as error:  # the package lacks the API or version
+    except TagwireError as error:  # the package doesn't have the API or version
         return Explained(frame.title, (), error=str(error))
 
 

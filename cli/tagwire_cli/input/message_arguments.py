@@ -20,7 +20,7 @@ def message_of(
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Parse MESSAGE VERSION. Return the message class, the version and all words after it.
 
-    Raises click.UsageError for an unknown message, and for a version that the message lacks.
+    Raises click.UsageError for an unknown message, and for a version that the message doesn't have.
     """
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_message(registry, name)
@@ -33,7 +33,7 @@ def response_of(
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Parse API VERSION. Return the response class, the version and all words after it.
 
-    Raises click.UsageError for an unknown API, and for a version that the response lacks.
+    Raises click.UsageError for an unknown API, and for a version that the response doesn't have.
     """
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)

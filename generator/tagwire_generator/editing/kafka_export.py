@@ -121,7 +121,7 @@ def _verdict(place: str, key: str) -> str:
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
-    """Yield (key or type, how to export it) for each key and type that Kafka's spec language lacks."""
+    """Yield (key or type, how to export it) for each key and type that Kafka's spec language doesn't have."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):

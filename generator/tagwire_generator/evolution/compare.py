@@ -188,7 +188,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare fields that this version lacks but other versions have: their defaults, and `ignorable`."""
+        """Compare the defaults and `ignorable` of fields that only other versions have."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)
@@ -306,7 +306,7 @@ def _is_same_kind(old: object, new: object) -> bool:
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a placeholder for a field that this version lacks, so that the path to a finding can include it."""
+    """Return a placeholder for a field that this version doesn't have, for the path in a finding."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 

@@ -282,7 +282,7 @@ def _facts(tree: Any) -> Any:
 
 
 def _archive(history: LockedMessage, last: Versions, new: MessageSpec) -> Iterator[LockedEdition]:
-    """Yield the dropped versions: the locked versions that `new` lacks, each with the last spec that had it."""
+    """Yield the dropped versions: the locked versions that `new` doesn't have, each with the last spec that had it."""
     editions = [*history.archive]
     if history.current is not None:
         editions.append(LockedEdition(last, history.current))

@@ -31,7 +31,7 @@ from tagwire_generator.evolution.field_matching import matched
 
 
 def without_classes(layout: Layout) -> Layout:
-    """Return a copy of the layout that represents structs as dicts and lacks the fields of other versions."""
+    """Return a copy of the layout that represents structs as dicts, without the fields of other versions."""
     known: dict[int, StructLayout] = {}
 
     def struct(original: StructLayout) -> StructLayout:

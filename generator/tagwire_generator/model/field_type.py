@@ -160,7 +160,7 @@ class FieldType:
 
     @property
     def is_extension(self) -> bool:
-        """Whether the type is a tagwire extension, which Kafka's own spec language lacks."""
+        """Whether the type is a tagwire extension, which Kafka's own spec language doesn't have."""
         is_primitive = self.struct is None and self.name not in RECORD_TYPES
         return self.dimensions > 1 or (is_primitive and self.name not in KAFKA_TYPES)
 

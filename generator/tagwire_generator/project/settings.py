@@ -7,7 +7,7 @@
     [[tool.tagwire.sets]]
     specs = "message_specs/inventory"     # a folder of *.json; a subfolder is a component
     package = "inventory_messages"        # the package to write, dots allowed
-    output = "src"                        # optional: the folder that holds the package
+    output = "src"                        # optional: the folder that contains the package
     options = { tag_gaps = true }         # optional: see SpecOptions
     templates = "other_templates"         # optional; @markdown and @wireshark are built in
     lock = "inventory.lock.json"          # optional: the released specs, see docs/evolution.md

@@ -154,7 +154,7 @@ def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
 def _infer_versions(
     reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
 ) -> None:
-    """Set the versions of a field that lacks the key `versions`. If there is no default for them, report the field."""
+    """Set the versions of a field without the key `versions`. If there is no default for them, report the field."""
     if values["versions"] is not None or "versions" in part.wounds:
         return
     values["versions"] = values["taggedVersions"] or default_versions

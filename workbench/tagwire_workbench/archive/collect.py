@@ -185,7 +185,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each component, the releases that have specs of it. A release may lack some components."""
+    """Return, for each component, the releases that have specs of it. A release need not have all components."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)

@@ -50,7 +50,7 @@ SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
         "ServerKey": "anyone who knows it can impersonate the broker",
     },
 }
-"""Fields that hold secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
+"""Fields that contain secrets, with the reason. Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
 
 # For each kind of message: (header version of inflexible versions, header version of flexible versions).
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}

@@ -1,6 +1,6 @@
 """Convert coordinator records to the form of Kafka 4.1: a key has a record type, which identifies its value.
 
-The two bytes before a coordinator record's key hold its type. Up to Kafka 4.0, specs described this type as the key's
+The two bytes before a coordinator record's key are its type. Up to Kafka 4.0, specs described this type as the key's
 version (`GroupMetadataKey`, version 2). Since 4.1, the number is the key's `apiKey`, and the key has only version 0.
 The bytes are the same. A key with two versions (`OffsetCommitKey`, 0 and 1) becomes two messages: `OffsetCommitKey` for
 version 1, and `LegacyOffsetCommitKey` for version 0.

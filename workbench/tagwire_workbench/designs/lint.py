@@ -16,7 +16,7 @@ from tagwire_workbench.designs.message_lint import lint_message
 
 
 def lint_pairs(specs: Sequence[MessageSpec]) -> Iterator[DesignFinding]:
-    """Yield the findings about requests and their responses, and about messages that lack flexible versions."""
+    """Yield the findings about requests and their responses, and about messages without flexible versions."""
     alive = [spec for spec in specs if spec.valid_versions]
     requests = {(spec.component, spec.api_key): spec for spec in alive if spec.kind == "request"}
     for spec in alive:

@@ -139,7 +139,7 @@ def _implied_default(place: _Place) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Return whether a field holds IDs or positions: 0 is then an ordinary value and can't mean "none"."""
+    """Return whether a field contains IDs or positions: 0 is then an ordinary value and can't mean "none"."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 

@@ -55,7 +55,7 @@ class InputFraming:
 
     With `message` and `version`, each input is such a message. Otherwise, each input must identify its message: in an
     API key and version before a message of the given `kind` (`prefix="key"`), or in a request header (`frames=True`).
-    Raises FramingError if nothing identifies it, and UnsupportedVersionError if the message lacks the version.
+    Raises FramingError if nothing identifies it, and UnsupportedVersionError if the message has no such version.
     """
 
     def __init__(

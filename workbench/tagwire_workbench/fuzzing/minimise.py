@@ -26,7 +26,7 @@ Keeps = Callable[[bytes], bool]
 
 
 class NothingToKeepError(TagwireError, ValueError):
-    """Raised if the original input lacks the property that smaller inputs must keep."""
+    """Raised if the original input doesn't have the property that smaller inputs must keep."""
 
 
 class Minimised(NamedTuple):

@@ -1,6 +1,6 @@
 """A tree of a spec's source that tolerates errors, for completion, hovers and renaming during typing.
 
-`syntax.parse` returns the authoritative tree, but no tree at all for a source that lacks a comma. The tree in this
+`syntax.parse` returns the authoritative tree, but no tree at all for a source with a missing comma. The tree in this
 module is built in one pass over the tokens. It accepts any source, and adds missing closing brackets. Each value has
 its start and end, so that the values that contain the cursor can be found.
 """
@@ -39,7 +39,7 @@ class Value:
     start: int
     end: int
     text: str = ""
-    """The content of a string, or the characters of another word."""
+    """The content of a string, or the characters of another value such as `true`."""
     is_closed: bool = True
     """Whether a string has its closing quote."""
     parent: "Value | None" = None

@@ -148,7 +148,7 @@ class SpecServer(LanguageServer):
 
 
 def _rules_page() -> str:
-    """Return the URL of the rules' documentation; "" if the package metadata lacks the URL."""
+    """Return the URL of the rules' documentation; "" if the package metadata doesn't contain it."""
     try:
         links = metadata("tagwire").get_all("Project-URL") or []
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""The proxy without I/O, which holds the state shared by all connections. The module `server` adds sockets."""
+"""The proxy without I/O, which contains the state shared by all connections. The module `server` adds sockets."""
 
 from __future__ import annotations
 

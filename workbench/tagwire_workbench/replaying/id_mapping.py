@@ -28,7 +28,7 @@ _IDS: Final = {
     "topic_id": "topic",
     "v3_and_below_producer_id": "producer",
 }
-"""Fields that hold an ID, with the kind of the ID."""
+"""Fields that contain an ID, with the kind of the ID."""
 _EPOCHS: Final = {
     "generation_id": "member",
     "generation_id_or_member_epoch": "member",
@@ -36,7 +36,7 @@ _EPOCHS: Final = {
     "producer_epoch": "producer",
     "v3_and_below_producer_epoch": "producer",
 }
-"""Fields that hold an epoch, with the kind of the ID next to the epoch."""
+"""Fields that contain an epoch, with the kind of the ID next to the epoch."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
 """Fields that are equal if two elements correspond."""
 

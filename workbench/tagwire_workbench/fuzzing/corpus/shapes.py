@@ -55,7 +55,7 @@ SHAPES: Final = {
 def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
     """Yield (shape name, message) for each shape. A message with the same bytes as an earlier message is skipped.
 
-    Raises UnsupportedVersionError if the message lacks the version.
+    Raises UnsupportedVersionError if the message doesn't have the version.
     """
     layout = layout_of(cls, version)
     seen: set[bytes] = set()
@@ -112,7 +112,7 @@ class Filler:
     def records(self, row: FieldRow) -> bytes:
         """Return a batch of records in the field's format.
 
-        Returns arbitrary bytes if the format lacks keys and values, or if its checksum library is missing.
+        Returns arbitrary bytes if the format has no keys and values, or if its checksum library is missing.
         """
         from tagwire.records import Record, build
 
