@@ -31,7 +31,7 @@ def format_option(function: F) -> F:
             show_default=True,
             metavar="NAME",
             type=FormatName(is_read=True),
-            help="The format of batches with its magic byte; others are detected.",
+            help="Read batches with this format's magic byte in this format; detect other formats.",
         )(_with_formats(function))
     )
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The format of the input's batches with its magic byte; others are detected.",
+    help="Read batches with this format's magic byte in this format; detect other formats.",
 )
 @only_format_option
 @click.option("--refuse-loss", is_flag=True, help="Write nothing if anything would be lost.")
-@click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
+@click.option("--hex", "is_hex", is_flag=True, help="Read and write hex.")
 @limit_option
 def command(
     to: str, file: str, source: str, only_format: bool, refuse_loss: bool, is_hex: bool, limits: Sequence[str]

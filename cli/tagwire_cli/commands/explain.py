@@ -46,7 +46,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
     "format_name",
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The input is record batches: auto, or the format for its magic byte.",
+    help="The input is record batches. NAME is auto, or the format to assume for its magic byte.",
 )
 @click.option(
     "--records",

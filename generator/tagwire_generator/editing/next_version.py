@@ -67,7 +67,7 @@ def plan_next_version(
     `files` are all specs of the message's set, by path. If the response (or request) that belongs to the message lacks
     the new version, the plan adds it there, too. `released` are additional releases that the change must not break.
 
-    Raises SpecError if the message can't have another version, if the field's parent or neighbour doesn't exist, or if
+    Raises SpecError if no version can be added to the message, if the field's parent or neighbour doesn't exist, or if
     the change violates a rule (`problems` lists all violations) or breaks a released version.
     """
     reader = SpecReader()
@@ -110,7 +110,7 @@ def plan_optional_field(
 
 
 def _message(path: Path, texts: SpecSources) -> MessageSpec:
-    """Return the message in a file. Raises SpecError if the message can't have another version."""
+    """Return the message in a file. Raises SpecError if no version can be added to the message."""
     problems = texts.invalid.get(path.stem, ())
     if any(problem.file == str(path) for problem in problems):
         raise _broken(problems)

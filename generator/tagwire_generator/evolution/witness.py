@@ -36,7 +36,7 @@ class Proof:
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side
-    """The side that reads the other side's bytes."""
+    """The side, "old" or "new", that decodes the bytes of the other side."""
     error: str
     """The error of the reader; "" if it accepts the bytes."""
     reads: Any

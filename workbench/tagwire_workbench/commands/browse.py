@@ -32,7 +32,7 @@ from tagwire_cli.paths import InputPath
     "format_name",
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The input is a log: auto, or the format for its magic byte.",
+    help="The input is a log. NAME is auto, or the format to assume for its magic byte.",
 )
 @click.option(
     "--records",

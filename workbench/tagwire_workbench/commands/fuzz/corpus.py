@@ -34,7 +34,7 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="The folder of the seeds.",
+    help="The folder for the seeds.",
 )
 @click.option(
     "--dictionary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write a dictionary."
