@@ -53,7 +53,7 @@ class _Version(click.Argument):
 @click.option("--command", "words", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
 @click.option("--says", metavar="TEXT", help="The command must also print this.")
 @click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
-@click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file for the smaller input.")
+@click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write.")
 @click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most N inputs.")
 @framing_options
 @package_option
