@@ -51,7 +51,7 @@ _FIXED: Final = {
 }
 """The helpers of fixed-width families, by family."""
 _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
-"""The suffixes of the helpers for one value and for many, by family."""
+"""For each family, the suffixes of the helper functions for one value and for many values."""
 _RUNTIME_NAMES: Final = {
     "Any",
     "BOOLEANS",
