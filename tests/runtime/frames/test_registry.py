@@ -387,6 +387,19 @@ def outcome(call: Callable[[], Any]) -> Any:
         return type(error), str(error)
 
 
+def test_a_header_is_used_for_one_frame_only() -> None:
+    tags = {5: b"trace"}
+    answer, header = messages.JoinGroupResponse(), messages.ResponseHeader(unknown_tags=tags)
+    expected = messages.ResponseHeader(correlation_id=7).encode(1) + answer.encode(9)
+    assert kafka.encode_response(answer, 9, correlation_id=7, header=header) != expected
+    assert [kafka.encode_response(answer, 9, correlation_id=7) for _ in range(3)] == [expected] * 3
+    request = messages.JoinGroupRequest(protocol_type="t")
+    asked = messages.RequestHeader(request_api_key=11, request_api_version=9, client_id="me", unknown_tags=tags)
+    kafka.encode_request(request, 9, header=asked)
+    first, *others = [kafka.encode_request(request, 9, correlation_id=7) for _ in range(3)]
+    assert others == [first] * 2 and not kafka.decode_request(first).header.unknown_tags
+
+
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_frames_on_the_general_and_the_fast_path(kind: str) -> None:
     for name in kafka.names():
