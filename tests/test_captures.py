@@ -116,7 +116,7 @@ def digest_of(row: dict[str, Any]) -> str:
     return hashlib.sha256((row["dir"] + row["hex"]).encode()).hexdigest()
 
 
-REFUSED = [
+REJECTED = [
     Fault(
         "bee7fc3f54a136abac7dd37c3c517101699c02442a077d01ca8a21bba63eb574",
         recorded("a version of ApiVersions that does not exist"),
@@ -132,20 +132,20 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("fault", REFUSED, ids=lambda fault: fault.text.split(":")[0])
+@pytest.mark.parametrize("fault", REJECTED, ids=lambda fault: fault.text.split(":")[0])
 def test_errors_of_senders_are_rejected_with_clear_messages(fault: Fault) -> None:
-    with pytest.raises(fault.error) as refusal:
+    with pytest.raises(fault.error) as rejection:
         messages.registry.decode_request(fault.data)
-    assert str(refusal.value) == fault.text
+    assert str(rejection.value) == fault.text
 
 
 def test_every_listed_fault_is_explained_here() -> None:
-    assert {fault.digest for fault in REFUSED} - {REBUILT} == set(FAULTS)
+    assert {fault.digest for fault in REJECTED} - {REBUILT} == set(FAULTS)
 
 
 def test_a_broker_can_still_answer_the_request_of_no_version() -> None:
     header: Any
-    header, _ = messages.registry.decode_header(REFUSED[0].data)
+    header, _ = messages.registry.decode_header(REJECTED[0].data)
     assert (header.request_api_version, header.correlation_id, header.client_id) == (99, 20, "raw~q")
 
 

@@ -25,8 +25,8 @@ from tagwire.message.field_table import layout_of
 from tagwire.message.serializer import READ_FAULTS, WRITE_FAULTS
 from tagwire.wire.buffers import ByteCount
 
-Refusal = str
-Read = tuple[Any, int] | Refusal
+Rejection = str
+Read = tuple[Any, int] | Rejection
 NO_LIMITS = Limits()
 
 
@@ -35,8 +35,8 @@ def read_pure(sample: Sample, data: bytes) -> Read:
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
     except READ_FAULTS as fault:
-        return f"refused: {type(fault).__name__}"
-    return (value, end) if end == len(data) else f"refused: ends at {end}"
+        return f"rejected: {type(fault).__name__}"
+    return (value, end) if end == len(data) else f"rejected: ends at {end}"
 
 
 def read_by_layout(sample: Sample, data: bytes) -> Read:
@@ -44,7 +44,7 @@ def read_by_layout(sample: Sample, data: bytes) -> Read:
         layout = layout_of(sample.cls, sample.version)
         return reader.decode(layout, data, whole=True, strict=True, limits=NO_LIMITS)
     except DecodeError as error:
-        return f"refused: {error}"
+        return f"rejected: {error}"
 
 
 @cache
@@ -56,52 +56,52 @@ def read_native(sample: Sample, data: bytes) -> Read:
     try:
         return plan(sample).decode(data), len(data)
     except DecodeError as error:
-        return f"refused: {error}"
+        return f"rejected: {error}"
 
 
-def write_pure(sample: Sample, message: Any) -> bytes | Refusal:
+def write_pure(sample: Sample, message: Any) -> bytes | Rejection:
     out = bytearray()
     try:
         python_serializer(sample.cls, sample.version).write(message, out)
     except WRITE_FAULTS as fault:
-        return f"refused: {type(fault).__name__}"
+        return f"rejected: {type(fault).__name__}"
     return bytes(out)
 
 
-def count_pure(sample: Sample, message: Any) -> int | Refusal:
+def count_pure(sample: Sample, message: Any) -> int | Rejection:
     out = ByteCount()
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_FAULTS as fault:
         # Leave out the error message, because formatting it fails for an int of 5000 digits.
-        return f"refused: {type(fault).__name__}"
+        return f"rejected: {type(fault).__name__}"
     return len(out)
 
 
-def write_native(sample: Sample, message: Any) -> bytes | Refusal:
+def write_native(sample: Sample, message: Any) -> bytes | Rejection:
     try:
         return cast(bytes, plan(sample).encode(message))
     except EncodeError as error:
-        return f"refused: {error}"
+        return f"rejected: {error}"
 
 
-def count_native(sample: Sample, message: Any) -> int | Refusal:
+def count_native(sample: Sample, message: Any) -> int | Rejection:
     try:
         return cast(int, plan(sample).encoded_size(message))
     except EncodeError as error:
-        return f"refused: {error}"
+        return f"rejected: {error}"
 
 
-def write_by_layout(sample: Sample, message: Any) -> bytes | Refusal:
+def write_by_layout(sample: Sample, message: Any) -> bytes | Rejection:
     try:
         return writer.encode(layout_of(sample.cls, sample.version), message)
     except EncodeError as error:
-        return f"refused: {error}"
+        return f"rejected: {error}"
 
 
 Reader = Callable[[Sample, bytes], Read]
-Writer = Callable[[Sample, Any], bytes | Refusal]
-Counter = Callable[[Sample, Any], int | Refusal]
+Writer = Callable[[Sample, Any], bytes | Rejection]
+Counter = Callable[[Sample, Any], int | Rejection]
 
 ENGINES: Final[dict[str, tuple[Reader, Writer, Counter]]] = {"pure": (read_pure, write_pure, count_pure)}
 if Plan is not None:

@@ -46,12 +46,12 @@ def check(cls: type[tagwire.Message], golden: Golden) -> None:
     with showing_sensitive():
         assert annotate(tagwire.trace(cls, data, version)) == golden.annotation
     for size in range(len(data)):
-        with pytest.raises(tagwire.DecodeError) as refused:
+        with pytest.raises(tagwire.DecodeError) as rejected:
             cls.decode(data[:size], version)
-        assert 0 <= refused.value.offset <= size
-    with pytest.raises(tagwire.DecodeError) as refused:
+        assert 0 <= rejected.value.offset <= size
+    with pytest.raises(tagwire.DecodeError) as rejected:
         cls.decode(data + b"\x00", version)
-    assert refused.value.offset == len(data)
+    assert rejected.value.offset == len(data)
 
 
 def test_changed_bytes_and_values_are_detected(tmp_path: Path) -> None:

@@ -140,10 +140,10 @@ def test_every_version_has_golden_bytes() -> None:
         ("a longer varint than need be", "8800 0001 0002 6162 00 00000000 01"),
     ],
 )
-def test_refused(why: str, text: str) -> None:
-    with pytest.raises(tagwire.DecodeError) as refused:
+def test_rejected(why: str, text: str) -> None:
+    with pytest.raises(tagwire.DecodeError) as rejected:
         kip482.FooRequest.decode(bytes.fromhex(text), 9)
-    assert isinstance(refused.value.offset, int), why
+    assert isinstance(rejected.value.offset, int), why
 
 
 def test_unknown_tags_are_kept_between_known_ones() -> None:

@@ -76,7 +76,7 @@ def test_unsupported_values_are_rejected_or_dropped() -> None:
         try:
             data = message.encode(version).hex()
         except tagwire.EncodeError as error:
-            return None if row["outcome"] == "throws" and error.path.startswith(name) else f"refused: {error}"
+            return None if row["outcome"] == "throws" and error.path.startswith(name) else f"rejected: {error}"
         return None if row["outcome"] == "dropped" and data == row["base_hex"] else f"not {row['outcome']}"
 
     differences("unsupported", check, 400)
@@ -94,7 +94,7 @@ def test_mutations_strictly() -> None:
             message = cls.decode(data, version)
         except tagwire.DecodeError as error:
             if is_whole(row):
-                return f"refused: {error}"
+                return f"rejected: {error}"
             return None if 0 <= error.offset <= len(data) and isinstance(error.path, str) else "no place"
         if not is_whole(row):
             return f"accepted, Kafka says {row['result']}"
@@ -109,7 +109,7 @@ def test_mutations_leniently() -> None:
         try:
             message = cls.decode(data, version, strict=False)
         except tagwire.DecodeError as error:
-            return f"refused: {error}" if row["result"] == "ok" else None
+            return f"rejected: {error}" if row["result"] == "ok" else None
         if row["result"] != "ok":
             return None if row.get("error") else f"accepted, Kafka says {row['result']}"
         # In these rows, records are base64, as in tagwire's lossless JSON. Kafka's JSON does not contain unknown tags.

@@ -143,8 +143,10 @@ def test_a_wheel_without_an_engine(tmp_path: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl") and engines_in(wheel) == set()
     python = installed(wheel, tmp_path / "venv")
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == "python"
-    refused = run(python, "-I", "-c", "import tagwire; tagwire.engine()", cwd=tmp_path, code=1, TAGWIRE_ENGINE="native")
-    assert "TAGWIRE_ENGINE=native, but this installation has no native engine" in refused.stderr
+    rejected = run(
+        python, "-I", "-c", "import tagwire; tagwire.engine()", cwd=tmp_path, code=1, TAGWIRE_ENGINE="native"
+    )
+    assert "TAGWIRE_ENGINE=native, but this installation has no native engine" in rejected.stderr
 
 
 @native
@@ -169,8 +171,8 @@ def test_one_wheel_for_all_pythons(tmp_path: Path) -> None:
 def test_engine_that_does_not_compile(tmp_path: Path) -> None:
     """The build must give a wheel without the engine, and a warning. If the engine is required, the build must fail."""
     command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
-    refused = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
-    assert "false" in refused.stdout + refused.stderr and not list(tmp_path.iterdir())
+    rejected = run(*command, ROOT, code=1, CC="false", TAGWIRE_BUILD="require")
+    assert "false" in rejected.stdout + rejected.stderr and not list(tmp_path.iterdir())
     done = run(*command, ROOT, CC="false")
     assert "the native engine did not compile" in done.stdout + done.stderr
     (wheel,) = tmp_path.iterdir()
@@ -182,8 +184,8 @@ def test_settings_of_the_build_that_mean_nothing(tmp_path: Path) -> None:
     command = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path)
     for variable in ("TAGWIRE_BUILD", "TAGWIRE_ABI"):
         settings: dict[str, Any] = {variable: "yes"}
-        refused = run(*command, ROOT, code=1, **settings)
-        assert f"{variable} is 'yes'; expected" in refused.stdout + refused.stderr
+        rejected = run(*command, ROOT, code=1, **settings)
+        assert f"{variable} is 'yes'; expected" in rejected.stdout + rejected.stderr
 
 
 @pytest.mark.package

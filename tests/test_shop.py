@@ -110,11 +110,11 @@ def test_golden_bytes_of_both_engines(shop: ModuleType, version: int) -> None:
     assert shop.OrderRequest.decode(data, version) == message == pure.decode(data)
     assert message.encoded_size(version) == len(data)
     for cut in [*(data[:end] for end in range(len(data))), data + b"\0"]:
-        with pytest.raises(tagwire.DecodeError) as refused:
+        with pytest.raises(tagwire.DecodeError) as rejected:
             shop.OrderRequest.decode(cut, version)
         with pytest.raises(tagwire.DecodeError) as by_pure_code:
             pure.decode(cut)
-        assert str(refused.value) == str(by_pure_code.value)
+        assert str(rejected.value) == str(by_pure_code.value)
 
 
 @pytest.mark.parametrize("version", GOLDEN)
@@ -182,7 +182,7 @@ def test_set(run: Any, words: list[str], expected: tuple[Any, ...]) -> None:
     assert (found["state"], found["total"]["amount"], [line["sku"] for line in found["lines"]]) == expected, errors
 
 
-REFUSALS = [
+REJECTIONS = [
     ("state=DONNE", "state: expected a member of State, got str 'DONNE'; did you mean 'DONE'?"),
     ("lines[].levels[]=HIHG", "lines[].levels[]: expected a member of Level, got str 'HIHG'; did you mean 'HIGH'?"),
     ("lines[].levels[]=5", "lines[].levels[]: expected Level: LOW (0), HIGH (1), got int 5"),
@@ -191,7 +191,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("word", "said"), REFUSALS)
+@pytest.mark.parametrize(("word", "said"), REJECTIONS)
 def test_set_names_the_whole_path(run: Any, word: str, said: str) -> None:
     code, _, errors = run(
         "set", "OrderRequest", "1", word, "--hex", "--package", "shop", stdin=GOLDEN[1].hex().encode()

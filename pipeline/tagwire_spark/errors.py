@@ -54,7 +54,7 @@ CONDITIONS: Final = {
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
 """The types of the errors that Spark raises."""
 
-_REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
+_REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
 """Matches a PipelineError in a Spark error message; of nested errors, the innermost one."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
@@ -85,7 +85,7 @@ class PipelineError(PySparkException, TagwireError):
         return PipelineError, (self.condition, self.text)
 
 
-def refusal(error: TagwireError | OSError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
+def rejection(error: TagwireError | OSError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
     """Convert a tagwire or system error to a PipelineError. `malformed` is the error condition for invalid bytes."""
     if isinstance(error, PipelineError):
         return error
@@ -149,5 +149,5 @@ def _cause(error: Exception) -> str:
 
 def error_in(error: Exception) -> PipelineError | None:
     """Extract a worker's PipelineError from a Spark error message; return None if there is none."""
-    found = [PipelineError(name, text) for name, text in _REFUSAL.findall(str(error)) if name in CONDITIONS]
+    found = [PipelineError(name, text) for name, text in _REJECTION.findall(str(error)) if name in CONDITIONS]
     return found[-1] if found else None

@@ -258,12 +258,12 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
     in the error.
     """
     if start.startswith(_GZIP):
-        packed = gzip.GzipFile(fileobj=stream)
+        compressed = gzip.GzipFile(fileobj=stream)
         try:
-            start = packed.peek(4)[:4]
+            start = compressed.peek(4)[:4]
         except _INVALID_GZIP as error:
             raise _unreadable(name, 0, error) from None
-        stream = cast("BinaryIO", packed)
+        stream = cast("BinaryIO", compressed)
     return stream, start in MAGIC
 
 

@@ -143,13 +143,13 @@ UNKNOWN_KINDS = bytes.fromhex("00000007 01 0006 00000000 00000002 0005 0007")
 
 def test_closed_register_rejects_other_numbers(tasks: Any) -> None:
     members = "expected TaskKind: BATCH (5), STREAM (6), PROBE (60000)"
-    with pytest.raises(tagwire.DecodeError) as refused:
+    with pytest.raises(tagwire.DecodeError) as rejected:
         tasks.Task.decode(UNKNOWN_KIND, 0)
-    assert (refused.value.path, refused.value.offset) == ("kind", 5)
-    assert "found 7" in str(refused.value) and members in str(refused.value)
-    with pytest.raises(tagwire.DecodeError) as refused:
+    assert (rejected.value.path, rejected.value.offset) == ("kind", 5)
+    assert "found 7" in str(rejected.value) and members in str(rejected.value)
+    with pytest.raises(tagwire.DecodeError) as rejected:
         tasks.Task.decode(UNKNOWN_KINDS, 1)
-    assert (refused.value.path, refused.value.offset) == ("kinds[1]", 17)
+    assert (rejected.value.path, rejected.value.offset) == ("kinds[1]", 17)
     with pytest.raises(tagwire.EncodeError, match=r"kind: expected TaskKind: BATCH \(5\), STREAM \(6\)"):
         tasks.Task(kind=7).encode(0)
     with pytest.raises(tagwire.EncodeError, match=r"kinds\[0\]: expected TaskKind: .*, got int 0"):
@@ -202,9 +202,9 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
 def test_json_that_is_rejected(tasks: Any, value: dict[str, Any], said: str) -> None:
     whole = {"id": 7, "state": "RUNNING", "kind": "STREAM"} | value
     for read in (tasks.Task.from_json, lambda obj, version: tasks.Task.from_json_text(json.dumps(obj), version)):
-        with pytest.raises(tagwire.EncodeError) as refused:
+        with pytest.raises(tagwire.EncodeError) as rejected:
             read(whole, 0)
-        assert said in str(refused.value)
+        assert said in str(rejected.value)
 
 
 def test_explain_shows_both(tasks: Any) -> None:
@@ -276,7 +276,7 @@ def outcome(call: Any) -> tuple[Any, ...]:
     try:
         return ("read", call())
     except tagwire.DecodeError as error:
-        return ("refused", error.path, error.offset, str(error))
+        return ("rejected", error.path, error.offset, str(error))
 
 
 def test_get_and_set_on_the_command_line(tasks: Any, monkeypatch: pytest.MonkeyPatch) -> None:

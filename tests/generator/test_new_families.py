@@ -308,8 +308,8 @@ def test_a_field_that_is_added_is_proved_to_break(kind: str) -> None:
 def test_specs(kind: str) -> None:
     text = format_spec(json.dumps(spec_of(kind)), file="X.json", options=SpecOptions())
     assert f'"type": "[]{kind}"' in text and format_spec(text, file="X.json", options=SpecOptions()) == text
-    refused = json.dumps(spec_of(kind)).replace('"versions": "0+"}', '"versions": "0+", "default": "?"}', 1)
-    [problem] = read_spec(refused, file="X.json", options=SpecOptions()).problems
+    rejected = json.dumps(spec_of(kind)).replace('"versions": "0+"}', '"versions": "0+", "default": "?"}', 1)
+    [problem] = read_spec(rejected, file="X.json", options=SpecOptions()).problems
     wanted = "hexadecimal digits" if kind == "fixed16" else "left out"
     assert problem.rule == "TW506" and wanted in problem.message
 

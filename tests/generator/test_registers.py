@@ -53,7 +53,7 @@ def test_a_range_may_contain_all_numbers_of_the_type(keys: str, first: int, last
     assert read_spec(json.dumps(register(*entries, keys=keys, ranges=ranges))).problems == ()
 
 
-REFUSED = [
+REJECTED = [
     (register(entry(), entry(1, "c")), [("TW012", 7)]),
     (register(entry(), entry(2, "a.b")), [("TW012", 7)]),
     (register(entry(16)), [("TW013", 6)]),
@@ -80,13 +80,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "expected"), REFUSED)
+@pytest.mark.parametrize(("spec", "expected"), REJECTED)
 def test_rejected_input(spec: dict[str, Any], expected: list[tuple[str, int]]) -> None:
     assert found(spec) == expected
 
 
 def test_each_rule_about_registers_is_seen_to_reject() -> None:
-    seen = {rule for _, rules in REFUSED for rule, _ in rules if rule.startswith("TW0")}
+    seen = {rule for _, rules in REJECTED for rule, _ in rules if rule.startswith("TW0")}
     assert seen == {rule for rule in RULES if rule.startswith("TW0") and rule > "TW011"}
 
 

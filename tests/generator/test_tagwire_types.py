@@ -235,11 +235,11 @@ def test_truncated_bytes_and_additional_bytes_are_rejected(package: ModuleType, 
     cls, _, data = sample(package, name, version)
     pure = python_serializer(cls, version)
     for odd in (*(data[:size] for size in range(len(data))), data + b"\0"):
-        with pytest.raises(tagwire.DecodeError) as refused:
+        with pytest.raises(tagwire.DecodeError) as rejected:
             cls.decode(odd, version)
         with pytest.raises(tagwire.DecodeError) as by_pure_code:
             pure.decode(odd)
-        assert str(refused.value) == str(by_pure_code.value)
+        assert str(rejected.value) == str(by_pure_code.value)
 
 
 @pytest.mark.parametrize(("name", "version"), PLACES)
@@ -334,9 +334,9 @@ def test_a_float32_is_the_nearest_one(package: ModuleType) -> None:
 def test_numbers_out_of_range(package: ModuleType, field: str, value: Any) -> None:
     kind = {"small": "uint8", "large": "uint64", "ratio": "float32"}[field]
     message = package.NumbersMessage(**{field: value})
-    for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
+    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
         with pytest.raises(tagwire.EncodeError, match=rf"{field}: expected {kind}"):
-            refuse()
+            reject()
     form = package.NumbersMessage().to_json(0) | {field: value}
     for read, given_ in (
         (package.NumbersMessage.from_json, form),
@@ -430,9 +430,9 @@ def test_explain_shows_the_meaning_of_values(package: ModuleType) -> None:
 @pytest.mark.parametrize("value", [b"abc", b"abcde", "abcd", 4])
 def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
     message = package.ValuesMessage(digest=value)
-    for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
+    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
         with pytest.raises(tagwire.EncodeError, match=r"digest: expected 4 bytes"):
-            refuse()
+            reject()
     form = package.ValuesMessage().to_json(0) | {"digest": "YWJj"}
     with pytest.raises(tagwire.EncodeError, match="digest: expected 4 bytes, got str 'YWJj'"):
         package.ValuesMessage.from_json(form, 0)
@@ -475,9 +475,9 @@ def test_other_markers_are_rejected(package: ModuleType, marker: int) -> None:
 
 def test_null_in_a_version_without_nulls(package: ModuleType) -> None:
     message = package.NullsMessage(later=None)
-    for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
+    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
         with pytest.raises(tagwire.EncodeError, match="later"):
-            refuse()
+            reject()
 
 
 def test_a_tagged_nullable_number_is_null_by_default() -> None:
@@ -540,9 +540,9 @@ def test_limits_count_the_elements_of_all_arrays(package: ModuleType) -> None:
 
 def test_elements_are_no_nulls(package: ModuleType) -> None:
     message = package.GridsMessage(numbers=((1,), None))
-    for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
+    for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
         with pytest.raises(tagwire.EncodeError, match=r"numbers\[1\]: is None"):
-            refuse()
+            reject()
     form = package.GridsMessage().to_json(0) | {"numbers": [[1], None]}
     with pytest.raises(tagwire.EncodeError, match=r"numbers\[1\]"):
         package.GridsMessage.from_json(form, 0)

@@ -86,7 +86,7 @@ def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
     return by_class.value
 
 
-def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
+def rejection_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
     """Return the error that encoding `value` raises. All methods for encoding and JSON must raise the same error."""
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
@@ -132,9 +132,9 @@ def test_json_that_breaks_a_rule(
     if not change:
         del obj["text"]
     for read, form in ((package.Parcel.from_json, obj), (package.Parcel.from_json_text, json.dumps(obj))):
-        with pytest.raises(tagwire.EncodeError, match=words) as refused:
+        with pytest.raises(tagwire.EncodeError, match=words) as rejected:
             read(form, 2)
-        assert refused.value.path == path
+        assert rejected.value.path == path
 
 
 def test_match_statement_on_a_union(package: Any) -> None:
@@ -183,7 +183,7 @@ def test_constructor_rejects_two_alternatives(package: Any) -> None:
 def test_several_alternatives_are_rejected_where_they_are_written(package: Any) -> None:
     value = parcel(package, text="hi")
     value.flowers = ("r",)
-    error = refusal_of(package, value, 2)
+    error = rejection_of(package, value, 2)
     assert error.path == "flowers" and "is set, but so is text" in error.reason
     with pytest.raises(tagwire.EncodeError):
         value.which("content")
@@ -192,8 +192,8 @@ def test_several_alternatives_are_rejected_where_they_are_written(package: Any) 
 
 def test_no_alternative_is_rejected_where_the_version_has_some(package: Any) -> None:
     value = parcel(package)
-    assert refusal_of(package, value, 1).reason == "the union content has no alternative; set one of text, goods"
-    assert "set one of text, goods, flowers" in refusal_of(package, value, 2).reason
+    assert rejection_of(package, value, 1).reason == "the union content has no alternative; set one of text, goods"
+    assert "set one of text, goods, flowers" in rejection_of(package, value, 2).reason
     assert value.encode(0) == bytes.fromhex("00000001 00000000")
     assert [loss.path for loss in value.losses(1)] == ["content"]
     assert str(value.supported_versions()) == "0"
@@ -283,7 +283,7 @@ def test_versions_without_a_required_field_have_its_default(package: Any) -> Non
     form = value.to_json(0)
     assert set(form) == {"id", "stops"}
     assert package.Parcel.from_json(form, 0) == value == package.Parcel.from_json_text(json.dumps(form), 0)
-    assert refusal_of(package, value.replace(depot="d"), 0).path == "depot"
+    assert rejection_of(package, value.replace(depot="d"), 0).path == "depot"
     assert value.replace(sender=package.Person(name="n")).encode(0) == data, "ignorable"
 
 
@@ -311,7 +311,7 @@ def test_elements_by_their_keys(package: Any) -> None:
 def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place: int, key: str) -> None:
     value, data = golden(package, version, {0: "", 1: "text", 2: "text"}[version])
     first = value.stops[0]
-    error = refusal_of(package, value.replace(stops=(first, first)), version)
+    error = rejection_of(package, value.replace(stops=(first, first)), version)
     assert error.path == "stops[1]"
     assert error.reason == f"has {key}, the same key as element 0; keys must be unique"
     one, two = {0: ("000161", "000162"), 1: ("0261", "0262"), 2: ("0261 07", "0262 00")}[version]

@@ -7,7 +7,7 @@ import pytest
 
 from tagwire.limits import Limits
 from tagwire.wire import compression
-from tagwire.wire.compression import DecompressionError, unpack
+from tagwire.wire.compression import DecompressionError, decompress
 
 EMPTY = gzip.compress(b"", mtime=0)
 
@@ -46,7 +46,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 @pytest.mark.parametrize("members", [1, 10, 1000, 4000])
 def test_empty_members(counted: Counted, members: int) -> None:
-    assert unpack("gzip", EMPTY * members, Limits()) == b""
+    assert decompress("gzip", EMPTY * members, Limits()) == b""
     assert counted.copied <= 256 * members and counted.calls <= 2 * members
 
 
@@ -54,7 +54,7 @@ def test_empty_members(counted: Counted, members: int) -> None:
 def test_bytes_that_do_not_pack(counted: Counted, size: int) -> None:
     data = Random(1).randbytes(size)
     packed = gzip.compress(data, 1)
-    assert unpack("gzip", packed, Limits()) == data
+    assert decompress("gzip", packed, Limits()) == data
     assert counted.copied <= len(packed) and counted.calls <= 20 + len(packed) / 50_000
 
 
@@ -63,10 +63,10 @@ def test_members_of_all_sizes() -> None:
     parts = [random.randbytes(random.choice((0, 1, 200, 255, 256, 70_000))) * random.choice((1, 9)) for _ in range(60)]
     packed = b"".join(gzip.compress(part, random.choice((0, 6))) for part in parts)
     whole = b"".join(parts)
-    assert unpack("gzip", packed, Limits()) == whole == unpack("gzip", memoryview(packed), Limits())
-    assert unpack("gzip", packed, Limits(decompressed_bytes=len(whole))) == whole
+    assert decompress("gzip", packed, Limits()) == whole == decompress("gzip", memoryview(packed), Limits())
+    assert decompress("gzip", packed, Limits(decompressed_bytes=len(whole))) == whole
     with pytest.raises(DecompressionError, match=f"more than {len(whole) - 1}"):
-        unpack("gzip", packed, Limits(decompressed_bytes=len(whole) - 1))
+        decompress("gzip", packed, Limits(decompressed_bytes=len(whole) - 1))
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_members_of_all_sizes() -> None:
 )
 def test_incomplete_gzip_files(data: bytes, said: str) -> None:
     with pytest.raises(DecompressionError, match=said):
-        unpack("gzip", data, Limits())
+        decompress("gzip", data, Limits())

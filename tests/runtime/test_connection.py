@@ -92,8 +92,8 @@ def test_older_peer_gets_another_request(lists: bool) -> None:
     """If a server rejects the ApiVersionsRequest, retry with a version that it lists or, without a list, with 0."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [asked] = server.receive(client.handshake() or b"")
-    refusal = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)
-    [answer] = client.receive(server.send(refusal, asked, 0))
+    rejection = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)
+    [answer] = client.receive(server.send(rejection, asked, 0))
     assert answer.version == 0 and not client.has_versions
     [asked] = server.receive(client.handshake() or b"")
     assert (asked.version, bool(asked.message.client_software_name)) == ((3, True) if lists else (0, False))

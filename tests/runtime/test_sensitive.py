@@ -100,19 +100,19 @@ def test_other_fields_are_shown() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(EncodeError) as refused:
+    with pytest.raises(EncodeError) as rejected:
         messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
-    assert str(refused.value) == "SaslAuthenticateRequest v2: auth_bytes: expected bytes, got <hidden>"
+    assert str(rejected.value) == "SaslAuthenticateRequest v2: auth_bytes: expected bytes, got <hidden>"
     wrong = ScramCredentialUpsertion(name="alice", salted_password="s3cret-value")  # type: ignore[arg-type]
-    with pytest.raises(EncodeError) as refused:
+    with pytest.raises(EncodeError) as rejected:
         AlterUserScramCredentialsRequest(upsertions=[wrong]).encode(0)
-    assert not shown(str(refused.value))
-    with pytest.raises(EncodeError) as refused:
+    assert not shown(str(rejected.value))
+    with pytest.raises(EncodeError) as rejected:
         messages.SaslAuthenticateRequest.from_json({"authBytes": "s3cret-value!"}, 2)
-    assert not shown(str(refused.value))
-    with showing_sensitive(), pytest.raises(EncodeError) as refused:
+    assert not shown(str(rejected.value))
+    with showing_sensitive(), pytest.raises(EncodeError) as rejected:
         messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
-    assert shown(str(refused.value))
+    assert shown(str(rejected.value))
 
 
 def held(error: BaseException) -> str:
@@ -133,7 +133,7 @@ def held(error: BaseException) -> str:
 
 
 LOGIN_SHAPE = tagwire.select(messages.SaslAuthenticateRequest, "auth_bytes")
-REFUSED_SECRETS: dict[str, Callable[[Any], object]] = {
+REJECTED_SECRETS: dict[str, Callable[[Any], object]] = {
     "encode": lambda secret: python_serializer(messages.SaslAuthenticateRequest, 2).encode(
         LOGIN.replace(auth_bytes=secret)
     ),
@@ -155,12 +155,12 @@ REFUSED_SECRETS: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("engine", ["native", "python"])
-@pytest.mark.parametrize("call", REFUSED_SECRETS)
+@pytest.mark.parametrize("call", REJECTED_SECRETS)
 def test_no_exception_holds_a_secret(call: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWIRE_ENGINE", engine)
-    with pytest.raises(EncodeError) as refused:
-        REFUSED_SECRETS[call]("s3cret-value!")
-    assert not shown(held(refused.value))
+    with pytest.raises(EncodeError) as rejected:
+        REJECTED_SECRETS[call]("s3cret-value!")
+    assert not shown(held(rejected.value))
 
 
 def test_json_for_people() -> None:

@@ -19,9 +19,9 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
         try:
             return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
         except TagwireError as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
-    from tagwire_spark.errors import refusal
+    from tagwire_spark.errors import rejection
 
     for name in ("export", "restore"):
         monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)

@@ -89,10 +89,10 @@ def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, in
         cls.decode(data + b"x", version)  # imports modules and fills caches
     return {
         "strict": peak_memory(lambda: cls.decode(data, version)),
-        "strict, refused behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version)),
-        "strict, refused at the last byte": peak_memory(lambda: cls.decode_from(data[:-1], version)),
+        "strict, rejected behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version)),
+        "strict, rejected at the last byte": peak_memory(lambda: cls.decode_from(data[:-1], version)),
         "views": peak_memory(lambda: cls.decode(data, version, views=True)),
-        "views, refused behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version, views=True)),
+        "views, rejected behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version, views=True)),
         "lenient": peak_memory(lambda: cls.decode(data, version, strict=False)),
     }
 

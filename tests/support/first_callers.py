@@ -94,7 +94,7 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
     "decode_from": of_bytes(lambda cls, data: cls.decode_from(data, cls.LATEST_STABLE)),
     "decode-views": of_bytes(lambda cls, data: cls.decode(bytearray(data), cls.LATEST_STABLE, views=True)),
     "decode-lenient": of_bytes(lambda cls, data: cls.decode(data, cls.LATEST_STABLE, strict=False)),
-    "decode-refused": of_bytes(lambda cls, data: refusal(lambda: cls.decode(data[:-1], cls.LATEST_STABLE))),
+    "decode-rejected": of_bytes(lambda cls, data: rejection(lambda: cls.decode(data[:-1], cls.LATEST_STABLE))),
     "to_json": of_messages(lambda m: m.to_json(m.LATEST_STABLE)),
     "from_json": of_messages(lambda m: type(m).from_json(m.to_json(m.LATEST_STABLE), m.LATEST_STABLE)),
     "losses": of_messages(lambda m: m.losses(0)),
@@ -130,7 +130,7 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
 }
 
 
-def refusal(call: Callable[[], object]) -> str:
+def rejection(call: Callable[[], object]) -> str:
     from tagwire import TagwireError
 
     try:

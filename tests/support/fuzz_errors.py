@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20, help="of the damage")
     parser.add_argument("--backwards", action="store_true", help="begin with the last version")
     options = parser.parse_args()
-    random, started, tried, refused, differing = Random(options.seed), process_time(), 0, 0, 0
+    random, started, tried, rejected, differing = Random(options.seed), process_time(), 0, 0, 0
     versions = [list(group) for _, group in groupby(sorted(samples(LONGEST), key=_version), key=_version)]
     versions = versions[::-1] if options.backwards else versions
     with closed_way():
@@ -53,12 +53,12 @@ def main() -> int:
             for sample, data in distinct(group, share, random):
                 tried += 1
                 difference, fault = compared(sample, data, random)
-                refused += fault
+                rejected += fault
                 if difference:
                     differing += 1
                     print(json.dumps([sample.cls.NAME, sample.version, data.hex(), difference]), flush=True)
             if number % 50 == 0 or number == len(versions) - 1:
-                so_far = f"{tried} inputs, {refused} refused, {differing} differ, {process_time() - started:.0f} s"
+                so_far = f"{tried} inputs, {rejected} rejected, {differing} differ, {process_time() - started:.0f} s"
                 print(so_far, file=sys.stderr, flush=True)
     return differing > 0
 

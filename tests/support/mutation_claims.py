@@ -80,7 +80,7 @@ def broken_claims(made: Mutation) -> list[str]:
 def _not_valid(made: Mutation, value: Any, error: DecodeError | None) -> Iterator[str]:
     assert made.version is not None
     if error is not None:
-        yield f"refused: {error}"
+        yield f"rejected: {error}"
         return
     written = value.encode(made.version)
     if (written == made.data) != made.canonical:

@@ -83,7 +83,7 @@ class _Bytes:
         pass
 
 
-class _Refused(Exception):
+class _Rejected(Exception):
     response = {"Error": {"Code": "PreconditionFailed"}}  # noqa: RUF012
 
 
@@ -144,7 +144,7 @@ class ConditionalFileSystem(CountedFileSystem):
             there = self.store.get(name)
             tag = None if there is None else self._facts(there)["ETag"]
             if self.keeps_conditions and ((IfNoneMatch and tag is not None) or (IfMatch and IfMatch != tag)):
-                raise OSError(22, "a condition failed") from _Refused()
+                raise OSError(22, "a condition failed") from _Rejected()
             self.store[name] = _Bytes(bytes(value))
 
     def put_file(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from tagwire import DROP, EncodeError, Message, Struct
 
-__all__ = ["Refused", "changed", "random_paths", "with_rows"]
+__all__ = ["Rejected", "changed", "random_paths", "with_rows"]
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """Raised if a new value does not fit into the message."""
 
 
@@ -89,7 +89,7 @@ def _copied(value: Struct) -> Struct:
 
 
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
-    """Set the fields at `paths` to the values in `rows`, and return the message. Raise `Refused` if one doesn't fit."""
+    """Set the fields at `paths` to the values in `rows`; return the message. Raise `Rejected` if one doesn't fit."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
     behind = [line[len(way) :] for line in lines]
@@ -138,7 +138,7 @@ def _put(owner: Any, line: list[tuple[str, bool]], new: Any) -> None:
     (name, each), *rest = line
     if owner is None:
         if new is not None:
-            raise Refused
+            raise Rejected
         return
     if not rest and not each:
         setattr(owner, name, new)
@@ -150,7 +150,7 @@ def _put(owner: Any, line: list[tuple[str, bool]], new: Any) -> None:
     if value is None and new is None:
         return
     if value is None or not isinstance(new, tuple | list) or len(new) != len(value):
-        raise Refused
+        raise Rejected
     if not rest:
         setattr(owner, name, tuple(new))
     for element, one in zip(value, new, strict=True) if rest else ():

@@ -15,7 +15,7 @@ from tagwire.layout import Array
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records import Record, build, format_of
 from tagwire.records.format import Format
-from tagwire.wire.compression import pack
+from tagwire.wire.compression import compress
 
 __all__ = ["damaged", "damaged_behind_headers", "odd_records", "records_for"]
 
@@ -94,7 +94,7 @@ def _with_bad_records(format: Format, codec: str, data: bytes, random: Random) -
     header.pop("crc")
     if codec != "none":
         plain = zlib.decompress(header["payload"], 31)
-        header["payload"] = pack(codec, _scrambled(plain, random))
+        header["payload"] = compress(codec, _scrambled(plain, random))
     else:
         header["payload"] = _scrambled(bytes(header["payload"]), random)
     if random.random() < 0.3:
@@ -114,7 +114,9 @@ def _with_bad_messages(format: Format, codec: str, data: bytes, random: Random) 
     header, _ = decode(format.header, data, whole=False, strict=True, limits=DEFAULT_LIMITS)
     header.pop("crc")
     inner = [_resealed(_scrambled_body(each, random)) for each in _messages(zlib.decompress(header["value"], 31))]
-    header["value"] = pack(codec, b"".join(inner) + random.choice((b"", b"", b"", b"\0", random.choice(inner)[:-1])))
+    header["value"] = compress(
+        codec, b"".join(inner) + random.choice((b"", b"", b"", b"\0", random.choice(inner)[:-1]))
+    )
     return format.encode_header(header)
 
 

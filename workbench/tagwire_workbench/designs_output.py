@@ -46,7 +46,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     return tuple(found)
 
 
-def refuse_unjudged(path: str, what: str) -> None:
+def reject_unjudged(path: str, what: str) -> None:
     """Raise click.UsageError for a path with nothing to check, because "no problems" would be misleading."""
     raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 

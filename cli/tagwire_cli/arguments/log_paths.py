@@ -22,7 +22,7 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
     for path in paths:
         if path.is_file():
-            _refuse_others(path)
+            _reject_others(path)
             yield Segment(path)
             continue
         found = list(find_partitions(path))
@@ -31,7 +31,7 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
         yield from found
 
 
-def _refuse_others(path: Path) -> None:
+def _reject_others(path: Path) -> None:
     from tagwire.log import LogPathError
 
     with path.open("rb") as file:
@@ -54,7 +54,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():
-        _refuse_others(path)
+        _reject_others(path)
         raise LogPathError(f"{path}: a single segment can't be {done}; give the folder of its partition")
     found = list(find_partitions(path))
     if not found:
@@ -90,7 +90,7 @@ def work_of(
     for two partitions, and if a path is a file or has no partitions.
     """
     from tagwire.log import LogPathError
-    from tagwire.log.whole_folder import refuse_existing, refuse_inside
+    from tagwire.log.whole_folder import reject_existing, reject_inside
 
     work, seen = [], dict[Path, Path]()
     for path in paths:
@@ -105,10 +105,10 @@ def work_of(
             if resumes and target.exists():
                 say(f"tagwire: {target}: already exists; skipped", err=True)
                 continue
-            refuse_existing(target)
+            reject_existing(target)
             left.append((partition, target))
         work.append(Work(path, found, left))
-    refuse_inside(seen, seen.values())
+    reject_inside(seen, seen.values())
     return work
 
 

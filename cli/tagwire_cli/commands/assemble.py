@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from tagwire_cli.input.bytes import InputError, open_input
-from tagwire_cli.output.tables import refuse_terminal, write_bytes
+from tagwire_cli.output.tables import reject_terminal, write_bytes
 
 _MOST_BYTES: Final = 64 << 20
 
@@ -36,7 +36,7 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
     from tagwire.explain.assemble import assemble
 
     if not is_hex:
-        refuse_terminal()
+        reject_terminal()
     try:
         text = _read(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:

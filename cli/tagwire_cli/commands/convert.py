@@ -12,7 +12,7 @@ from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.input.bytes import InputError, note_empty, read_bytes
 from tagwire_cli.input.encodings import batches_hint
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import refuse_terminal, write_bytes
+from tagwire_cli.output.tables import reject_terminal, write_bytes
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet, RecordBatch
@@ -51,7 +51,7 @@ def command(
     from tagwire.records import convert, format_of
 
     if not is_hex:
-        refuse_terminal()
+        reject_terminal()
     target, formats = format_of(to), formats_of(source, only=only_format)
     out = bytearray()
     lost = 0

@@ -54,7 +54,7 @@ class _Outcome:
     """The results of decoding and re-encoding all frames of a file."""
 
     good: list[CapturedFrame] = field(default_factory=list)
-    refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
+    rejected: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
     """Frames that were rejected, as expected, because the sender's bytes are invalid."""
     failed: list[tuple[CapturedFrame, str]] = field(default_factory=list)
     """Frames with an unexpected result, and what it was."""
@@ -116,11 +116,11 @@ def _replay(registry: "Registry", capture: CapturedFrame, is_fault: bool, outcom
     start = time.perf_counter()
     try:
         again = round_trip(registry, capture)
-    except TagwireError as refusal:
-        error = refusal
+    except TagwireError as rejection:
+        error = rejection
     outcome.seconds += time.perf_counter() - start
     if is_fault and error is not None:
-        outcome.refused.append((capture, error))
+        outcome.rejected.append((capture, error))
     elif is_fault:
         outcome.failed.append((capture, "should be rejected, but was accepted"))
     elif error is not None:
@@ -196,9 +196,9 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
 
 
 def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:
-    if outcome.refused:
-        say(f"Rejected {count(len(outcome.refused), 'frame')} as expected, because the sender's bytes are invalid.")
-    for capture, error in outcome.refused:
+    if outcome.rejected:
+        say(f"Rejected {count(len(outcome.rejected), 'frame')} as expected, because the sender's bytes are invalid.")
+    for capture, error in outcome.rejected:
         say(f"  {_client(capture)}, {_what(registry, capture)}: {faults[digest(capture)]}")
         say(f"    {error}")
 

@@ -14,7 +14,7 @@ from tagwire_cli.input.bytes import one_file
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.json import json_lines, json_values, read_json
 from tagwire_cli.input.message_arguments import message_of
-from tagwire_cli.output.tables import refuse_terminal, write_bytes
+from tagwire_cli.output.tables import reject_terminal, write_bytes
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -56,7 +56,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     """
     registry = find_registry(package)
     if not as_hex:
-        refuse_terminal()
+        reject_terminal()
     if kind is None:
         message, version, files = message_of(registry, words)
         if as_lines and not as_hex:

@@ -111,7 +111,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     from tagwire_cli.explaining.units import ExplainSettings, Input, explain_detected, explain_units, explainer_of
     from tagwire_cli.input.filters import frame_test
 
-    _refuse_both(options)
+    _reject_both(options)
     kind = _kind(options)
     registry = find_registry(options["package"])
     has_sizes = options["kind"] is not None
@@ -172,7 +172,7 @@ def _kind(options: dict[str, Any]) -> str:
     return kinds[0].removeprefix("frames ") if kinds else "message"
 
 
-def _refuse_both(options: dict[str, Any]) -> None:
+def _reject_both(options: dict[str, Any]) -> None:
     if options["records"] is not None and options["no_records"]:
         raise click.UsageError("give --records or --no-records, not both.")
     if options["as_json"] and options["as_html"]:

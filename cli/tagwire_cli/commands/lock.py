@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagwire_generator.project.settings import Settings
 
 
-_REFUSED: Final = ("error", "wire", "semantic")
+_REJECTED: Final = ("error", "wire", "semantic")
 
 
 @click.command("lock")
@@ -108,10 +108,10 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     texts = read_path(settings, SpecReader(), specs, options)
     old = read_lock(file) if file.is_file() and not forget else None
     check = Check(old.baseline() if old else Baseline(), texts)
-    refused = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
-    if refused:
-        print_findings([(finding_text(each), each.severity) for each in refused])
-        say(findings_summary(refused, excused=0, messages=len(check.names)), err=True)
+    rejected = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
+    if rejected:
+        print_findings([(finding_text(each), each.severity) for each in rejected])
+        say(findings_summary(rejected, excused=0, messages=len(check.names)), err=True)
         say("nothing was written; use --accept-breaking to release the specs anyway", err=True)
         raise click.exceptions.Exit(1)
     return updated_lock(old, texts, options)
@@ -122,4 +122,4 @@ def _left(settings: "Settings", check: "Check") -> list["Finding"]:
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())
-    return [each for each in judged.findings if each.severity in _REFUSED]
+    return [each for each in judged.findings if each.severity in _REJECTED]

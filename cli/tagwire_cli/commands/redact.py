@@ -17,7 +17,7 @@ from tagwire_cli.input.frame_stream import at, frames
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say_error
-from tagwire_cli.output.tables import refuse_terminal, write_bytes, write_json_line
+from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
@@ -76,7 +76,7 @@ def command(
         parts = _capture(redaction, registry, one_file(words), port)
     else:
         if not is_hex:
-            refuse_terminal()
+            reject_terminal()
         responses = (
             None if requests_file is None else ResponseApis(registry, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
         )

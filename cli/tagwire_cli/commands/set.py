@@ -17,7 +17,7 @@ from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.json import json_of
 from tagwire_cli.input.selected import Selected, source, with_order_hint
-from tagwire_cli.output.tables import refuse_terminal, write_bytes
+from tagwire_cli.output.tables import reject_terminal, write_bytes
 
 if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
@@ -56,7 +56,7 @@ def command(
       tagwire set FetchRequest 15 'cluster_id:=null' --hex < fetch.txt
     """
     if not is_hex:
-        refuse_terminal()
+        reject_terminal()
     bounds = limits_of(limits)
     make, rest = source(find_registry(package), words, kind, requests_file, bounds, is_hex=is_hex)
     named = [_parted(text) for text in rest]

@@ -97,10 +97,10 @@ def from_hex(text: bytes) -> bytes:
     try:
         return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:
-        _refuse_hex(digits)
+        _reject_hex(digits)
 
 
-def _refuse_hex(text: bytes) -> NoReturn:
+def _reject_hex(text: bytes) -> NoReturn:
     """Raise InputError for the first character that isn't a hex digit, or for an odd number of digits."""
     wrong = text.translate(None, _BETWEEN + _DIGITS)
     at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BETWEEN)) - 1

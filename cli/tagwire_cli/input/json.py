@@ -22,13 +22,13 @@ def read_json(file: str = "-") -> Any:
 def json_of(text: str, line: int = 1) -> Any:
     """Parse one JSON value. `line` is the line of the input where `text` begins. Raises InputError with a position."""
     with _errors(line):
-        return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+        return json.loads(text, object_pairs_hook=_once_each, parse_constant=_reject_constant)
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
     """Yield ("frame N", value) for the Nth JSON value in a file. Values are separated as in `decode` output."""
     text = _decoded(read_bytes(file, is_hex=False))
-    decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_reject_constant)
     end, number = _behind_blanks(text, 0), 0
     if end == len(text):
         note_empty(file)
@@ -98,5 +98,5 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise InputError(f"JSON input: {name} is not valid JSON; write it as the string {json.dumps(name)}")

@@ -49,7 +49,7 @@ FOUND: Final = {
     "spark whatif": "an error in a log",
     "spark export": "an error in a log, even if --permissive exports it",
     "spark import": "an export that is incomplete or was changed",
-    "spark audit": "a file that can't be read; with --refused-by, rejected requests",
+    "spark audit": "a file that can't be read; with --rejected-by, rejected requests",
     "lint": "errors; warnings and notes do not count",
     "collide": "designs that conflict",
     "demo": "a frame that is rejected or encodes to different bytes",

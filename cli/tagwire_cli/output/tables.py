@@ -186,7 +186,7 @@ def write_bytes(data: bytes) -> None:
     click.echo(data, nl=False)
 
 
-def refuse_terminal() -> None:
+def reject_terminal() -> None:
     """Raise click.UsageError if standard output is a terminal, to which raw bytes must not be written."""
     if is_terminal(sys.stdout):
         raise click.UsageError("the output is binary: use --hex, or redirect it to a file or a pipe.")

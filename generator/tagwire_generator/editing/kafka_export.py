@@ -2,7 +2,7 @@
 
 The `kafka` property of a key in `spec.schema.json` determines how the key is exported. Keys with `"kafka": "left out"`
 are tagwire extensions that do not affect the wire format, and are removed. Keys with "inlined" are rewritten. The
-export stops at keys with "refused", at extensions without a `kafka` property, and at types that only tagwire has.
+export stops at keys with "rejected", at extensions without a `kafka` property, and at types that only tagwire has.
 """
 
 from collections.abc import Iterable, Iterator
@@ -97,8 +97,8 @@ def _exported(
     root = _root(spec)
     used = [known.spec for each in message.imports if (known := shared.get(each.name)) is not None]
     uses = [use for each in (spec, *used) for use in _uses_of(each, options)]
-    lost = tuple(spot for spot, verdict in uses if verdict != "refused")
-    stops = [spot for spot, verdict in uses if verdict == "refused"]
+    lost = tuple(spot for spot, verdict in uses if verdict != "rejected")
+    stops = [spot for spot, verdict in uses if verdict == "rejected"]
     trees = {each.name: normal_form(plain_tree(_root(each))) for each in used}
     tree = _plain(without_imports(normal_form(plain_tree(root)), message, trees), "message", registers)
     written = canonical_text(tree) if lost else text
@@ -117,7 +117,7 @@ def _root(spec: SpecData) -> Object:
 def _verdict(place: str, key: str) -> str:
     """Return a key's `kafka` property in the schema, such as "inlined"; "" for a key of Kafka's own language."""
     key_schema = schema()["$defs"][place]["properties"].get(key, {})
-    return str(key_schema.get("kafka", "refused" if "dialect" in key_schema else ""))
+    return str(key_schema.get("kafka", "rejected" if "dialect" in key_schema else ""))
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
@@ -138,7 +138,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressib
     for problem in read_spec(_as_kafka(spec, root), options=replace(options, dialect="kafka"), shared=None).problems:
         what = types.get((problem.line, problem.column))
         if problem.rule == "TW709" and what:
-            yield Inexpressible(what, spec.file, problem.line, problem.column), "refused"
+            yield Inexpressible(what, spec.file, problem.line, problem.column), "rejected"
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:

@@ -52,17 +52,17 @@ class Check:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return all findings. A message is not compared if its released or its current spec is invalid."""
-        refused = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
+        rejected = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
         found: Sequence[Finding] = ()
         if not self.is_one_message:
             old = {name: spec for name, spec in self.old.specs.items() if name not in self.new.invalid}
             new = {name: spec for name, spec in self.new.specs.items() if name not in self.old.invalid}
             found = compare_specs(old, new, known_headers=self.headers.values())
-        elif not refused:
+        elif not rejected:
             [old_spec], [new_spec] = self.old.specs.values(), self.new.specs.values()
             found = compare_messages(old_spec, new_spec, known_headers=self.headers.values())
         shared = {name: spec.file for name, spec in self.new.shared.items()}
-        return (*refused, *placed(found, self.new.texts, shared))
+        return (*rejected, *placed(found, self.new.texts, shared))
 
 
 def _invalid(specs: Mapping[str, tuple[Problem, ...]]) -> Iterator[Finding]:

@@ -166,7 +166,7 @@ def read_lock(path: Path) -> Lock:
         raise LockError(f"{path}: expected a lock file of format {_FORMAT}{version}", file=str(path))
     try:
         messages = tuple(map(_message, document["messages"]))
-        _refuse_twins(messages)
+        _reject_twins(messages)
         options = SpecOptions.from_mapping(document["options"])
         registers = tuple(map(dict, document.get("registers", ())))
         return Lock(messages, options, str(path), registers)
@@ -205,7 +205,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_twins(messages: Iterable[LockedMessage]) -> None:
+def _reject_twins(messages: Iterable[LockedMessage]) -> None:
     seen: set[str] = set()
     for message in messages:
         if message.name in seen:

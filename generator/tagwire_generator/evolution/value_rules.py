@@ -66,7 +66,7 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
         if before is not now:
             was, then = ("no enum" if each is None else f"the enum {each.enum.__name__}" for each in (before, now))
             yield "TW949", f"the field had {was} and now has {then}"
-        yield from _refusals(before, now)
+        yield from _rejections(before, now)
         return
     if before.enum.__name__ != now.enum.__name__:
         yield "TW949", f"the enum was {before.enum.__name__} and is now {now.enum.__name__}"
@@ -81,10 +81,10 @@ def enum_changes(old: WireType, new: WireType) -> Iterator[tuple[str, str]]:
                 yield "TW947", f"{int(member)} was {text} and is now {other.text}"
             else:
                 yield "TW948", f"{text} ({int(member)}) was removed"
-    yield from _refusals(before, now)
+    yield from _rejections(before, now)
 
 
-def _refusals(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
+def _rejections(before: EnumType | None, now: EnumType | None) -> Iterator[tuple[str, str]]:
     """Yield changes to closed enums after which one peer may write a number that the other peer rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:

@@ -74,8 +74,8 @@ class LintSettings:
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False
-        refused = _longest(self.ignore, rule)
-        return not refused or len(refused) < len(chosen)
+        rejected = _longest(self.ignore, rule)
+        return not rejected or len(rejected) < len(chosen)
 
     def severity_of(self, rule: str, own: "DesignSeverity") -> "DesignSeverity":
         """Return the severity of a rule in these settings. `own` is the rule's default severity."""

@@ -133,7 +133,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
     Raises OutputError for a path outside the folder, for a folder that is a link, and for an existing file that tagwire
     did not write.
     """
-    _refuse_links(directory)
+    _reject_links(directory)
     targets = {_target(directory, name): text for name, text in files.items()}
     changes = [change for path, text in targets.items() if (change := _compare(path, text))]
     changes += [
@@ -156,7 +156,7 @@ def _formatters(files: Mapping[str, str], changes: Sequence[FileChange], directo
     return there, here
 
 
-def _refuse_links(directory: Path) -> None:
+def _reject_links(directory: Path) -> None:
     """Raise OutputError for a folder that is a link, because files in its target would be overwritten or deleted."""
     for place in (directory, *directory.parents):
         if place.is_symlink():

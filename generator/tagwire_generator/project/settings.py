@@ -170,12 +170,12 @@ def load(root: Path) -> Settings:
     root = root.resolve()
     file = root / _FILE
     section = _section(file)
-    _refuse_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
+    _reject_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
     rows = section.get("sets", [_DEFAULT_SET])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise _error(file, "tool.tagwire.sets is not a list of tables; write [[tool.tagwire.sets]] above each set")
     sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows, 1))
-    _refuse_overlaps(file, sets)
+    _reject_overlaps(file, sets)
     exceptions = section.get("exceptions", [])
     if not isinstance(exceptions, list) or not all(isinstance(row, dict) for row in exceptions):
         raise _error(
@@ -211,7 +211,7 @@ def _section(file: Path) -> dict[str, Any]:
 
 def _spec_set(file: Path, section: Mapping[str, Any], number: int, row: Mapping[str, Any]) -> SpecSet:
     where = f"[[tool.tagwire.sets]] number {number}"
-    _refuse_unknown(file, where, row, _SET_KEYS)
+    _reject_unknown(file, where, row, _SET_KEYS)
     templates = row.get("templates", section.get("templates"))
     return SpecSet(
         root=file.parent,
@@ -310,7 +310,7 @@ def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"
-    _refuse_unknown(file, where, row, _EXCEPTION_KEYS)
+    _reject_unknown(file, where, row, _EXCEPTION_KEYS)
     for key in ("rule", "message", "reason"):
         if not isinstance(row.get(key), str) or not row[key].strip():
             raise _error(file, f"{where}: {key} is {_found(row.get(key))}; it is required and must be a string")
@@ -347,14 +347,14 @@ def _versions(file: Path, where: str, value: object) -> Versions | None:
         raise _error(file, f"{where}: versions: {error}") from error
 
 
-def _refuse_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _reject_unknown(file: Path, where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in table:
         if key not in known:
             hint = suggestion(key, known, f"the keys are {', '.join(known)}")
             raise _error(file, f"{where} has an unknown key {key!r}; {hint}")
 
 
-def _refuse_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
+def _reject_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
     # If one package were inside another, generating one of them would delete the other's files as stale.
     for number, one in enumerate(sets):
         for other in sets[:number]:

@@ -65,7 +65,7 @@ def find_specs(folder: Path) -> list[SpecFile]:
     if not folder.is_dir():
         raise SpecError(f"{folder}: the specs folder does not exist", file=str(folder))
     found: list[SpecFile] = []
-    for place, folders, names in os.walk(folder, onerror=_refuse):
+    for place, folders, names in os.walk(folder, onerror=_reject):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         components = Path(place).relative_to(folder).parts
         for name in names:
@@ -121,7 +121,7 @@ def _named(path: Path) -> Path:
     return path
 
 
-def _refuse(error: OSError) -> None:
+def _reject(error: OSError) -> None:
     raise SpecError(f"{error.filename} can't be read: {error.strerror}", file=str(error.filename)) from error
 
 

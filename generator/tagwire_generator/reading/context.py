@@ -76,14 +76,14 @@ class Reading:
         self.message_wounds: set[str] = set()
         """Wrong keys of the message, and "structs", "uses", "members" or "unions" if some could not be read."""
         self._source = document.source
-        self._refused: set[int] = set()
+        self._rejected: set[int] = set()
         own_types = {name for name, _ in options.entity_types}
         for error in shape_errors(root, allow_extensions=self.is_extended):
             if error.rule == "TW112" and isinstance(error.node, Scalar) and error.node.raw in own_types:
                 continue  # the schema knows only Kafka's entity types; settings may add more
             self.report(error.rule, error.node, error.message)
             if error.unusable is not None:
-                self._refused.add(id(error.unusable))
+                self._rejected.add(id(error.unusable))
 
     @property
     def has_errors(self) -> bool:
@@ -95,16 +95,16 @@ class Reading:
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 
-    def is_refused(self, node: JsonNode) -> bool:
+    def is_rejected(self, node: JsonNode) -> bool:
         """Return whether this value, or a value inside it, violates the schema of specs."""
-        return any(id(each) in self._refused for each in walk(node))
+        return any(id(each) in self._rejected for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[JsonNode], Any]) -> Any:
         """Return a key's converted value; None if the key is absent or invalid. An invalid key is added to `wounds`."""
         node = part.node.get(key)
         if node is None:
             return None
-        if self.is_refused(node):
+        if self.is_rejected(node):
             part.wounds.add(key)
             return None
         try:

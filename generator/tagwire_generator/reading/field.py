@@ -121,7 +121,7 @@ def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) 
 
 def check_hexadecimal(reading: Reading, node: JsonNode | None) -> None:
     """Report a hexadecimal tag such as 0x0001, unless the spec is in the draft dialect (KIP-482's first draft)."""
-    if node is not None and not reading.is_draft and not reading.is_refused(node) and is_hexadecimal(node):
+    if node is not None and not reading.is_draft and not reading.is_rejected(node) and is_hexadecimal(node):
         reading.report("TW708", node, f"only the draft dialect writes tags in hexadecimal; write {tag_number(node)}")
 
 
@@ -146,7 +146,7 @@ def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
 
 def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
     node = part.node.get("flexibleVersions")
-    if node is not None and not reading.is_refused(node) and not text(node).strip():
+    if node is not None and not reading.is_rejected(node) and not text(node).strip():
         reading.report("TW410", node, "the field's flexibleVersions is empty; remove the key, or write none")
         part.wounds.add("flexibleVersions")
 

@@ -125,7 +125,7 @@ class StructReader:
     def _reserved_tags(self, part: StructPart) -> tuple[int, ...]:
         reading, tags = self._reading, list[int]()
         for node in items(part.node.get("reservedTags")):
-            if reading.is_refused(node):
+            if reading.is_rejected(node):
                 part.wounds |= {"reservedTags", "members"}
                 continue
             try:

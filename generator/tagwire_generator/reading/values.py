@@ -82,7 +82,7 @@ def version_text(text: str, node: JsonNode) -> Versions:
 
 def by_version(node: JsonNode, convert: Callable[[JsonNode], T]) -> tuple[tuple[Versions, T], ...]:
     """Return an object's entries, whose keys are version ranges, sorted by version."""
-    assert isinstance(node, Object), "the schema has refused anything else"
+    assert isinstance(node, Object), "the schema has rejected anything else"
     rows = [(version_text(key, member), convert(member.value)) for key, member in node.members.items()]
     return tuple(sorted(rows, key=lambda row: row[0].lowest))
 

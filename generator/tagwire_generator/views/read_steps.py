@@ -107,7 +107,7 @@ class _Steps:
         broken = self.expressions.broken_rules(struct)
         if broken:
             self.expressions.use("tagwire.wire", "UnreadableBytes")
-            self.steps.append(ReadStep("refuse", conditions=broken))
+            self.steps.append(ReadStep("reject", conditions=broken))
         return tuple(self.steps)
 
     # ------------------------------------------------------------ fields of fixed width
@@ -181,8 +181,8 @@ class _Steps:
     def with_null(self, target: str, kind: Sized | Array, lead: _Lead) -> ReadStep:
         body = self.sized(target, kind, lead) if isinstance(kind, Sized) else self.array(target, kind, lead)
         if kind.nullable:
-            refusal = () if lead.code == "B" else (f"{self.expressions.use('tagwire.wire', 'check_null_length')}(n)",)
-            return ReadStep("nullable", is_null=lead.is_null, lines=(*refusal, f"{target} = None"), body=body)
+            rejection = () if lead.code == "B" else (f"{self.expressions.use('tagwire.wire', 'check_null_length')}(n)",)
+            return ReadStep("nullable", is_null=lead.is_null, lines=(*rejection, f"{target} = None"), body=body)
         self.expressions.use("tagwire.wire", "UnreadableBytes")
         return ReadStep("required", is_null=lead.is_null, body=body)
 

@@ -57,7 +57,7 @@ def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteSt
     """Return the steps that write the object `m` to `out`. The first step rejects objects that can't be written."""
     writer = _Steps(expressions, "out", struct)
     section = struct.section
-    steps = [writer.refusal(struct)]
+    steps = [writer.rejection(struct)]
     if isinstance(section, OptionalBuffer):
         buffer = expressions.optional_fields_buffer(section)
         steps.append(writer.section(section.fields, f"{buffer}.put"))
@@ -77,7 +77,7 @@ class _Steps:
         self.optional = {f"m.{row.name}" for row in rows if row.nullable or row.default is None}
         """Attributes of `m` that may be None in at least one version."""
 
-    def refusal(self, struct: StructLayout) -> WriteStep:
+    def rejection(self, struct: StructLayout) -> WriteStep:
         """Return the step that rejects an object if its class is wrong or this version can't represent its values."""
         cls = self.expressions.data_class(struct.cls)
         below = self.expressions.use("tagwire.wire", "is_subclass")
@@ -87,7 +87,7 @@ class _Steps:
             conditions.append(f"m.unknown_tags not in {self.expressions.use('tagwire.wire', 'WITHOUT_TAGS')}")
         conditions += self.expressions.broken_rules(struct)
         self.expressions.use("tagwire.wire", "UnwritableValue")
-        return WriteStep("refuse", conditions=tuple(conditions))
+        return WriteStep("reject", conditions=tuple(conditions))
 
     def items(self, items: tuple[Item, ...]) -> list[WriteStep]:
         steps: list[WriteStep] = []

@@ -29,7 +29,7 @@ from tagwire_spark.columns.arrow_types import (
 )
 from tagwire_spark.columns.conversion import Misfit, converted_rows, message_side
 from tagwire_spark.columns.packages import find_registry
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
@@ -130,7 +130,7 @@ class Decoding(NamedTuple):
                 wide_unsigned=True,
             )
         except TagwireError as error:
-            raise refusal(_placed(error, row_name)) from None
+            raise rejection(_placed(error, row_name)) from None
         made = _types(self)
         if self.permissive:
             pairs = pa.array(column)
@@ -208,7 +208,7 @@ def _types(wanted: Decoding) -> _Types:
             wanted.cls, versions, fields=wanted.fields, unknown_tags=wanted.unknown_tags, wide_unsigned=True
         )
     except TagwireError as error:
-        raise refusal(error) from None
+        raise rejection(error) from None
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
@@ -248,7 +248,7 @@ class Encoding(NamedTuple):
                 errors="null" if self.permissive else "raise",
             )
         except TagwireError as error:
-            raise refusal(_placed(error, row_name), "UNENCODABLE_KAFKA_MESSAGE") from None
+            raise rejection(_placed(error, row_name), "UNENCODABLE_KAFKA_MESSAGE") from None
         return fitted(pa.array(column), pa.binary())
 
 
@@ -257,7 +257,7 @@ def _column_type(name: str, package: str, versions: tuple[int, ...]) -> Any:
     try:
         return pa.struct(pa.schema(arrow.schema(message_class(name, package), versions)))
     except TagwireError as error:
-        raise refusal(error) from None
+        raise rejection(error) from None
 
 
 def _without_error(structs: Any) -> Any:

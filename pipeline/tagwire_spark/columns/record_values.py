@@ -14,7 +14,7 @@ from tagwire.errors import TagwireError
 from tagwire.frames.record_frames import COORDINATOR_LOGS, METADATA_LOGS
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, is_bytes, spark_type
 from tagwire_spark.columns.packages import find_registry
-from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.errors import PipelineError, described, rejection
 from tagwire_spark.options import MODES, Options, invalid
 
 _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa.string()))
@@ -58,8 +58,8 @@ class RecordReading(NamedTuple):
             frame = registry.decode_record(value, self.log, key, strict=self.strict)
         except TagwireError as error:
             if not self.permissive:
-                refused = refusal(error, "MALFORMED_KAFKA_RECORD")
-                raise PipelineError(refused.condition, f"row {row}: {refused.text}") from None
+                rejected = rejection(error, "MALFORMED_KAFKA_RECORD")
+                raise PipelineError(rejected.condition, f"row {row}: {rejected.text}") from None
             return {"_error": described(error)}
         body = json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
         return {"message": frame.message.NAME, "version": frame.version, "body": body}

@@ -22,7 +22,7 @@ from tagwire_spark.columns.arrow_types import is_bytes
 from tagwire_spark.columns.codec import NO_VERSION, encoding, message_class, unversioned
 from tagwire_spark.columns.functions import Call, column_function
 from tagwire_spark.columns.record_values import in_permissive_mode, record_reading, record_schema
-from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.errors import PipelineError, described, rejection
 from tagwire_spark.options import MODES, Options, invalid
 
 Pairs = tuple[tuple[str, str], ...]
@@ -78,7 +78,7 @@ def _json(row: int, data: bytes, name: str, version: int | None, options: Pairs)
     except TagwireError as error:
         if permissive:
             return _error_text(described(error))
-        raise _of_row(row, refusal(error)) from None
+        raise _of_row(row, rejection(error)) from None
 
 
 def _error_text(error: Any) -> str:
@@ -120,7 +120,7 @@ def _encoded(values: pa.Array, places: list[int], name: str, version: int | None
             made.append(cls.from_json_text(text, version).encode(version))
         except TagwireError as error:
             if not wanted.permissive:
-                raise _of_row(place, refusal(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
+                raise _of_row(place, rejection(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
             made.append(None)
     return made
 

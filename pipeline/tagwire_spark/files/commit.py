@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from tagwire.log.errors import LogReadError, is_file, is_folder
 from tagwire.log.file_bytes import FileBytes, open_file
-from tagwire_spark.errors import PipelineError, changed, refusal
+from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Content, Job, write_failure
 from tagwire_spark.files.file_state import FileState, check_file
 from tagwire_spark.files.local_commit import LocalFolder
@@ -83,7 +83,7 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
     """Start a new job and create its staging folder. Raises PipelineError if the folder doesn't support commits."""
     job = job_of(root, uuid4().hex, storage)
     folder = _of(job)
-    with folder.refused():
+    with folder.rejected():
         folder.begin(job)
     return job
 
@@ -112,7 +112,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
             if made is None:
                 folder.remove(job)
                 return
-            with folder.refused():
+            with folder.rejected():
                 folder.check(job, made)
                 number = done.get("number", 0) + 1
                 manifest = {"number": number, "job": job.id, **made._asdict(), "batches": {**before, **made.batches}}
@@ -249,7 +249,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         if not is_held:
             _wait_for_others(folder)
         for number in folder.pending():
-            with folder.refused():
+            with folder.rejected():
                 _do(_Pending(folder, number))
         # The process that made the last commit may have died before it removed its staging folder.
         if last := folder.done().get("job"):
@@ -294,5 +294,5 @@ def if_gone(error: PipelineError, file: str) -> PipelineError:
     try:
         is_there = not is_remote(file) and (is_file(file) or not is_folder(Path(file).parent))
     except LogReadError as unread:
-        return refusal(unread)
+        return rejection(unread)
     return error if is_there else changed(error.text.rstrip("."))

@@ -89,7 +89,7 @@ class Attempt:
 class CommitFolder(ABC):
     """A log folder to which jobs commit.
 
-    Methods raise PipelineError. Methods of local folders also raise OSError, which `refused` converts.
+    Methods raise PipelineError. Methods of local folders also raise OSError, which `rejected` converts.
     """
 
     slowness = 1
@@ -99,7 +99,7 @@ class CommitFolder(ABC):
         self.root = root
 
     @abstractmethod
-    def refused(self) -> AbstractContextManager[None]:
+    def rejected(self) -> AbstractContextManager[None]:
         """Convert file system errors in the block to PipelineError."""
 
     @abstractmethod

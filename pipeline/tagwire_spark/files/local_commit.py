@@ -58,7 +58,7 @@ class LocalFolder(CommitFolder):
         """The manifest of the commit that this process has claimed."""
 
     @contextmanager
-    def refused(self) -> Generator[None]:
+    def rejected(self) -> Generator[None]:
         try:
             yield
         except OSError as error:
@@ -119,7 +119,7 @@ class LocalFolder(CommitFolder):
             return None
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        with self.refused():
+        with self.rejected():
             (job.folder / name).write_text(data.decode())
         return f"{job.name}/{name}"
 

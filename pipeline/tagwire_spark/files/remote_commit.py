@@ -73,7 +73,7 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     @contextmanager
-    def refused(self) -> Generator[None]:
+    def rejected(self) -> Generator[None]:
         with reaching(self.root, self._storage, "can't be written", "KAFKA_LOG_WRITE_FAILED"):
             yield
 
@@ -101,7 +101,7 @@ class RemoteFolder(CommitFolder):
         self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
-        with self.refused():
+        with self.rejected():
             if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
                 raise too_late(job)
         folder = Path(tempfile.mkdtemp(prefix="tagwire-staged-"), in_staging(job))
@@ -110,7 +110,7 @@ class RemoteFolder(CommitFolder):
 
     def keep(self, top: Path, files: list[Path]) -> None:
         """Upload staged files and delete them locally. The disk may be too small for all files of an attempt."""
-        with self.refused():
+        with self.rejected():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
         for file in files:
@@ -118,7 +118,7 @@ class RemoteFolder(CommitFolder):
 
     def end(self, attempt: Attempt) -> None:
         """If the job has already ended, delete what this attempt may have uploaded, and raise PipelineError."""
-        with self.refused():
+        with self.rejected():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
                 raise too_late(attempt.job)
@@ -133,21 +133,21 @@ class RemoteFolder(CommitFolder):
             self._objects.delete_all(self._objects.listed(job.name))
 
     def jobs(self) -> list[str]:
-        with self.refused():
+        with self.rejected():
             return [job for name in self._objects.level() if (job := job_of_folder(name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        with self.refused():
+        with self.rejected():
             self._system.invalidate_cache()
             found = self._system.find(self._objects.path(job.name), detail=True).values()
         return [(int(each["size"] or 0), (modified_at(each) or time.time_ns()) / 1e9) for each in found]
 
     def read(self, name: str) -> bytes | None:
-        with self.refused():
+        with self.rejected():
             return self._objects.get(name)
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
-        with self.refused():
+        with self.rejected():
             self._objects.put(f"{job.name}/{name}", data)
         return f"{job.name}/{name}"
 
@@ -156,14 +156,14 @@ class RemoteFolder(CommitFolder):
         """Yield the path of a local copy of the object. When the `with` block ends, upload the copy."""
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
-            with self.refused():
+            with self.rejected():
                 self._system.get_file(self._objects.path(name), str(path))
             yield path
-            with self.refused():
+            with self.rejected():
                 self._system.put_file(str(path), self._objects.path(name))
 
     def done(self) -> dict[str, Any]:
-        with self.refused():
+        with self.rejected():
             return self._done()[0]
 
     def pending(self) -> list[int]:
@@ -171,7 +171,7 @@ class RemoteFolder(CommitFolder):
 
         A manifest is ignored if another commit has already taken its number or a later one.
         """
-        with self.refused():
+        with self.rejected():
             found = sorted(
                 n for name in self._objects.level() if (n := number_of(name)) is not None and manifest_name(n) == name
             )

@@ -22,7 +22,7 @@ from tagwire.log import LogPathError, Partition, Segment
 from tagwire.log.errors import is_folder
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.local_files import exists, files_below, matching_paths
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
@@ -228,7 +228,7 @@ def _local(path: str) -> Iterator[Location]:
             return
         found = matching_paths(whole) if glob.has_magic(str(whole)) else ()
     except LogPathError as error:
-        raise refusal(error) from None
+        raise rejection(error) from None
     for match in found:
         yield Location(match, is_named=False)
 

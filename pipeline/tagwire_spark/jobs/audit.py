@@ -29,14 +29,14 @@ def audit_captures(
     *,
     package: str = "",
     port: int | None = None,
-    refused_by: str | None = None,
+    rejected_by: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Return a row for each client, API and version, sorted in this order.
 
     `client` is the client ID or, for requests without one, the client's label in the capture (`clientLabel`).
     `sinceRelease` and `lastRelease` are the first and last release that have the version, according to the package's
-    archive of releases; `lastRelease` is null if the newest release has it. With `refused_by`, such as "4.0", only
+    archive of releases; `lastRelease` is null if the newest release has it. With `rejected_by`, such as "4.0", only
     versions that brokers of that release reject are returned. `paths`, `port` and `storage_options` are as for the
     source `kafka_rpc`. Raises PipelineError for invalid arguments.
     """
@@ -47,7 +47,7 @@ def audit_captures(
         except TypeError:
             raise invalid("storage_options: a value can't be written as JSON, which data sources require.") from None
     names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
-    known = _known_versions(package, refused_by)
+    known = _known_versions(package, rejected_by)
     calls = spark.read.format("kafka_rpc").options(**options).load(names if len(names) != 1 else names[0])
     found = (
         calls.where("requestSize is not null")
@@ -68,14 +68,14 @@ def audit_captures(
     )
 
 
-def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...]]:
-    """Return, per request version: API key, version, first and last release, and whether `refused_by` supports it."""
+def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ...]]:
+    """Return, per request version: API key, version, first and last release, and whether `rejected_by` supports it."""
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):
         for version, spans in registry.releases(cls.NAME).items() if cls.KIND == "request" else ():
             found.append((cls.API_KEY, version, spans[0][0], spans[-1][1]))
-    wanted = None if refused_by is None else _release(refused_by, [first for _, _, first, _ in found])
+    wanted = None if rejected_by is None else _release(rejected_by, [first for _, _, first, _ in found])
     newest = max((_number(last) for *_, last in found), default=())
     return [
         (key, version, first, None if _number(last) == newest else last, _serves(first, last, newest, wanted))
@@ -85,10 +85,10 @@ def _known_versions(package: str, refused_by: str | None) -> list[tuple[Any, ...
 
 def _release(text: str, releases: list[str]) -> Release:
     if not releases:
-        raise invalid("This package does not list releases; leave out refused_by.")
+        raise invalid("This package does not list releases; leave out rejected_by.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
-        raise invalid(f"refused_by: expected a release such as 4.0, {oldest} or later, got {text!r}.")
+        raise invalid(f"rejected_by: expected a release such as 4.0, {oldest} or later, got {text!r}.")
     return number
 
 

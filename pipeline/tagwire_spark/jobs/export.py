@@ -24,7 +24,7 @@ from tagwire_spark.jobs.export_part import TABLE, ExportOptions, SegmentPartitio
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, ExportedFiles, column_names, table_folder
 from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units, steadily
-from tagwire_spark.jobs.units import found_partitions, job_inputs, refuse_output_inside
+from tagwire_spark.jobs.units import found_partitions, job_inputs, reject_output_inside
 from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.options import MODES, invalid
 
@@ -98,7 +98,7 @@ def export_logs(
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         units, folders = _found(roots)
-        refuse_output_inside(target, [(root, root.local) for root in roots], "folder")
+        reject_output_inside(target, [(root, root.local) for root in roots], "folder")
         made = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
         work = partial(export_part, attempts=str(made.attempts), options=list(options), storage=storage)

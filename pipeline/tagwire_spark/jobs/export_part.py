@@ -20,7 +20,7 @@ from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.moving import exact_header_of
 from tagwire.text_format import encodable
-from tagwire_spark.errors import PipelineError, changed, refusal
+from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.commit import if_gone
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
@@ -78,7 +78,7 @@ def export_part(
                     )
                 now = source.size_of(path)
             except LogPathError as error:
-                raise if_gone(refusal(error), source.name_of(path)) from None
+                raise if_gone(rejection(error), source.name_of(path)) from None
             if made.end != size or now != size:
                 text = f"it had {size} bytes and now has {now}, but only logs that are not in use can be exported"
                 raise changed(f"{source.name_of(path)}: {text}")

@@ -25,7 +25,7 @@ from tagwire.errors import TagwireError
 from tagwire.log.names import log_file, partition_name
 from tagwire.text_format import shown
 from tagwire_spark.columns.schema_check import check_requested_columns, under_names
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.files.commit import settled_number, unchanged_since
 from tagwire_spark.files.storage import folder_of, is_remote
 from tagwire_spark.files.store import StorageOptions, reaching, retried, store
@@ -37,8 +37,8 @@ from tagwire_spark.log_read.replicas import replicas_error
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import (
     check_found,
+    grouped,
     log_locations,
-    packed,
     plan_alone,
     settled_location,
 )
@@ -110,7 +110,7 @@ def _units(query: LogQuery) -> list[_Unit]:
         try:
             found = [*(_remote_units(path, query.storage) if is_remote(path) else _local_units(path, query))]
         except TagwireError as error:
-            raise refusal(error) from None
+            raise rejection(error) from None
         if not found and is_remote(path):
             raise PipelineError(
                 "KAFKA_LOG_NOT_FOUND",
@@ -201,7 +201,7 @@ def _planned(query: LogQuery, _: int, unit: _Unit) -> Iterator[pa.RecordBatch]:
     path, above, commit = unit
     with unchanged_since(above, commit, query.storage):
         splits = plan_alone(query, path)
-    yield pa.record_batch([[pickle.dumps(each) for each in packed(splits, query)]], schema=_PLAN_COLUMNS)
+    yield pa.record_batch([[pickle.dumps(each) for each in grouped(splits, query)]], schema=_PLAN_COLUMNS)
 
 
 def _reading(query: LogQuery, columns: StructType, names: Sequence[str]) -> Callable[[Any], Iterator[Any]]:

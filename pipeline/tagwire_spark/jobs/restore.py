@@ -39,7 +39,7 @@ from tagwire_spark.jobs.exported import (
 )
 from tagwire_spark.jobs.outputs import attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import job_inputs, received_folder, refuse_output_inside
+from tagwire_spark.jobs.units import job_inputs, received_folder, reject_output_inside
 
 
 class RestoredFile(NamedTuple):
@@ -74,7 +74,7 @@ def import_logs(
     with ExitStack() as stack:
         [source] = job_inputs(path, stack, storage_options)
         export = Export.read(source)
-        refuse_output_inside(target, [(source, source.local)], "export")
+        reject_output_inside(target, [(source, source.local)], "export")
         made = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
         work = partial(_import, source=source.origin, attempts=str(made.attempts), storage=storage)
@@ -135,11 +135,11 @@ class _Files:
                         file.write(self._data(piece))
                     piece = next(pieces, None)
             if end != size:
-                self._refuse(f"no piece has byte {end} of {name}, or the pieces are out of order")
+                self._reject(f"no piece has byte {end} of {name}, or the pieces are out of order")
             on_disk(path)
             counts.append(self.batches)
         if piece is not None:
-            self._refuse("there are pieces after the last byte")
+            self._reject("there are pieces after the last byte")
         return counts
 
     def _pieces(self) -> Iterator[dict[str, Any]]:
@@ -155,7 +155,7 @@ class _Files:
             return self._batch(piece)
         if kind == BYTES and data is not None and len(data) == size:
             return bytes(data)
-        self._refuse(f"the piece at byte {piece['position']}, of kind {kind!r}, does not contain {size} bytes")
+        self._reject(f"the piece at byte {piece['position']}, of kind {kind!r}, does not contain {size} bytes")
 
     def _batch(self, piece: dict[str, Any]) -> bytes:
         self.batches += 1
@@ -168,9 +168,9 @@ class _Files:
             raise
         except TagwireError as error:
             where = f"the records of the batch at byte {piece['position']} differ from the exported ones"
-            self._refuse(f"{where}: {error}")
+            self._reject(f"{where}: {error}")
 
-    def _refuse(self, text: str) -> NoReturn:
+    def _reject(self, text: str) -> NoReturn:
         file, segment = self.source.name_of(self.exact), self.part.path_of(0)
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{file} can't be restored to segment {segment}: {text}.")
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
@@ -119,7 +119,7 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
                 try:
                     yield from work(row["unit"], json.loads(row["text"]))
                 except TagwireError as error:
-                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                    raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
     return run
 

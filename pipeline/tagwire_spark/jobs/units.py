@@ -15,8 +15,8 @@ from tagwire.log.directory import partition_folders
 from tagwire.log.file_bytes import file_status
 from tagwire.log.partition import read_steadily
 from tagwire.log.rewriting import SEGMENT_FILES
-from tagwire.log.whole_folder import refuse_inside
-from tagwire_spark.errors import PipelineError, changed, refusal
+from tagwire.log.whole_folder import reject_inside
+from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.commit import if_gone
 from tagwire_spark.files.local_files import exists
 from tagwire_spark.files.remote_file import GoneError
@@ -99,7 +99,7 @@ def _named_errors() -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise refusal(error) from None
+        raise rejection(error) from None
 
 
 def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
@@ -149,7 +149,7 @@ def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
 
 def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> None:
     """Raise LogPathError if two partitions have the same output folder, or if the output is inside a partition."""
-    refuse_output_inside(output, [(found.root, found.partition.path) for found in partitions])
+    reject_output_inside(output, [(found.root, found.partition.path) for found in partitions])
     seen: dict[str, str] = {}
     for found in partitions:
         name = found.name
@@ -162,13 +162,13 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
         seen[found.target] = name
 
 
-def refuse_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
+def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
     """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
 
     `what` is the word for such a folder in the error.
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
-    refuse_inside([each for each in (output.place, output.work) if isinstance(each, Path)], local, what)
+    reject_inside([each for each in (output.place, output.work) if isinstance(each, Path)], local, what)
     if isinstance(output.place, Path):
         return
     system, name = store(output.place, output.storage)
@@ -225,7 +225,7 @@ def _inode(file: str) -> int:
     try:
         return file_status(Path(file)).st_ino
     except LogPathError as error:
-        raise if_gone(refusal(error), file) from None
+        raise if_gone(rejection(error), file) from None
 
 
 @contextmanager

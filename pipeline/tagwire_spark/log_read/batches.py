@@ -9,7 +9,7 @@ from tagwire.log.batch_rules import OUT_OF_ORDER, check_order
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
-from tagwire.log.errors import LogError, LogPathError, refuse
+from tagwire.log.errors import LogError, LogPathError, reject
 from tagwire.log.indexes import IndexLookup, OffsetIndex
 from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, Scan
@@ -103,7 +103,7 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
         check_order(file, position, batch, before)
     if batch.last_offset >= split.next_base:
         expected = f"less than {split.next_base}, where the next segment begins"
-        refuse(file, OUT_OF_ORDER, position, f"last offset {batch.last_offset}", expected)
+        reject(file, OUT_OF_ORDER, position, f"last offset {batch.last_offset}", expected)
 
 
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:

@@ -23,7 +23,7 @@ from tagwire.records import RecordBatch
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
-from tagwire_spark.errors import PipelineError, described, refusal
+from tagwire_spark.errors import PipelineError, described, rejection
 from tagwire_spark.files.byte_stream import first_bytes
 from tagwire_spark.files.commit import if_gone
 from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_requested, next_offset, split_pieces
@@ -81,12 +81,12 @@ def rows_of_task(
     splits: Sequence[Split],
     query: LogQuery,
     schema: StructType,
-    refused: Callable[[PipelineError, Split], None] = _raised,
+    rejected: Callable[[PipelineError, Split], None] = _raised,
 ) -> Iterator[Any]:
     """Yield the rows of a task's splits, in order, as Arrow batches. Many small splits share an Arrow batch.
 
-    If a split can't be read, `refused` is called with the error and the split. The default raises the error; if
-    `refused` returns, reading continues with the next split. Raises PipelineError if a partition number is too large.
+    If a split can't be read, `rejected` is called with the error and the split. The default raises the error; if
+    `rejected` returns, reading continues with the next split. Raises PipelineError if a partition number is too large.
     """
     settle_worker()
     rows = _Rows(splits, query, arrow_schema(schema))
@@ -96,11 +96,11 @@ def rows_of_task(
             with begun_scan(split, query) as begun:
                 yield from rows.of_split(number, *begun)
         except (OSError, TagwireError) as error:
-            refused(_as_capture(error, split, query) or refusal(error, "MALFORMED_KAFKA_LOG"), split)
+            rejected(_as_capture(error, split, query) or rejection(error, "MALFORMED_KAFKA_LOG"), split)
     try:
         yield from rows.rest()
     except (OSError, TagwireError) as error:
-        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+        raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:

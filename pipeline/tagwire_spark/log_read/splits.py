@@ -17,7 +17,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, Segment
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file, partition_name, segment_file
-from tagwire_spark.errors import PipelineError, loss, refusal
+from tagwire_spark.errors import PipelineError, loss, rejection
 from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
@@ -88,7 +88,7 @@ def plan(query: LogQuery) -> list[Split]:
                 query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every)
             )
         except (OSError, TagwireError) as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
     return cut(without_replicas(wholes, query), query)
 
 
@@ -106,7 +106,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
                 with settled_location(location) if settles else nullcontext(_folders(location)) as folders:
                     wholes += whole_splits(query, _requested(query, location, folders), location)
         except (OSError, TagwireError) as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
     return cut(wholes, query)
 
 
@@ -169,7 +169,7 @@ def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) ->
             return found, wholes
         except (LogPathError, PipelineError) as error:
             # List the files again if another process has committed a write, or if a broker has removed a listed file.
-            if refusal(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
+            if rejection(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
                 raise
 
 
@@ -408,7 +408,7 @@ def _bytes(split: Split) -> int:
     return split.end - (split.hint[0] if split.hint else split.start)
 
 
-def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
+def grouped(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     """Group splits into tasks. Small splits share a task, because a task costs more than reading a small segment."""
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0

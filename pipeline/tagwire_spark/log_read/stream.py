@@ -29,7 +29,7 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
-from tagwire_spark.errors import PipelineError, loss, refusal, unreadable
+from tagwire_spark.errors import PipelineError, loss, rejection, unreadable
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
 from tagwire_spark.files.store import at_once
@@ -53,8 +53,8 @@ from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import (
     Split,
     cut,
+    grouped,
     log_locations,
-    packed,
     partitions_of,
     partitions_there,
     requested_segments,
@@ -100,7 +100,7 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
         try:
             return look(*args, **named)
         except (OSError, LogPathError) as error:
-            raise refusal(error) from None
+            raise rejection(error) from None
 
     return looked
 
@@ -236,7 +236,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         same = same_ends(logs, end, ends, fails=self.query.fails_on_loss)
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         wholes = [each for each in wholes if (each.topic, each.partition) in same]
-        return [InputPartition(each) for each in packed(cut(wholes, query), query)]
+        return [InputPartition(each) for each in grouped(cut(wholes, query), query)]
 
     def _there(self) -> set[tuple[str, int]] | None:
         with ExitStack() as stack:
@@ -268,7 +268,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                         wholes += _planned(query._replace(fails_on_loss=False), log.partition, location)
         except (OSError, TagwireError) as error:
             self._listing.clear()
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
         chosen = [each for each in wholes if found[each.topic, each.partition].name == folder_name(each.file)]
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
@@ -353,10 +353,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the Arrow batches of a task's splits."""
-        rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_refused)
+        rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_rejected)
         yield from under_names(rows, self.names)
 
-    def _check_refused(self, error: PipelineError, split: Split) -> None:
+    def _check_rejected(self, error: PipelineError, split: Split) -> None:
         """Raise a split's error, unless retention deleted its file and the query tolerates data loss."""
         if error.condition != "KAFKA_LOG_NOT_FOUND":
             raise error

@@ -14,7 +14,7 @@ from tagwire.log.damage import Found, pieces
 from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
-from tagwire_spark.errors import refusal
+from tagwire_spark.errors import rejection
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.options import invalid
@@ -44,7 +44,7 @@ def _offset_at(query: LogQuery, partition: Partition, timestamp: int) -> int | N
     try:
         return offset_at(partition, timestamp, query.formats, permissive=query.permissive)
     except (LogError, LogPathError) as error:
-        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+        raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
 
 def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, permissive: bool = False) -> int | None:

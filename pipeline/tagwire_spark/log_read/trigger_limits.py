@@ -10,7 +10,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, ReadMaxFil
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
-from tagwire_spark.errors import refusal
+from tagwire_spark.errors import rejection
 from tagwire_spark.log_read.ends import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
 
@@ -69,7 +69,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
                     end = bytes_end(log.partition, begin, log.end, share, query.formats)
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
-                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                    raise rejection(error, "MALFORMED_KAFKA_LOG") from None
                 continue  # the limit's position can't be found in a damaged log, so read to the end of the log
             ends[key] = min(end, log.end)
     return ends

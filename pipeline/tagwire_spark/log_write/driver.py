@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from tagwire.errors import TagwireError
 from tagwire.log.checkpoints import EpochStart
 from tagwire.log.names import segment_file
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.files.commit import (
     Attempt,
     Change,
@@ -40,7 +40,7 @@ from tagwire_spark.log_write.micro_batch import (
     is_before,
     is_repeated,
     noted,
-    refuse_table,
+    reject_table,
 )
 from tagwire_spark.log_write.staged_segments import StagedSegment, numbered
 from tagwire_spark.log_write.staging import Output
@@ -75,7 +75,7 @@ class LogWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[Any]) -> Staged:
         """Write a task's rows as segments. Spark calls this on workers."""
-        refuse_table()
+        reject_table()
         batch = batch_of_write(self.target)
         output = Output(self.job.root, lambda: staging(self.job), self.target, anew=self.overwrite)
         return Staged(_staged(output, iterator), batch)
@@ -170,7 +170,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
     except PipelineError:
         raise
     except TagwireError as error:
-        raise refusal(error, "UNENCODABLE_KAFKA_RECORD") from None
+        raise rejection(error, "UNENCODABLE_KAFKA_RECORD") from None
     except OSError as error:
         raise write_failure(output.target.root, error) from None
     finally:

@@ -14,7 +14,7 @@ from tagwire.log import Partition
 from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen
 from tagwire.log.directory import is_partition
 from tagwire.records import FormatSet, format_of
-from tagwire_spark.errors import refusal
+from tagwire_spark.errors import rejection
 from tagwire_spark.files.storage import folder_location
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.ends import LogEnd, end_of
@@ -43,7 +43,7 @@ class ExistingLog(NamedTuple):
                 location = folder_location(str(self), stack, self.storage)
                 yield None if location is None else location.partition(location.local)
             except TagwireError as error:
-                raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
 
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:

@@ -54,7 +54,7 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
     return MicroBatch(target.query_id or query, target.batch_id, run if query else "")
 
 
-def refuse_table() -> None:
+def reject_table() -> None:
     """Raise PipelineError if this task belongs to saveAsTable, because Spark could not read the resulting table.
 
     The options don't show that a write comes from saveAsTable. But it runs inside the command that creates the table,

@@ -186,7 +186,7 @@ def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "l
     """Renumber a partition's segments to begin at offset `end`. Raises PipelineError if that is impossible."""
     moved = []
     for segment in found:
-        with folder.refused():
+        with folder.rejected():
             moved.append(_moved(folder, segment, end - segment.base_offset))
         end = moved[-1].end_offset
     return moved

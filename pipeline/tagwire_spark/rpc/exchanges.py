@@ -202,7 +202,7 @@ def _json(frame: Any) -> str:
     return json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
 
 
-def refused(row: dict[str, Any], file: str) -> PipelineError | None:
+def rejected(row: dict[str, Any], file: str) -> PipelineError | None:
     """Return a PipelineError for a row with a request or response that could not be decoded; None for any other row."""
     for side in ("request", "response"):
         error = row[f"{side}Error"]

@@ -22,7 +22,7 @@ from tagwire_spark.columns.schema_check import check_requested_columns, under_na
 from tagwire_spark.log_read.filters import narrowed
 from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
-from tagwire_spark.log_read.splits import packed, plan
+from tagwire_spark.log_read.splits import grouped, plan
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
 from tagwire_spark.log_write.target import check_columns, log_target
@@ -82,7 +82,7 @@ class LogReader(DataSourceReader):
         """The column names of the user's schema."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [InputPartition(splits) for splits in packed(plan(self.query), self.query)]
+        return [InputPartition(splits) for splits in grouped(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the Arrow batches of a task's splits.

@@ -19,13 +19,13 @@ from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_ty
 from tagwire_spark.columns.codec import Decoding, decoding, message_class
 from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.columns.schema_check import check_requested_columns, requested_batch, under_names
-from tagwire_spark.errors import refusal
+from tagwire_spark.errors import rejection
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import capture_files
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.query import paths_of, storage_options
 from tagwire_spark.options import Options, invalid
-from tagwire_spark.rpc.exchanges import captured_frames, exchange_row, exchanges, refused
+from tagwire_spark.rpc.exchanges import captured_frames, exchange_row, exchanges, rejected
 from tagwire_spark.worker import settle_worker
 
 OPTIONS: Final = ("path", "paths", "mode", "package", "strict", "body", "api", "versions", "port", "storageOptions")
@@ -140,7 +140,7 @@ class RpcReader(DataSourceReader):
         try:
             return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
         except (OSError, TagwireError) as error:
-            raise refusal(error) from None
+            raise rejection(error) from None
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the exchanges of a file as Arrow batches. If there are no files, Spark calls this once with None."""
@@ -149,7 +149,7 @@ class RpcReader(DataSourceReader):
             try:
                 yield from under_names(_batches(*_named(partition), self.query, self.columns), self.names)
             except TagwireError as error:
-                raise refusal(error) from None
+                raise rejection(error) from None
 
 
 def _named(partition: InputPartition) -> tuple[str, FileState | None]:
@@ -164,7 +164,7 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
         arrays = {}
         for side, wanted in zip(_BODIES, query.structs or (), strict=False):
             arrays[side] = _structs(side, wanted, part)
-        for error in (refused(row, file) for row in part if query.fails):
+        for error in (rejected(row, file) for row in part if query.fails):
             if error is not None:
                 raise error
         for field in schema:

@@ -129,10 +129,10 @@ class _Pure:
                     if version not in self.layouts:
                         raise UnsupportedVersionError(self.message.NAME, version, self.message.VERSIONS)
                     made = make(value, version)
-                except _ROW_FAULTS as refusal:
+                except _ROW_FAULTS as rejection:
                     if errors == "raise":
-                        raise in_row(refusal, number) from None
-                    error = refusal
+                        raise in_row(rejection, number) from None
+                    error = rejection
             if errors == "column":
                 yield {"value": made, "error": None if error is None else described(error)}
             else:

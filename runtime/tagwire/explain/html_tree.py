@@ -165,9 +165,9 @@ class _Walk:
         about = "" if is_section or not self.abouts else self.abouts.get(_INDEX.sub("", node.path), "")
         yield row._replace(depth=depth, data=own, space=space, about=about)
         within, inner = data, space
-        if node.unpacked is not None:
+        if node.decompressed is not None:
             self.spaces += 1
-            within, inner = node.unpacked, self.spaces
+            within, inner = node.decompressed, self.spaces
         for child in node.parts():
             yield from self.node(child, within, depth + 1, node.path, inner)
         rest = node.trailer_length

@@ -3,7 +3,7 @@
 Nodes nest like the bytes that they describe, and each byte of the input belongs to exactly one node. The bytes before a
 node's first child (a count, a null marker, a tag and its size) and after its last child (the byte that ends an optional
 buffer) belong to the node itself. A compressed node owns all of its bytes, and the offsets of its children refer to the
-decompressed bytes (`Node.unpacked`).
+decompressed bytes (`Node.decompressed`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ class Node:
             yield from self._spans.opened[self._row].nodes
             return
         if self._row + 1 < self._stop:
-            data = self._data if self.unpacked is None else self.unpacked
+            data = self._data if self.decompressed is None else self.decompressed
             for row in self._spans.inside(self._row, self._stop):
                 yield Node(self._spans, row, self.path, data)
         elif self._are_alike:
@@ -123,9 +123,9 @@ class Node:
         return node
 
     @property
-    def unpacked(self) -> bytes | None:
+    def decompressed(self) -> bytes | None:
         """The decompressed bytes of a compressed node, else None. The children's offsets refer to these bytes."""
-        return self._spans.unpacked.get(self._row)
+        return self._spans.decompressed.get(self._row)
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ class Node:
     def header_length(self) -> int:
         """The number of bytes before the first child, or of all bytes if there are no children."""
         first = next(self.parts(), None)
-        return self.length if first is None or self.unpacked is not None else first.offset - self.offset
+        return self.length if first is None or self.decompressed is not None else first.offset - self.offset
 
     @property
     def trailer_length(self) -> int:
@@ -181,7 +181,7 @@ class Node:
         if self._row in self._spans.opened:
             nodes = self._spans.opened[self._row].nodes
             return self.end - nodes[-1].end if nodes else 0
-        if self.unpacked is not None or self._are_alike:
+        if self.decompressed is not None or self._are_alike:
             return 0
         end = self._begin + self.length
         last = max(self._spans.inside(self._row, self._stop), default=None)
@@ -215,7 +215,7 @@ class Node:
         from tagwire.message.json import json_value
 
         member = {"member": self.member} if self.member else {}
-        unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
+        decompressed = {} if self.decompressed is None else {"decompressed": json_value(self.decompressed)}
         bits = {"bits": named_bits(self.bits, self.value)} if self.bits else {}
         return {
             "path": self.path,
@@ -226,7 +226,7 @@ class Node:
             **({"meaning": self.meaning} if self.meaning and not self.is_hidden else {}),
             **member,
             **bits,
-            **unpacked,
+            **decompressed,
         }
 
     def __eq__(self, other: object) -> bool:

@@ -121,13 +121,13 @@ class Spans:
         "begin",
         "bits",
         "data",
+        "decompressed",
         "kinds",
         "messages",
         "odd",
         "opened",
         "rows",
         "secrets",
-        "unpacked",
     )
 
     def __init__(self, data: bytes) -> None:
@@ -142,7 +142,7 @@ class Spans:
         self.kinds: list[SpanKind] = []
         self.odd: dict[int, Any] = {}
         """The values that are not integers, by row."""
-        self.unpacked: dict[int, bytes] = {}
+        self.decompressed: dict[int, bytes] = {}
         """The decompressed bytes of compressed spans, by row; offsets of inner spans refer to them."""
         self.bits: dict[int, tuple[Bits, ...]] = {}
         """The names of the bits of values, by row."""
@@ -169,7 +169,7 @@ class Spans:
     def truncate(self, row: int) -> None:
         """Remove this row and all later rows."""
         del self.rows[row * _ROW.size :]
-        for kept in (self.odd, self.unpacked, self.bits):
+        for kept in (self.odd, self.decompressed, self.bits):
             for late in [number for number in kept if number >= row]:
                 del kept[late]
 
@@ -280,13 +280,13 @@ class SpanRecorder:
         self._depths.pop()
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
-    def unpack(self, data: bytes, end: int) -> None:
+    def decompress(self, data: bytes, end: int) -> None:
         """Mark the innermost open span as compressed data that ends at `end`.
 
         Offsets inside it now refer to `data`, the decompressed bytes.
         """
         row = self._open[-1]
-        self.spans.unpacked[row] = data
+        self.spans.decompressed[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
@@ -308,7 +308,7 @@ class SpanRecorder:
         place = offset if within is None else within
         for row in reversed(self._open):
             begin, length, *_ = spans[row]
-            if row in spans.unpacked and within is not None:
+            if row in spans.decompressed and within is not None:
                 place = begin + length
             else:
                 parts = list(spans.inside(row, len(spans)))

@@ -189,10 +189,10 @@ def _node_rows(
         value, kind = ("", "shape") if note is None else (value_of(node, note), kind_of(node))
         yield Row(node.offset, own, node.path, node.type, value, kind=kind, is_hidden=node.is_hidden, **place)
     for child in node.parts():
-        if node.unpacked is None:
+        if node.decompressed is None:
             yield from _node_rows(child, data, note, mark, depth + 1)
         else:
-            yield from _node_rows(child, node.unpacked, note, "+", depth + 1)
+            yield from _node_rows(child, node.decompressed, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
         # These bytes are the end marker of a buffer of optional fields or, after an error, an incomplete item.

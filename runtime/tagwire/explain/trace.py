@@ -138,7 +138,7 @@ def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limit
     if version in body.VERSIONS:
         session.read_message(body, version, whole=True)
     else:
-        session.refuse_version(body, version)
+        session.reject_version(body, version)
     return session.trace(body.NAME, version)
 
 
@@ -163,7 +163,7 @@ def trace_response(
     session = _Session(buf, strict, limits, frame="response")
     if version not in body.VERSIONS:
         session.read(_header_before(registry.response_header, len(buf)), whole=False)
-        session.refuse_version(body, version)
+        session.reject_version(body, version)
         return session.trace(body.NAME, version)
     session.read_message(registry.response_header, body.header_version(version), whole=False)
     session.read_message(body, version, whole=True)
@@ -262,7 +262,7 @@ class _Session:
         if layout.root.has_sensitive and not any(root is layout.root for root in self.spans.secrets):
             self.spans.secrets.append(layout.root)
 
-    def refuse_version(self, body: "type[Message]", version: int) -> None:
+    def reject_version(self, body: "type[Message]", version: int) -> None:
         """Stop before the body if its version is unknown. Hide its bytes, which may contain sensitive fields."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]

@@ -83,7 +83,7 @@
         spaces.get(row.space).push(row);
       }
       for (const [space, inside] of spaces) {
-        dump(inside, space ? "unpacked: " + (inside[0].parent.path || inside[0].parent.name) : group.title);
+        dump(inside, space ? "decompressed: " + (inside[0].parent.path || inside[0].parent.name) : group.title);
       }
     }
     return lines;

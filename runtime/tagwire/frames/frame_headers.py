@@ -24,7 +24,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             if value is not None or _has(cls, message.header_version(version), name):
                 fields[name] = value
         elif value:
-            raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
+            raise _rejection(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
     except TypeError:  # a rare case: remove fields that the class does not have
@@ -32,7 +32,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
             reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
-            raise _refusal(message, version, reason)
+            raise _rejection(message, version, reason)
     return cls(**fields)
 
 
@@ -63,13 +63,13 @@ def check_kind(message: Any, version: int | None, kind: str) -> None:
     if found != kind:
         from tagwire.text_format import a_kind
 
-        raise _refusal(message, version, f"is {a_kind(found)}, not a {kind}")
+        raise _rejection(message, version, f"is {a_kind(found)}, not a {kind}")
 
 
 def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:
     """Raise EncodeError if the header is not of the package's header class."""
     if not isinstance(header, expected):
-        raise _refusal(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
+        raise _rejection(message, version, f"header: expected a {expected.NAME}, got a {type(header).__name__}")
 
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
@@ -96,10 +96,10 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
     changes = {name: value for name, value in given.items() if value is not None}
     for name, value in changes.items():
         if name not in attributes_of(type(header)):
-            raise _refusal(message, version, f"{name} is given, but the {header.NAME} has no such field")
+            raise _rejection(message, version, f"{name} is given, but the {header.NAME} has no such field")
         stated = getattr(header, name)
         if stated not in (getattr(defaults, name), value):
-            raise _refusal(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
+            raise _rejection(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
     if message.KIND == "request":
         pairs = zip(_NAMES, (message.API_KEY, version), strict=True)
         api = {name: value for name, value in pairs if name in attributes_of(type(header))}
@@ -111,7 +111,7 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
     return completed
 
 
-def _refusal(message: Message, version: int | None, reason: str) -> EncodeError:
+def _rejection(message: Message, version: int | None, reason: str) -> EncodeError:
     return EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 

@@ -76,12 +76,12 @@ def drops_nothing(cls: "type[Message]", version: int) -> bool:
     """Return whether this version has every ignorable field, so that encoding never silently drops a value."""
     from tagwire.message.field_table import layout_of
 
-    return _refuses(layout_of(cls, version).root)
+    return _rejects(layout_of(cls, version).root)
 
 
-def _refuses(struct: "StructLayout") -> bool:
+def _rejects(struct: "StructLayout") -> bool:
     inner = (nested_struct(item.type) for item in struct.fields)
-    return not any(each.ignorable for each in struct.missing) and all(each is None or _refuses(each) for each in inner)
+    return not any(each.ignorable for each in struct.missing) and all(each is None or _rejects(each) for each in inner)
 
 
 def _range_of(api_key: int | None, peer: Any) -> Versions:

@@ -15,7 +15,7 @@ from tagwire.interpreter.ruled_cursor import TagFields
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits
 
-__all__ = ["ErrorPosition", "Site", "read_on", "refuse_bytes"]
+__all__ = ["ErrorPosition", "Site", "read_on", "reject_bytes"]
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ tags before the error.
 """
 
 
-def refuse_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limits) -> None:
+def reject_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limits) -> None:
     """Raise the error for the invalid bytes at `place`: a DecodeError, or LimitError if they exceed a limit."""
     read_on(LayoutReader(layout, data, limits=limits), place)
 

@@ -72,7 +72,7 @@ class FramedCursor(LayoutCursor):
         if item.extent:
             return self.within(item, scopes)
         if item.compression is not None:
-            return self.packed(item, scopes)
+            return self.compressed(item, scopes)
         value = self.checked(item, self.value(kind, scopes), start)
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
@@ -91,7 +91,7 @@ class FramedCursor(LayoutCursor):
         self.end = end
         return value
 
-    def packed(self, item: Item, scopes: Scopes) -> Any:
+    def compressed(self, item: Item, scopes: Scopes) -> Any:
         """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
@@ -100,14 +100,14 @@ class FramedCursor(LayoutCursor):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
         if isinstance(item.type, Array):
-            with self.unpacked(codec, self.pos, self.end):
+            with self.decompressed(codec, self.pos, self.end):
                 value = self.value(item.type, scopes)
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
             # Decode nested messages only to record their spans. The value itself stays bytes.
             if self.recorder is not None and value is not None:
-                with self.unpacked(codec, self.pos - len(value), self.pos):
+                with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
             self.note(value)
         self.close()
@@ -175,24 +175,24 @@ class FramedCursor(LayoutCursor):
 
     # ------------------------------------------------------------ compressed bytes
 
-    def codec(self, packing: Compression, scopes: Scopes) -> str:
+    def codec(self, compression: Compression, scopes: Scopes) -> str:
         """Return the codec of a compressed field, such as `gzip` or `none`. Bits in an earlier field specify it."""
-        return packing.bits.values[packing.bits.of(lookup(packing.field, scopes))]
+        return compression.bits.values[compression.bits.of(lookup(compression.field, scopes))]
 
     @contextmanager
-    def unpacked(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
+    def decompressed(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
         """Decompress the bytes from `start` to `end`. Inside the `with` block, the result is the reader's input."""
-        from tagwire.wire.compression import DecompressionError, unpack
+        from tagwire.wire.compression import DecompressionError, decompress
 
         if self.compressed_at is not None:
             self.fail(f"{codec} bytes", "no compression: compressed data can't contain compressed data", start)
         try:
-            data = unpack(codec, memoryview(self.buf)[start:end], self.limits)
+            data = decompress(codec, memoryview(self.buf)[start:end], self.limits)
         except DecompressionError as cause:
             self.fail(cause.found, cause.expected, start, LimitError if cause.is_limit else DecodeError)
         outside = self.buf, self.raw, self.end
         if self.recorder is not None:
-            self.recorder.unpack(data, end)
+            self.recorder.decompress(data, end)
         self.buf = self.raw = data
         self.good = {}  # `good` has offsets in the compressed input, which are wrong here
         self.pos, self.end, self.compressed_at = 0, len(data), start

@@ -68,7 +68,7 @@ class ValueWalk:
                 self.fail(f"{struct.name} has no field {self.shown(name)}{near(name, list(defaults))}")
         return lambda name: value[name] if name in value else _default(defaults.get(name))
 
-    def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
+    def reject_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
         for field in struct.missing:
             if not field.ignorable and differs(get(field.name), field.default_value()):
                 with self.at(field.name):
@@ -131,5 +131,5 @@ class Recorder(Protocol):
     def close(self, end: int) -> None:
         """Close the innermost open span, which ends at position `end`."""
 
-    def unpack(self, data: bytes, end: int) -> None:
+    def decompress(self, data: bytes, end: int) -> None:
         """Mark the innermost open span as compressed data that ends at `end`. Offsets inside it now refer to `data`."""

@@ -74,7 +74,7 @@ class LayoutWriter(ValueWalk):
 
     def struct(self, struct: StructLayout, value: Any, out: Any) -> None:
         get = self.getter(struct, value)
-        self.refuse_missing(struct, get)
+        self.reject_missing(struct, get)
         around, self.scopes = self.scopes, (*self.scopes, {})
         self.fields(struct, get, out)
         self.scopes = around
@@ -92,7 +92,7 @@ class LayoutWriter(ValueWalk):
         parts: list[tuple[Item, Any]] = []
         for item in struct.items:
             if item.condition is not None and not holds(item.condition, self.scopes):
-                self.refuse_absent(item, get)
+                self.reject_absent(item, get)
                 continue
             part = self.sink() if is_framed else out
             parts.append((item, part))
@@ -102,7 +102,7 @@ class LayoutWriter(ValueWalk):
                     if isinstance(item.type, Array) and _is_array(value):
                         value = tuple(value)  # a copy: another thread may change the caller's list while it is encoded
                     self.scopes[-1][item.name] = value
-                    self.packed(item, value, part)
+                    self.compressed(item, value, part)
         if is_framed:
             self.frame(parts)
             for _, part in parts:
@@ -125,24 +125,26 @@ class LayoutWriter(ValueWalk):
                     size = len(rest[kind.of]) if kind.of else sum(map(len, rest.values()))
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
-    def packed(self, item: Item, value: Any, out: Any) -> None:
+    def compressed(self, item: Item, value: Any, out: Any) -> None:
         """Write an item. An array is compressed with the codec that the struct's codec field selects, if any.
 
         Other items that may be compressed contain nested messages, which the caller has already compressed.
         """
-        packing = item.compression
-        codec = packing.bits.values[packing.bits.of(self.scopes[-1][packing.field])] if packing else "none"
+        compression = item.compression
+        codec = (
+            compression.bits.values[compression.bits.of(self.scopes[-1][compression.field])] if compression else "none"
+        )
         if codec == "none" or not isinstance(item.type, Array):
             self.value(item.type, value, out)
             return
-        from tagwire.wire.compression import pack
+        from tagwire.wire.compression import compress
 
         data = bytearray()
         # Even a writer that only counts bytes must compress the data to find out how many bytes result.
         sink, self.sink = self.sink, bytearray
         self.value(item.type, value, data)
         self.sink = sink
-        out += pack(codec, bytes(data))
+        out += compress(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
         """Return `value`. Raises EncodeError if it differs from the item's constant, or has undefined bits."""
@@ -153,7 +155,7 @@ class LayoutWriter(ValueWalk):
                 self.fail(f"has {group.name} {group.of(value)}; expected one of {', '.join(group.values)}")
         return value
 
-    def refuse_absent(self, item: Item, get: Callable[[str], Any]) -> None:
+    def reject_absent(self, item: Item, get: Callable[[str], Any]) -> None:
         """Raise EncodeError if an item that must be absent, by its condition, has a value other than its default."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart
-from tagwire.log.errors import LogError, refuse
+from tagwire.log.errors import LogError, reject
 from tagwire.log.indexes import AbortedTransaction
 from tagwire.log.rules import LogProblem, Problems
 from tagwire.log.scan import Skip
@@ -37,7 +37,7 @@ def check_order(file: str, position: int, batch: RecordBatch, before: int) -> No
     """Raise LogError unless the batch's base offset is above `before`, the last offset of the previous batch."""
     if batch.base_offset <= before:
         expected = f"{before + 1} or more after the batches before it"
-        refuse(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
+        reject(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
 
 
 class BatchRules:

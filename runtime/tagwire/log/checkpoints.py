@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 from uuid import uuid4
 
-from tagwire.log.errors import refuse
+from tagwire.log.errors import reject
 from tagwire.log.indexes import read_file
 from tagwire.text_format import count
 
@@ -87,7 +87,7 @@ def read_properties(path: Path) -> dict[str, str]:
         if entry is not None and not _BAD_ESCAPE.search(line):
             found[_unescaped(entry[1])] = _unescaped(entry[2])
         elif line:
-            _refuse(path, match.start(), line, "a name, then = or :, then a value, with escapes as in Java")
+            _reject(path, match.start(), line, "a name, then = or :, then a value, with escapes as in Java")
     return found
 
 
@@ -105,7 +105,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        refuse(str(path), _RULE, 0, f"{count(len(data), 'byte')} of other content", "a JSON object")
+        reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} of other content", "a JSON object")
     return found
 
 
@@ -128,16 +128,16 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
     for expected in ("a version", "a number of entries"):
         at, text = next(lines, (-1, ""))
         if at < 0:
-            refuse(str(path), _RULE, 0, "the end of the file", expected)
+            reject(str(path), _RULE, 0, "the end of the file", expected)
         number = _number(path, at, text)
         if expected == "a version" and number != _VERSION:
-            _refuse(path, at, text, f"version {_VERSION}")
+            _reject(path, at, text, f"version {_VERSION}")
         if expected != "a version" and number != (left := sum(1 for _ in _lines(path, data)) - 2):
-            _refuse(path, at, text, f"{left}, the number of lines")
+            _reject(path, at, text, f"{left}, the number of lines")
     for at, line in lines:
         words = line.split(" ")
         if len(words) != width or not all(words):
-            _refuse(path, at, line, what)
+            _reject(path, at, line, what)
         yield at, words
 
 
@@ -148,17 +148,17 @@ def _lines(path: Path, data: bytes) -> Iterator[tuple[int, str]]:
             yield match.start(), line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
             found = f"byte 0x{line[error.start]:02x}"
-            refuse(str(path), _RULE, match.start() + error.start, found, "text in UTF-8")
+            reject(str(path), _RULE, match.start() + error.start, found, "text in UTF-8")
 
 
 def _number(path: Path, at: int, text: str) -> int:
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-        _refuse(path, at, text, "a number")
+        _reject(path, at, text, "a number")
     return int(text)
 
 
-def _refuse(path: Path, at: int, line: str, expected: str) -> NoReturn:
+def _reject(path: Path, at: int, line: str, expected: str) -> NoReturn:
     from tagwire.text_format import shown
 
-    refuse(str(path), _RULE, at, shown(line), expected)
+    reject(str(path), _RULE, at, shown(line), expected)

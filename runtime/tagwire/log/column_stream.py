@@ -264,13 +264,13 @@ class Pass:
             if rows.index == 0 and scan.ends_at(rows.position):
                 return
             try:
-                yield from self.in_python(scan, first_offset, refused=halt == "refused")
+                yield from self.in_python(scan, first_offset, rejected=halt == "rejected")
             except LogError as error:
                 if cut_off and error.rule == "TWL101":
                     return
                 yield from self.failed(scan, error)
 
-    def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
+    def in_python(self, scan: Scan, first_offset: int | None, *, rejected: bool) -> Iterator[Any]:
         """Read the rest of a batch in Python, starting at the first record that native code could not read.
 
         Raises LogError if the batch is invalid.
@@ -291,7 +291,7 @@ class Pass:
             rows.put(record_values(root, record, shared, file, position))
             if rows.is_full:
                 yield rows.take()
-        if refused and self.wanted.formats.strict:
+        if rejected and self.wanted.formats.strict:
             raise DisagreementError(batch.record_format.layout, rejected=f"the batch at byte {position} of {scan.file}")
         rows.leave(position + size, batch.last_offset)
 

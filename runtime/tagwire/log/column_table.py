@@ -14,7 +14,7 @@ from tagwire.arrow.plans import ColumnOptions, decoder_of, schema_of
 from tagwire.arrow.shape import Column, ColumnSelection, message_column
 from tagwire.layout import Array, Nested
 from tagwire.limits import Limits
-from tagwire.log.errors import refuse
+from tagwire.log.errors import reject
 from tagwire.records import Format, FormatSet, Record, RecordBatch
 from tagwire.records.format_set import AUTO, format_set
 from tagwire.text_format import near
@@ -226,7 +226,7 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
             continue
         if not -bound <= value < bound:
             bits = 64 if bound >> 32 else 32
-            refuse(file, "TWL106", position, f"{column.name} {value}", f"a number of {bits} bits")
+            reject(file, "TWL106", position, f"{column.name} {value}", f"a number of {bits} bits")
         if column.format == _TIME and value == -1:
             values[column.name] = None
     return values

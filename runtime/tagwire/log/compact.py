@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from tagwire.log.batch_summary import Bounds, Survey, summarize, survey
 from tagwire.log.compaction import Compaction, CompactionError, Judge, KeyMap
-from tagwire.log.errors import refuse
+from tagwire.log.errors import reject
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.rewriting import SEGMENT_FILES, Explain, Placed, Rewriter, SegmentReport, Tell, groups
@@ -127,7 +127,7 @@ class _Compactor:
                 if record.key is not None and record.offset >= begin:
                     if record.offset > _HIGHEST:
                         found = f"record offset {record.offset}"
-                        refuse(segment.name, "TWL107", position, found, f"at most {_HIGHEST}, the highest int64")
+                        reject(segment.name, "TWL107", position, found, f"at most {_HIGHEST}, the highest int64")
                     keys.put(record.key, record.offset)
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(

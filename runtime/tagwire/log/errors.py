@@ -119,7 +119,7 @@ def _mode(path: str | Path) -> int:
         raise unreadable(path, error) from None
 
 
-def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
+def reject(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:
     """Raise a LogError for bytes that break `rule`. `offset` is their position in the file."""
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 

@@ -63,27 +63,27 @@ class OffsetIndexRule(IndexRule):
         while self.next < len(self.index) and self.index[self.next].position <= seen.position:
             entry = self.index[self.next]
             if entry.position < seen.position:
-                self._refuse(self.next, entry, "no batch begins at this position")
+                self._reject(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
-                self._refuse(self.next, entry, f"offset {self.last_offset} is before this position")
+                self._reject(self.next, entry, f"offset {self.last_offset} is before this position")
             else:
                 self.open.append((self.next, entry))
             self.next += 1
         while self.open and self.open[0][1].offset <= batch.last_offset:
             number, entry = self.open.popleft()
             if entry.offset < batch.base_offset:
-                self._refuse(number, entry, "no batch has this offset")
+                self._reject(number, entry, "no batch has this offset")
         self.last_offset = batch.last_offset
 
     def end(self) -> None:
         for number, entry in self.open:
-            self._refuse(number, entry, f"the segment ends with offset {self.last_offset}")
+            self._reject(number, entry, f"the segment ends with offset {self.last_offset}")
         for number in _kept_of(self, "TWL203"):
             entry = self.index[number]
             what = f"offset {entry.offset} at position {entry.position}: the segment ends before this position"
             self.problems.keep(self.index.at(number), "TWL203", what)
 
-    def _refuse(self, number: int, entry: OffsetEntry, why: str) -> None:
+    def _reject(self, number: int, entry: OffsetEntry, why: str) -> None:
         what = f"offset {entry.offset} at position {entry.position}: {why}"
         self.problems.add(self.index.at(number), "TWL203", what)
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
-from tagwire.log.errors import LogLimitError, placed, refuse, unreadable
+from tagwire.log.errors import LogLimitError, placed, reject, unreadable
 from tagwire.log.file_bytes import pread
 from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
@@ -83,7 +83,7 @@ class _Index:
         whole = len(self._data) // width * width
         if whole != len(self._data):
             found = f"{count(len(self._data) - whole, 'byte')} at the end"
-            refuse(str(path), "TWL201", whole, found, f"entries of {width} bytes")
+            reject(str(path), "TWL201", whole, found, f"entries of {width} bytes")
         self._count = -(-len(self._data.rstrip(b"\0")) // width)
 
     def __len__(self) -> int:
@@ -171,11 +171,11 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
     while position < len(data):
         version = int.from_bytes(data[position : position + 2], "big", signed=True)
         if version not in aborted.VERSIONS:
-            refuse(str(path), "TWL221", position, f"version {version}", f"one of {aborted.VERSIONS}")
+            reject(str(path), "TWL221", position, f"version {version}", f"one of {aborted.VERSIONS}")
         try:
             entry, end = aborted.decode_from(data, version, position + 2)
         except DecodeError:
-            refuse(str(path), "TWL201", position, f"{count(len(data) - position, 'byte')} at the end", "a whole entry")
+            reject(str(path), "TWL201", position, f"{count(len(data) - position, 'byte')} at the end", "a whole entry")
         yield (
             position,
             AbortedTransaction(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset),
@@ -210,7 +210,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         except OSError as error:
             raise unreadable(self._path, error) from None
         if len(data) < width:
-            refuse(str(self._path), "TWL201", number * width, count(len(data), "byte"), f"an entry of {width} bytes")
+            reject(str(self._path), "TWL201", number * width, count(len(data), "byte"), f"an entry of {width} bytes")
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
@@ -249,10 +249,10 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
     version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
     if len(data) < _CRC_END or version not in cls.VERSIONS:
         found = f"version {version}" if len(data) >= _CRC_END else count(len(data), "byte")
-        refuse(str(path), _RULE, 0, found, f"version {cls.VERSIONS}, and a checksum")
+        reject(str(path), _RULE, 0, found, f"version {cls.VERSIONS}, and a checksum")
     stated, actual = int.from_bytes(data[_CRC_AT:_CRC_END], "big"), checksum("crc32c", data[_CRC_END:])
     if stated != actual:
-        refuse(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, the checksum of the bytes after it")
+        reject(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, the checksum of the bytes after it")
     try:
         snapshot = cls.decode(data[_CRC_AT:], version)
     except DecodeError as error:

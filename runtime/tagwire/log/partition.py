@@ -18,7 +18,7 @@ from uuid import UUID
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
-from tagwire.log.errors import LogError, LogPathError, is_file, refuse, unreadable
+from tagwire.log.errors import LogError, LogPathError, is_file, reject, unreadable
 from tagwire.log.indexes import AbortedTransaction, read_producer_snapshot
 from tagwire.log.names import LogFile, log_file, partition_name
 from tagwire.log.scan import Skip
@@ -218,7 +218,7 @@ class Partition:
         try:
             return UUID(bytes=urlsafe_b64decode(f"{text}=="))
         except ValueError:
-            refuse(str(path), "TWL241", 0, f"topic_id {shown(text)}", "22 characters of URL-safe base64")
+            reject(str(path), "TWL241", 0, f"topic_id {shown(text)}", "22 characters of URL-safe base64")
 
     @property
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.errors import LogError, LogPathError, placed, refuse
+from tagwire.log.errors import LogError, LogPathError, placed, reject
 from tagwire.log.file_bytes import Bytes
 from tagwire.log.sum_check import SumCheck
 from tagwire.message.engines import engine
@@ -174,7 +174,7 @@ class Scan:
     def _batch(self, position: int) -> PlacedBatch:
         size = self.size(position)
         if self._sums is not None:
-            self._sums.refuse_wrong(position, self._found)
+            self._sums.reject_wrong(position, self._found)
         data = self.data[position : position + size]
         try:
             if self._clear is not None:
@@ -261,14 +261,14 @@ class Scan:
         self._clear = found[0] if len(found) == 1 else None
         if not found:
             if left < _HEAD:
-                refuse(self.file, "TWL101", position, count(left, "byte"), f"a batch header of {_HEAD} bytes or more")
-            refuse(self.file, "TWL103", position + 16, f"magic {header[16]}", self.formats.magics)
+                reject(self.file, "TWL101", position, count(left, "byte"), f"a batch header of {_HEAD} bytes or more")
+            reject(self.file, "TWL103", position + 16, f"magic {header[16]}", self.formats.magics)
         fitting = [size for each in found if 0 < (size := each.header_positions.sound_size(header, 0)) <= left]
         if not fitting:
-            self._refuse_size(found[0], header, position, left)
+            self._reject_size(found[0], header, position, left)
         return max(fitting)
 
-    def _refuse_size(self, format: Format, header: bytes, position: int, left: int) -> NoReturn:
+    def _reject_size(self, format: Format, header: bytes, position: int, left: int) -> NoReturn:
         if not format.header_positions.has_length:
             raise LogPathError(
                 f"{self.file}: batches of {format.name} have no length, so they can't be read from a log file; "
@@ -276,13 +276,13 @@ class Scan:
             )
         found = format.header_positions.length(header, 0)
         if found is None:
-            refuse(self.file, "TWL101", position, count(left, "byte"), f"the header of a {format.name} batch")
+            reject(self.file, "TWL101", position, count(left, "byte"), f"the header of a {format.name} batch")
         length, least = found[0], format.header_positions.least
         if length < least:
             at = position + (format.header_positions.length_at or 0)
-            refuse(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
+            reject(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
         size = format.header_positions.size(header, 0)
-        refuse(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
+        reject(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
 
 
 def _number(header: bytes, at: int, width: int) -> int:

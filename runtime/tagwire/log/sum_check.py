@@ -10,7 +10,7 @@ from array import array
 from typing import Final, NamedTuple
 
 from tagwire.interpreter.cursor import byte_count
-from tagwire.log.errors import LogError, refuse
+from tagwire.log.errors import LogError, reject
 from tagwire.log.file_bytes import Bytes
 from tagwire.records import Format
 from tagwire.records.header_positions import LONGEST, ChecksumPosition
@@ -97,7 +97,7 @@ class SumCheck:
         self._data = data
         self._sums: dict[str, RangeSums] = {}
 
-    def refuse_wrong(self, position: int, formats: list[Format]) -> None:
+    def reject_wrong(self, position: int, formats: list[Format]) -> None:
         """Raise LogError if the checksum of the batch at `position` is wrong in each of its possible `formats`.
 
         Formats in which the batch's length is impossible are ignored here: reading the batch rejects them.
@@ -110,7 +110,7 @@ class SumCheck:
         if all(errors):
             names = " and ".join(format.name for format in formats)
             found = f"a batch with the magic of {names}, but with the checksum of none of these formats"
-            refuse(self._file, "TWL105", position, found, "the checksum of one of these formats")
+            reject(self._file, "TWL105", position, found, "the checksum of one of these formats")
 
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.

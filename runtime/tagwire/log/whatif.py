@@ -19,7 +19,14 @@ from tagwire.records.conversion import converted_batch, left_out
 
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
 """Size classes of batches: the highest number of records in each class, and the name of the class."""
-_SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_after", "head_before", "head_after")
+_SIZES: Final = (
+    "uncompressed_before",
+    "uncompressed_after",
+    "compressed_before",
+    "compressed_after",
+    "header_before",
+    "header_after",
+)
 
 
 class Kind(NamedTuple):
@@ -40,7 +47,7 @@ def fill_of(records: int) -> str:
 class Measure:
     """The sizes and counts measured for one kind of batch. Sizes are in bytes."""
 
-    __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "refused", "seconds", *_SIZES)
+    __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "rejected", "seconds", *_SIZES)
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -48,20 +55,20 @@ class Measure:
         self.batches = 0
         """The number of compared batches; `records` counts their records."""
         self.records = 0
-        self.unpacked_before = 0
-        """The bytes before the conversion, uncompressed. `unpacked_after` counts the bytes after it."""
-        self.unpacked_after = 0
-        self.packed_before = 0
-        """The bytes before the conversion, with the batch's codec. `packed_after` counts the bytes after it."""
-        self.packed_after = 0
-        self.head_before = 0
-        """The bytes of batch headers before the conversion; 0 in message set formats. `head_after`: after it."""
-        self.head_after = 0
+        self.uncompressed_before = 0
+        """The bytes before the conversion, uncompressed. `uncompressed_after` counts the bytes after it."""
+        self.uncompressed_after = 0
+        self.compressed_before = 0
+        """The bytes before the conversion, with the batch's codec. `compressed_after` counts the bytes after it."""
+        self.compressed_after = 0
+        self.header_before = 0
+        """The bytes of batch headers before the conversion; 0 in message set formats. `header_after`: after it."""
+        self.header_after = 0
         self.head_saved: Counter[int] = Counter()
         """The number of batches by the number of bytes saved in the header."""
         self.left_out = 0
-        """Batches that the format can't represent, including batches with values that it rejects (`refused`)."""
-        self.refused = 0
+        """Batches that the format can't represent, including batches with values that it rejects (`rejected`)."""
+        self.rejected = 0
         self.seconds = 0.0
         """The processor time for reading and converting, in seconds."""
 
@@ -82,31 +89,33 @@ class Measure:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
-    def saved_unpacked(self) -> int:
+    def saved_uncompressed(self) -> int:
         """The number of bytes that the conversion saves if nothing is compressed."""
-        return self.unpacked_before - self.unpacked_after
+        return self.uncompressed_before - self.uncompressed_after
 
     @property
-    def saved_packed(self) -> int:
+    def saved_compressed(self) -> int:
         """The number of bytes that the conversion saves if batches are compressed with the same codec."""
-        return self.packed_before - self.packed_after
+        return self.compressed_before - self.compressed_after
 
     @property
     def saved_per_batch(self) -> float:
         """The average number of bytes saved in a batch header."""
-        return (self.head_before - self.head_after) / self.batches if self.batches else 0.0
+        return (self.header_before - self.header_after) / self.batches if self.batches else 0.0
 
     @property
     def saved_per_record(self) -> float:
         """The average number of uncompressed bytes saved per record, not counting batch headers."""
-        saved = self.saved_unpacked - (self.head_before - self.head_after)
+        saved = self.saved_uncompressed - (self.header_before - self.header_after)
         return saved / self.records if self.records else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        counts = {name: getattr(self, name) for name in ("bytes", "batches", "records", *_SIZES, "left_out", "refused")}
+        counts = {
+            name: getattr(self, name) for name in ("bytes", "batches", "records", *_SIZES, "left_out", "rejected")
+        }
         return counts | {
-            "saved_unpacked": self.saved_unpacked,
-            "saved_packed": self.saved_packed,
+            "saved_uncompressed": self.saved_uncompressed,
+            "saved_compressed": self.saved_compressed,
             "saved_per_batch": round(self.saved_per_batch, 3),
             "saved_per_record": round(self.saved_per_record, 3),
             "head_saved": {str(saved): count for saved, count in sorted(self.head_saved.items())},
@@ -167,23 +176,23 @@ class WhatIf:
             converted = converted_batch(batch, after, lambda loss: losses.add((loss,), file, piece.position), codec)
             measure.seconds += process_time() - begun
             reference = converted_batch(batch, before, _ignore, codec)
-            unpacked = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
-            reference_unpacked = reference if codec == "none" else converted_batch(batch, before, _ignore, "none")
+            uncompressed = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
+            reference_uncompressed = reference if codec == "none" else converted_batch(batch, before, _ignore, "none")
         except EncodeError as error:
             measure.left_out += 1
-            measure.refused += 1
-            self._lose(piece, segment, RecordLoss(error.path, None, f"refused: {error.reason}"))
+            measure.rejected += 1
+            self._lose(piece, segment, RecordLoss(error.path, None, f"rejected: {error.reason}"))
             return
         self.losses.merge(losses)
         measure.batches += 1
         measure.records += count
-        measure.packed_before += reference.size
-        measure.packed_after += converted.size
-        measure.unpacked_before += reference_unpacked.size
-        measure.unpacked_after += unpacked.size
-        header_sizes = _header(reference_unpacked), _header(unpacked)
-        measure.head_before += header_sizes[0]
-        measure.head_after += header_sizes[1]
+        measure.compressed_before += reference.size
+        measure.compressed_after += converted.size
+        measure.uncompressed_before += reference_uncompressed.size
+        measure.uncompressed_after += uncompressed.size
+        header_sizes = _header(reference_uncompressed), _header(uncompressed)
+        measure.header_before += header_sizes[0]
+        measure.header_after += header_sizes[1]
         measure.head_saved[header_sizes[0] - header_sizes[1]] += 1
 
     def _lose(self, piece: Piece, segment: Segment, loss: RecordLoss) -> None:

@@ -115,10 +115,10 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     `sources` are the partitions that the block reads. Raises LogPathError if the target exists, is inside a source,
     can't be written, or is being written by another process.
     """
-    refuse_inside([target], sources)
-    refuse_existing(target)
+    reject_inside([target], sources)
+    reject_existing(target)
     with claimed(target) as is_alone:
-        refuse_existing(target)  # another process may have created the target before this process got the lock
+        reject_existing(target)  # another process may have created the target before this process got the lock
         prefix = f".{target.name}.{host()}-"
         made = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:
@@ -136,13 +136,13 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
             shutil.rmtree(made, ignore_errors=True)
 
 
-def refuse_existing(target: Path) -> None:
+def reject_existing(target: Path) -> None:
     """Raise LogPathError if `target` exists, because existing files are never overwritten."""
     if target.exists():
         raise LogPathError(f"{target}: already exists and is not replaced; choose another output")
 
 
-def refuse_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
+def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
     """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names the sources."""
     read = set(_identities(sources))
     for target in targets:

@@ -145,7 +145,7 @@ class Struct(Declarations):
             setattr(made, name, value if accept is None or name not in changes else accept(value))
         if changes:
             for union, names in self._unions.items():
-                made._refuse_several(union, names)
+                made._reject_several(union, names)
         return made
 
     @first_use(engine_methods)
@@ -222,7 +222,7 @@ class Struct(Declarations):
 
     # Some of these methods return a type variable that fits any type, so that generated code can declare exact types.
 
-    def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
+    def _reject_several(self, union: str, names: tuple[str, ...]) -> None:
         """Raise EncodeError if several alternatives of a union are set."""
         chosen: Any = self._alternative(union, names)
         del chosen

@@ -73,7 +73,7 @@ def constructor_of(cls: type[Struct]) -> Any:
         lines.append("    self.unknown_tags = unknown_tags\n")
         defaults["unknown_tags"] = NO_TAGS
     unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
-    lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
+    lines += [f"    self._reject_several({union!r}, {names!r})\n" for union, names in unions]
     if arrays := ", ".join(_array_argument(row) for row in rows if row.type.startswith("[]")):
         checked = f"    except TypeError:\n        _check_iterable({arrays})\n        raise"
         lines = ["    try:\n", *(f"    {line}" for line in lines), checked]

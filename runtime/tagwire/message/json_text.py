@@ -46,7 +46,7 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     if not isinstance(text, str | bytes | bytearray | memoryview):
-        _refuse(cls, version, f"expected JSON as str or bytes, got {got(text)}")
+        _reject(cls, version, f"expected JSON as str or bytes, got {got(text)}")
     native = native_engine()
     if native is not None:
         utf8 = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
@@ -82,16 +82,16 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         made = dict(pairs)
         if len(made) < len(pairs):
             key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-            _refuse(cls, version, f"the key {shown(key)} is repeated in one object")
+            _reject(cls, version, f"the key {shown(key)} is repeated in one object")
         return made
 
-    def refuse_constant(name: str) -> NoReturn:
-        _refuse(cls, version, f"JSON has no {name}; write it as the string {json.dumps(name)}")
+    def reject_constant(name: str) -> NoReturn:
+        _reject(cls, version, f"JSON has no {name}; write it as the string {json.dumps(name)}")
 
     try:
         if not isinstance(text, str):
             text = bytes(text).decode()
-        return json.loads(text, object_pairs_hook=once_each, parse_constant=refuse_constant)
+        return json.loads(text, object_pairs_hook=once_each, parse_constant=reject_constant)
     except UnicodeDecodeError as cause:
         reason = f"byte {cause.start} of the text is 0x{cause.object[cause.start]:02x}, which is not UTF-8"
     except json.JSONDecodeError as cause:
@@ -101,8 +101,8 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
     except ValueError:  # Python limits the number of digits that it converts
         reason = "the JSON has a number of more digits than any field"
     # Raise outside the `except` blocks: the caught exceptions contain the input, and would become the error's context.
-    _refuse(cls, version, reason)
+    _reject(cls, version, reason)
 
 
-def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:
+def _reject(cls: "type[Message]", version: int, reason: str) -> NoReturn:
     raise EncodeError(reason, message_name=cls.NAME, version=version, path="")

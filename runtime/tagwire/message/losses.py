@@ -141,7 +141,7 @@ class _Losses(LayoutWriter):
     def keep(self, name: str, value: Any, *, ignorable: bool) -> None:
         self.found.append(Loss(dotted([*self.path, name]), value, ignorable=ignorable))
 
-    def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
+    def reject_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
         for field in struct.missing:
             if differs(get(field.name), field.default_value()):
                 self.keep(field.name, get(field.name), ignorable=field.ignorable)

@@ -11,7 +11,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.bounds import bounded
 from tagwire.records.format import Format
 from tagwire.records.record import Record
-from tagwire.records.walk import Walk, max_timestamp, unpacked
+from tagwire.records.walk import Walk, decompressed, max_timestamp
 
 if TYPE_CHECKING:
     from tagwire.records.legacy_messages import Messages
@@ -299,7 +299,7 @@ class RecordBatch:
         if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
-        data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)
+        data = decompressed(self._format, self.codec, payload, pos, self._format.records.name, self._limits)
         return Walk(self._format, self._header, data, 0, len(data), compressed_at=pos, limits=self._limits)
 
     def __len__(self) -> int:

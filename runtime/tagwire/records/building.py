@@ -35,7 +35,7 @@ from tagwire.records.native import (
 from tagwire.records.record import Header, Record
 from tagwire.records.record_fields import check_kinds, put_headers_in_order, record_fields
 from tagwire.text_format import count, got, shown
-from tagwire.wire.compression import pack
+from tagwire.wire.compression import compress
 
 if TYPE_CHECKING:
     from tagwire._engine import Gathering
@@ -366,7 +366,7 @@ class BatchBuilder:
         if item is not None:
             top = self.top(found.max_timestamp)
             header[item.name] = top - base_timestamp if item.relative_to else top
-        header["payload"] = found.data if codec == "none" else pack(codec, found.data)
+        header["payload"] = found.data if codec == "none" else compress(codec, found.data)
         if "count" in format.fields:
             header[format.fields["count"].name] = len(self) if written is None else count
         return own_batch(format, format.encode_header(header))
@@ -412,7 +412,7 @@ class BatchBuilder:
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
             with_attributes = record_items.has_attributes(self.format.record, header)
-            with suppress(*record_items.REFUSALS):
+            with suppress(*record_items.REJECTIONS):
                 return bytes(
                     record_items.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
                 )

@@ -10,9 +10,9 @@ from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.legacy_messages import MessageSet
 from tagwire.records.native import NativeResult, Written, write_natively
 from tagwire.records.record import Record
-from tagwire.records.record_fields import header_values, put_headers_in_order, record_attributes, refuse
+from tagwire.records.record_fields import header_values, put_headers_in_order, record_attributes, reject
 from tagwire.text_format import count
-from tagwire.wire.compression import pack
+from tagwire.wire.compression import compress
 
 if TYPE_CHECKING:
     from tagwire.records.building import BatchBuilder
@@ -37,7 +37,7 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
         base_timestamp=builder.top(found.max_timestamp),
     )
     return own_batch(
-        format, format.encode_header({**header, "key": builder.wrapper_key, "value": pack(codec, found.data)})
+        format, format.encode_header({**header, "key": builder.wrapper_key, "value": compress(codec, found.data)})
     )
 
 
@@ -62,7 +62,7 @@ def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, An
     format = builder.format
     is_appended = builder.timestamp_type == "append"
     if "base_timestamp" not in format.fields and record.timestamp != -1:
-        refuse(format, "timestamp", f"is {record.timestamp}, but the format has no timestamps")
+        reject(format, "timestamp", f"is {record.timestamp}, but the format has no timestamps")
     number = record_attributes(format, record, as_read=builder.as_read)
     if is_appended:
         number = format.bits["timestamp_type"].put(number, 1)

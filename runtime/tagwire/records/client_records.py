@@ -179,20 +179,20 @@ class ProducerRecord(_ClientRecord):
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
-            self._refuse(key, f"expected bytes, got {got(content)}; give a serializer")
+            self._reject(key, f"expected bytes, got {got(content)}; give a serializer")
         owned = None if content is None else bytes(content)
         if isinstance(key, str):
             if isinstance(self._headers, IntHeaders):
-                self._refuse(key, "no format has both string and int keys, and the record already has int keys")
+                self._reject(key, "no format has both string and int keys, and the record already has int keys")
             self._headers.add(key, owned)
             return
         if isinstance(key, bool) or not isinstance(key, int) or not -(1 << 31) <= key < 1 << 32:
-            self._refuse(key, f"expected a string or an int32 as the header key, got {got(key)}")
+            self._reject(key, f"expected a string or an int32 as the header key, got {got(key)}")
         if isinstance(self._headers, Headers) and len(self._headers):
-            self._refuse(key, "no format has both string and int keys, and the record already has string keys")
+            self._reject(key, "no format has both string and int keys, and the record already has string keys")
         found = None if allow_reserved else range_of(unsigned_key(key))
         if found is not None and found.reserved:
-            self._refuse(key, f"the key is reserved: {found.name}, 0x{found.first:08X} to 0x{found.last:08X}")
+            self._reject(key, f"the key is reserved: {found.name}, 0x{found.first:08X} to 0x{found.last:08X}")
         known = self._headers.items() if isinstance(self._headers, IntHeaders) else ()
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
@@ -203,9 +203,9 @@ class ProducerRecord(_ClientRecord):
             return value
         with suppress(*DECOMPRESSION_ERRORS):
             return CODECS[codec][0](value)
-        self._refuse(key, f"the key's codec {codec} can't encode {shown(value)}")
+        self._reject(key, f"the key's codec {codec} can't encode {shown(value)}")
 
-    def _refuse(self, key: object, reason: str) -> NoReturn:
+    def _reject(self, key: object, reason: str) -> NoReturn:
         path = f"headers[{shown(key)}]"
         raise EncodeError(reason, message_name="ProducerRecord", version=None, path=path)
 

@@ -21,7 +21,7 @@ from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
-from tagwire.records.walk import is_int64, plain_attributes, tombstone_flag, unpacked
+from tagwire.records.walk import decompressed, is_int64, plain_attributes, tombstone_flag
 
 
 class MessageSet(RecordBatch):
@@ -107,10 +107,10 @@ class Messages:
         self.limits = limits
         for name, group in format.bits.items():
             if name not in _OF_WRAPPERS and group.of(header[format.fields["attributes"].name]):
-                self.refuse("attributes", f"the bit {name} in a wrapper", "this bit only in the messages inside")
+                self.reject("attributes", f"the bit {name} in a wrapper", "this bit only in the messages inside")
         if header["value"] is None:
-            self.refuse("value", "null in a wrapper", f"a message set, compressed with {codec}")
-        self.data = unpacked(format, codec, header["value"], offset, "value", limits)
+            self.reject("value", "null in a wrapper", f"a message set, compressed with {codec}")
+        self.data = decompressed(format, codec, header["value"], offset, "value", limits)
         self.is_mixed = False
         """Whether some messages have a different magic byte than the wrapper."""
         try:
@@ -122,16 +122,16 @@ class Messages:
             self.offsets = self.read_offsets()
             deviated(error)
         if not self.offsets:
-            self.refuse("value", "an empty message set in a wrapper", "at least one message")
+            self.reject("value", "an empty message set in a wrapper", "at least one message")
         self.shift = 0
         own, last = header[format.fields["base_offset"].name], self.offsets[-1]
         if format.magic > 0 and own:
             if own < last:
-                self.refuse("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, the last offset inside")
+                self.reject("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, the last offset inside")
             self.shift = own - last
         for offset in (min(self.offsets) + self.shift, max(self.offsets) + self.shift):
             if not is_int64(offset):
-                self.refuse("offset", f"record offset {offset}", "a number of 64 bits")
+                self.reject("offset", f"record offset {offset}", "a number of 64 bits")
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -162,7 +162,7 @@ class Messages:
             return None
         bases = {OFFSET: shift, TIMESTAMP: appended or 0, SCALE: int(appended is None)}
         inputs = plans.inputs(bases, {})
-        return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.refused)
+        return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.rejected)
 
     def by_layout(self, appended: int | None) -> Iterator[Record]:
         """Yield the messages as records, read without the native engine."""
@@ -170,7 +170,7 @@ class Messages:
             has_time = "base_timestamp" in format.fields
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
-    def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
+    def rejected(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
         """Let the interpreter read the message that the native engine rejected, and raise the exact error."""
         return self.batch_headers(index, pos, elements, good)
 
@@ -202,7 +202,7 @@ class Messages:
             return self.format
         return format_of(_MIXED[magic])
 
-    def refuse(self, path: str, found: str, expected: str) -> NoReturn:
+    def reject(self, path: str, found: str, expected: str) -> NoReturn:
         raise DecodeError(
             message_name=self.format.name, version=None, path=path, offset=self.offset, found=found, expected=expected
         )

@@ -158,24 +158,24 @@ def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEF
     found = list(records)
     if header.timestamps is not None:
         if len(header.timestamps) != len(found):
-            _refuse(header, f"expected {len(header.timestamps)} records, as many as timestamps, got {len(found)}")
+            _reject(header, f"expected {len(header.timestamps)} records, as many as timestamps, got {len(found)}")
         for record, timestamp in zip(found, header.timestamps, strict=True):
             record.timestamp = timestamp
     format = format_of(header.format)
     if format.records is None:
-        _refuse(header, f"format {header.format} has no batch headers, so records can't be moved to another header")
+        _reject(header, f"format {header.format} has no batch headers, so records can't be moved to another header")
     outline = read_outline(
         header.data + bytes(max(0, header.size - len(header.data))), FormatSet(format, only=True), limits
     )
     data = header.data + _written(outline, found)
     if len(data) != header.size:
-        _refuse(
+        _reject(
             header, f"expected {header.size - len(header.data)} bytes, as before, got {len(data) - len(header.data)}"
         )
     return read_batch(data, 0, format, limits)
 
 
-def _refuse(header: BatchHeader, reason: str) -> NoReturn:
+def _reject(header: BatchHeader, reason: str) -> NoReturn:
     raise EncodeError(reason, message_name=header.format, version=None, path="records")
 
 

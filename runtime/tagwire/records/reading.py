@@ -78,7 +78,7 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)
     if not found:
-        _refuse_magic(buf, pos, formats)
+        _reject_magic(buf, pos, formats)
     return _right_one(buf, pos, found, limits, strict=formats.strict)
 
 
@@ -102,16 +102,16 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *
         return right[0]
     both = " and ".join(each.name for each in candidates)
     if right:
-        _refuse(pos, f"a batch that is valid as {both}", "one of them; give only that format")
-    _refuse(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(errors)}", "one of them")
+        _reject(pos, f"a batch that is valid as {both}", "one of them; give only that format")
+    _reject(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(errors)}", "one of them")
 
 
-def _refuse_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:
+def _reject_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:
     expected = f"a batch of magic {formats.magics}"
     if len(buf) - pos <= MAGIC_AT:
-        _refuse(pos, count(len(buf) - pos, "byte"), expected)
-    _refuse(pos + MAGIC_AT, f"magic {buf[pos + MAGIC_AT]}", expected)
+        _reject(pos, count(len(buf) - pos, "byte"), expected)
+    _reject(pos + MAGIC_AT, f"magic {buf[pos + MAGIC_AT]}", expected)
 
 
-def _refuse(offset: int, found: str, expected: str) -> NoReturn:
+def _reject(offset: int, found: str, expected: str) -> NoReturn:
     raise DecodeError(message_name="batch", version=None, path="", offset=offset, found=found, expected=expected)

@@ -35,17 +35,17 @@ def check_kinds(format: Format, record: Record) -> None:
     for name in ("offset", "timestamp", "attributes"):
         value = getattr(record, name, None)
         if not isinstance(value, int):
-            refuse(format, name, f"expected an int, got {shown(value)}")
+            reject(format, name, f"expected an int, got {shown(value)}")
     tombstone = getattr(record, "tombstone", None)
     if tombstone not in (None, False, True):
-        refuse(format, "tombstone", f"expected True, False or None, got {shown(tombstone)}")
+        reject(format, "tombstone", f"expected True, False or None, got {shown(tombstone)}")
     header_pairs(getattr(record, "headers", None))
 
 
 def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
     """Return the record's headers as dicts. Raises EncodeError if there are any, but the format has no headers."""
     if record.headers and "headers" not in format.has:
-        refuse(format, "headers", "are given, but the format has none")
+        reject(format, "headers", "are given, but the format has none")
     return tuple([{"key": key, "value": value} for key, value in record.headers])
 
 
@@ -70,7 +70,7 @@ def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
     named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
     if named:
         reason = f"is {number}, which sets bits of {' and '.join(named)}; the builder sets these itself"
-        refuse(format, "attributes", reason)
+        reject(format, "attributes", reason)
     flags = {
         "key_is_null": record.key is None,
         "value_is_null": record.value is None,
@@ -86,16 +86,16 @@ def _with_tombstone(format: Format, record: Record, number: int, *, as_read: boo
     if bit is None:
         if record.tombstone is not None and record.tombstone != (record.value is None):
             reason = f"is {record.tombstone}, but the format tells a tombstone by its null value alone"
-            refuse(format, "tombstone", reason)
+            reject(format, "tombstone", reason)
         return number
     if record.value is None and record.tombstone is False and not as_read:
         reason = (
             "expected True or None for a null value, got False: older readers would treat the record as a tombstone"
         )
-        refuse(format, "tombstone", reason)
+        reject(format, "tombstone", reason)
     return bit.put(number, int(record.is_tombstone))
 
 
-def refuse(format: Format, path: str, reason: str) -> NoReturn:
+def reject(format: Format, path: str, reason: str) -> NoReturn:
     """Raise EncodeError for the record attribute at `path`."""
     raise EncodeError(reason, message_name=format.name, version=None, path=path)

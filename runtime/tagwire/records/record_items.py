@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
     from tagwire.records.walk import Walk
 
-REFUSALS: Final = (TypeError, ValueError, AttributeError, OverflowError)
+REJECTIONS: Final = (TypeError, ValueError, AttributeError, OverflowError)
 """The exceptions that `write` raises for invalid records. The layout interpreter then raises the exact error."""
 
 _LOW: Final = -(1 << 63)
@@ -117,7 +117,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
 
 
 def write(records: Iterable[Record], base_offset: int, base_timestamp: int, *, with_attributes: bool) -> bytearray:
-    """Encode the records of a batch. Raises one of REFUSALS if a record is invalid or isn't a `Record`."""
+    """Encode the records of a batch. Raises one of REJECTIONS if a record is invalid or isn't a `Record`."""
     out = bytearray()
     for record in records:
         body = bytearray()

@@ -18,16 +18,16 @@ from tagwire.records import record_items
 from tagwire.records.format import Format
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
-from tagwire.wire.compression import DecompressionError, unpack_in_place
+from tagwire.wire.compression import DecompressionError, decompress_in_place
 
 
-def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
+def decompressed(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
     """Decompress `data`, which begins at `offset` of the input. Callers must not change the result.
 
     Raises DecodeError for invalid data, and LimitError if the result exceeds a limit.
     """
     try:
-        return unpack_in_place(codec, data, limits)
+        return decompress_in_place(codec, data, limits)
     except DecompressionError as cause:
         error = LimitError if cause.is_limit else DecodeError
         raise error(

@@ -88,12 +88,12 @@ class Paths:
             owner = field.struct if field.type.count("[]") == each else None
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:
-                self._refuse_overlap(text, known)
+                self._reject_overlap(text, known)
             known.columns.append(column)
             line.append(known)
             at = known
         if at.steps:
-            self._refuse_overlap(text, at)
+            self._reject_overlap(text, at)
         assert field is not None, "a path has a step"
         at.column = column
         self.fields.append(field)
@@ -112,7 +112,7 @@ class Paths:
                 return steps
         raise NoPathError(f"expected a path such as topics[].partitions[].leader_id, got {text!r}")
 
-    def _refuse_overlap(self, text: str, step: Step) -> None:
+    def _reject_overlap(self, text: str, step: Step) -> None:
         other = next(self.texts[column] for column in step.columns)
         raise SelectionError(
             f"{self.message.NAME}: {text} and {other} overlap; select the whole field, or parts of it, but not both"

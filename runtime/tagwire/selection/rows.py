@@ -81,17 +81,17 @@ class Changes:
         result = self.function(*map(_thawed, row) if has_lists else row)
         if result is DROP:
             if not self.paths.way:
-                self._refuse("rows can't be dropped, because the paths share no array")
+                self._reject("rows can't be dropped, because the paths share no array")
             return DROP
         values = row_of(result, len(row))
         if values is None:
-            self._refuse(misfit(result, len(row)))
+            self._reject(misfit(result, len(row)))
         return tuple(map(_frozen, row, values)) if has_lists else values
 
     def _appended(self) -> list[Any]:
         rows = list(self.append)
         if rows and sum(step.each for step in self.paths.way) != 1:
-            self._refuse(
+            self._reject(
                 "rows can be appended only if they are the elements of a single array; instead, select the array "
                 "itself, and return it with more elements"
             )
@@ -104,14 +104,14 @@ class Changes:
             return row
         values = (row,) if len(self.paths.texts) == 1 else row
         if not isinstance(values, tuple | list) or len(values) != len(self.paths.texts):
-            self._refuse(
+            self._reject(
                 f"an appended row must be a {element.__name__} or have a value for each of the "
                 f"{len(self.paths.texts)} paths"
             )
         given = {line[0].name for line in self.paths.behind if line}
         missing = [field.name for field in element.FIELDS if field.required and field.name not in given]
         if missing:
-            self._refuse(
+            self._reject(
                 f"an appended row has no value for {missing[0]}, which is required; select it too, or append a "
                 f"{element.__name__}"
             )
@@ -120,7 +120,7 @@ class Changes:
         made = fresh(element)
         for line, value in zip(self.paths.behind, values, strict=True):
             if not line or any(step.each for step in line):
-                self._refuse(
+                self._reject(
                     f"an appended row must be a {element.__name__}, because a path selects the whole element or enters "
                     "an array in it"
                 )
@@ -131,10 +131,10 @@ class Changes:
                 setattr(owner, line[-1].name, value)
             elif value is not None:  # None is allowed, because fields inside a null are read as None
                 path = ".".join(step.name for step in line)
-                self._refuse(f"an appended row can't set {path}, which is inside a null; append a {element.__name__}")
+                self._reject(f"an appended row can't set {path}, which is inside a null; append a {element.__name__}")
         return made
 
-    def _refuse(self, reason: str) -> NoReturn:
+    def _reject(self, reason: str) -> NoReturn:
         path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")
         raise EncodeError(reason, message_name=self.paths.message.NAME, version=self.version, path=path)
 

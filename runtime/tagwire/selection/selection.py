@@ -130,10 +130,10 @@ class Selection:
         layout = layout_of(self.message, version)
         made = spliced(layout, buf, offset, changes, limits)
         if layout.root.has_rules:
-            self._refuse_broken_rules(made, version, offset)
+            self._reject_broken_rules(made, version, offset)
         return made
 
-    def _refuse_broken_rules(self, data: bytes, version: int, offset: int) -> None:
+    def _reject_broken_rules(self, data: bytes, version: int, offset: int) -> None:
         """Raise EncodeError if the new values together break a rule about several fields, such as a union."""
         try:
             self.message.decode_from(data, version, offset)
@@ -165,10 +165,10 @@ class Selection:
         else:
             message, end = self.message.decode_from(buf, version, offset, limits=limits)
             if end != len(buf):
-                self._refuse_rest(buf, version, end)
+                self._reject_rest(buf, version, end)
         return rows_of(message, self._paths)
 
-    def _refuse_rest(self, buf: bytes, version: int, end: int) -> None:
+    def _reject_rest(self, buf: bytes, version: int, end: int) -> None:
         from tagwire.interpreter.reader import LayoutReader
         from tagwire.message.field_table import layout_of
 

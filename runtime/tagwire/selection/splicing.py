@@ -71,7 +71,7 @@ class _Splicer(LayoutReader):
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
         """Copy a struct. Write the new values in `cells` for the fields that `step` selects."""
-        self.refuse_missing(struct, step, cells)
+        self.reject_missing(struct, step, cells)
         section = struct.section
         if isinstance(section, OptionalBuffer):
             self.splice_section(section, step, cells)
@@ -86,7 +86,7 @@ class _Splicer(LayoutReader):
         if isinstance(section, TaggedSection):
             self.splice_section(section, step, cells)
 
-    def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
+    def reject_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
         """Raise EncodeError for a new value that `encode` would reject, because this version doesn't have the field."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
@@ -96,7 +96,7 @@ class _Splicer(LayoutReader):
             self.path.pop()
         if chosen:
             values["unknown_tags"] = NO_TAGS
-            self.writer.refuse_missing(struct, values.__getitem__)
+            self.writer.reject_missing(struct, values.__getitem__)
 
     def splice_value(self, type: Type, step: Step, cells: Cells) -> None:
         if step.each:
@@ -107,7 +107,7 @@ class _Splicer(LayoutReader):
         else:
             assert isinstance(type, Nested)
             if type.marker and not self.is_present(type):
-                self.refuse_in_null(step, cells)
+                self.reject_in_null(step, cells)
             else:
                 self.splice_struct(type.struct, step, cells)
 
@@ -119,7 +119,7 @@ class _Splicer(LayoutReader):
             self.copied = self.pos
             self.writer.value(type, new, self.out)
 
-    def refuse_in_null(self, step: Step, cells: Cells) -> None:
+    def reject_in_null(self, step: Step, cells: Cells) -> None:
         """Raise EncodeError if there is a new value for a field inside a null struct or array."""
         has_rows = step.is_row or any(inner.is_row for inner in _below(step))
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
@@ -135,10 +135,10 @@ class _Splicer(LayoutReader):
         if step.is_row:
             self.splice_rows(type, step, start, count)
         elif count is None:
-            self.refuse_in_null(step, cells)
+            self.reject_in_null(step, cells)
         else:
             for column in step.columns if cells else ():
-                self.refuse_other_count(count, cells[column][1])
+                self.reject_other_count(count, cells[column][1])
             for index in range(count):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
@@ -179,7 +179,7 @@ class _Splicer(LayoutReader):
             self.splice_struct(type.struct, step, cells)
         self.path.pop()
 
-    def refuse_other_count(self, count: int, new: Any) -> None:
+    def reject_other_count(self, count: int, new: Any) -> None:
         """Raise EncodeError unless `new` has one value per element. Elements can't be added or removed here."""
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
@@ -268,11 +268,11 @@ class _Splicer(LayoutReader):
         if step.column is not None and not step.each:
             return cells[step.column][1]
         if value is None:
-            self.refuse_in_null(step, cells)
+            self.reject_in_null(step, cells)
             return None
         if step.each:
             for column in step.columns if cells else ():
-                self.refuse_other_count(0, cells[column][1])
+                self.reject_other_count(0, cells[column][1])
             return value
         for name, inner in step.steps.items():
             setattr(value, name, self.made(getattr(value, name), inner, cells))

@@ -35,29 +35,29 @@ class DecompressionError(Exception):
         self.is_limit = is_limit
 
 
-def unpack(codec: str, data: Any, limits: Limits) -> bytes:
+def decompress(codec: str, data: Any, limits: Limits) -> bytes:
     """Decompress `data`. Raises DecompressionError for invalid data, or if the result exceeds a limit."""
-    return bytes(unpack_in_place(codec, data, limits))
+    return bytes(decompress_in_place(codec, data, limits))
 
 
-def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Decompress into a buffer that callers must not change. This avoids a copy. Raises the same error as `unpack`."""
+def decompress_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
+    """Decompress into a buffer that callers must not change. This avoids a copy. Raises the errors of `decompress`."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
-        unpacked = _UNPACKERS[codec](data, most)
+        decompressed = _DECOMPRESSORS[codec](data, most)
     except _TooLongError:
         raise DecompressionError(
             found=f"{len(data)} {codec} bytes that decompress to more than {most} bytes",
             expected=f"at most {most} (Limits.{limit})",
             is_limit=True,
         ) from None
-    return unpacked
+    return decompressed
 
 
-def pack(codec: str, data: bytes) -> bytes:
+def compress(codec: str, data: bytes) -> bytes:
     """Compress `data`. The result depends only on the input and on the library's version."""
-    return _PACKERS[codec](data)
+    return _COMPRESSORS[codec](data)
 
 
 class _TooLongError(Exception):
@@ -73,14 +73,14 @@ def _gunzip(data: Any, most: int) -> bytes:
     At the end of each member, zlib copies its remaining input, so the input is passed in small chunks. A member's first
     chunk is the smallest, because even a small file may have thousands of members.
     """
-    packed = memoryview(data)
+    compressed = memoryview(data)
     parts: list[bytes] = []
     at, room = 0, most + 1
-    while at < len(packed) or at == 0:
+    while at < len(compressed) or at == 0:
         member = zlib.decompressobj(31)
         size = _FIRST_CHUNK
         while not member.eof:
-            chunk = packed[at : at + size]
+            chunk = compressed[at : at + size]
             if not chunk:
                 raise DecompressionError("truncated gzip data", "a whole gzip file")
             try:
@@ -96,8 +96,8 @@ def _gunzip(data: Any, most: int) -> bytes:
 
 
 def _gzip(data: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=31)  # no name and time in the header, so the result is reproducible
-    return packer.compress(data) + packer.flush()
+    compressor = zlib.compressobj(wbits=31)  # no name and time in the header, so the result is reproducible
+    return compressor.compress(data) + compressor.flush()
 
 
 # ---------------------------------------------------------------- lz4, zstd
@@ -144,32 +144,32 @@ def _lz4(data: bytes) -> bytes:
     # Write independent blocks, because Kafka's own reader does not support linked blocks.
     # Level 0 is the fast mode, which is also Kafka's default.
     # For 1000 records of 100 bytes, cramjam's default level takes five times as long, and saves only 20 %.
-    packer = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
-    packer.compress(data)
-    return bytes(packer.finish())
+    compressor = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
+    compressor.compress(data)
+    return bytes(compressor.finish())
 
 
 def _lz4_with_bad_checksum(data: bytes) -> bytes:
-    packed = bytearray(_lz4(data))
-    at = _lz4_checksum_at(packed)
-    packed[at] = _xxh32(packed[:at]) >> 8 & 0xFF
-    return bytes(packed)
+    compressed = bytearray(_lz4(data))
+    at = _lz4_checksum_at(compressed)
+    compressed[at] = _xxh32(compressed[:at]) >> 8 & 0xFF
+    return bytes(compressed)
 
 
 def _lz4_mended(data: Any, most: int) -> bytearray:
-    packed = bytearray(data)
-    at = _lz4_checksum_at(packed)
-    right = _xxh32(packed[4:at]) >> 8 & 0xFF
-    if packed[at] == _xxh32(packed[:at]) >> 8 & 0xFF:
-        packed[at] = right
-    return _unlz4(packed, most)
+    compressed = bytearray(data)
+    at = _lz4_checksum_at(compressed)
+    right = _xxh32(compressed[4:at]) >> 8 & 0xFF
+    if compressed[at] == _xxh32(compressed[:at]) >> 8 & 0xFF:
+        compressed[at] = right
+    return _unlz4(compressed, most)
 
 
-def _lz4_checksum_at(packed: bytearray) -> int:
-    if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
+def _lz4_checksum_at(compressed: bytearray) -> int:
+    if compressed[:4] != _LZ4_MAGIC or len(compressed) < 7:
         raise DecompressionError("bytes without an lz4 header", "an lz4 frame")
-    at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
-    if at >= len(packed):
+    at = 6 + (8 if compressed[4] & 0x08 else 0) + (4 if compressed[4] & 0x01 else 0)
+    if at >= len(compressed):
         raise DecompressionError("a truncated lz4 frame header", "a whole header")
     return at
 
@@ -208,35 +208,37 @@ def _xxh32(data: bytes | bytearray) -> int:
 
 
 def _unsnap(data: Any, most: int) -> bytes:
-    packed = bytes(data)
-    if not packed.startswith(_XERIAL):
-        return _unsnap_block(packed, most)
+    compressed = bytes(data)
+    if not compressed.startswith(_XERIAL):
+        return _unsnap_block(compressed, most)
     out = bytearray()
     at = 0
-    while at < len(packed):
-        if packed.startswith(_XERIAL, at):  # there may be several streams, each with a header
-            if len(packed) - at < len(_XERIAL_HEADER):
+    while at < len(compressed):
+        if compressed.startswith(_XERIAL, at):  # there may be several streams, each with a header
+            if len(compressed) - at < len(_XERIAL_HEADER):
                 raise DecompressionError("a truncated Xerial header", "16 bytes")
             at += len(_XERIAL_HEADER)
             continue
-        size = int.from_bytes(packed[at : at + 4], "big")
+        size = int.from_bytes(compressed[at : at + 4], "big")
         at += 4
-        if not 0 < size <= len(packed) - at:
-            raise DecompressionError(f"a Xerial block of {size} bytes", f"at most the {max(len(packed) - at, 0)} left")
-        out += _unsnap_block(packed[at : at + size], most - len(out))
+        if not 0 < size <= len(compressed) - at:
+            raise DecompressionError(
+                f"a Xerial block of {size} bytes", f"at most the {max(len(compressed) - at, 0)} left"
+            )
+        out += _unsnap_block(compressed[at : at + size], most - len(out))
         at += size
     return bytes(out)
 
 
-def _unsnap_block(packed: bytes, most: int) -> bytes:
+def _unsnap_block(compressed: bytes, most: int) -> bytes:
     """Decompress a raw snappy block, which begins with its decompressed length."""
     library = required("cramjam", "records")
     try:
-        size = library.snappy.decompress_raw_len(packed)
+        size = library.snappy.decompress_raw_len(compressed)
         if size > most:
             raise _TooLongError
         out = bytearray(size)
-        if library.snappy.decompress_raw_into(packed, out) == size:
+        if library.snappy.decompress_raw_into(compressed, out) == size:
             return bytes(out)
     except library.DecompressionError as error:
         raise DecompressionError(f"invalid snappy data ({error})", "a snappy block") from None
@@ -252,21 +254,21 @@ def _snap(data: bytes) -> bytes:
     return bytes(out)
 
 
-_UNPACKERS: Final[dict[str, Callable[[Any, int], bytes | bytearray]]] = {
+_DECOMPRESSORS: Final[dict[str, Callable[[Any, int], bytes | bytearray]]] = {
     "gzip": _gunzip,
     "snappy": _unsnap,
     "lz4": _unlz4,
     "lz4-magic0": _lz4_mended,
     "zstd": _by_cramjam("zstd"),
 }
-_PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+_COMPRESSORS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "gzip": _gzip,
     "snappy": _snap,
     "lz4": _lz4,
     "lz4-magic0": _lz4_with_bad_checksum,
     "zstd": _zstd,
 }
-CODECS: Final = ("none", *_PACKERS)
+CODECS: Final = ("none", *_COMPRESSORS)
 """The codec names that a spec may use; the first means uncompressed."""
 CODEC_NAMES: Final = tuple(name for name in CODECS if "-" not in name)
 """The codec names that users can choose: all except variants, such as `lz4-magic0`."""

@@ -224,7 +224,7 @@ def test_links_and_file_modes_are_kept(project: Path) -> None:
     assert (project / "elsewhere").stat().st_mode & 0o777 == 0o640
 
 
-REFUSED = {
+REJECTED = {
     "no such type": ("--field X --type int9", "TW402"),
     "a name that is taken": ("--field Nonce --type int8", "TW302"),
     "a name that is none": ("--field x-y --type int8", "TW401"),
@@ -239,9 +239,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", REJECTED)
 def test_rejected_input(project: Path, case: str) -> None:
-    words, told = REFUSED[case]
+    words, told = REJECTED[case]
     for dry in ([], ["--dry-run"]):
         result = run("PingRequest", *words.split(), *dry, code=1)
         assert result.stdout == "" and told in result.stderr

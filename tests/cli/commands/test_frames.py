@@ -26,7 +26,7 @@ FRAME_HEX = "00000012" + "000d" + "0000" + "00000007" + "00026d65" + LEAVE_HEX
 JSON_ERROR = "JSON input: "
 
 
-def refused(result: Result, *texts: str, code: int, stdout: str = "") -> None:
+def rejected(result: Result, *texts: str, code: int, stdout: str = "") -> None:
     assert (result.exit_code, result.stdout) == (code, stdout), result.output
     for text in texts:
         assert text in result.stderr
@@ -180,7 +180,7 @@ def test_custom_protocol(options: list[str], tmp_path: Path, monkeypatch: pytest
     assert run("init", name, *options).exit_code == 0
     monkeypatch.syspath_prepend(str(tmp_path / "src"))
     if options:
-        refused(run("decode", "--frames", "request"), "no RequestHeader", "--frames message", code=2)
+        rejected(run("decode", "--frames", "request"), "no RequestHeader", "--frames message", code=2)
         text, words = lines({"name": "Ada"}), ["HelloRequest", "0", "--frames", "message"]
     else:
         header = {"requestApiKey": 1, "requestApiVersion": 0, "correlationId": 1, "clientId": "c"}
@@ -207,7 +207,7 @@ BAD_STREAMS = [
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS)
 def test_frames_before_an_error_are_printed_and_the_error_names_its_frame(data: bytes, words: str) -> None:
-    refused(run("decode", "--frames", "request", "--jsonl", stdin=data), words, code=1, stdout=lines(FRAME))
+    rejected(run("decode", "--frames", "request", "--jsonl", stdin=data), words, code=1, stdout=lines(FRAME))
 
 
 @pytest.mark.parametrize(("data", "words"), BAD_STREAMS[4:])
@@ -223,7 +223,7 @@ def test_keep_going_prints_raw_frames_and_continues(data: bytes, words: str) -> 
 def test_a_frame_may_not_be_longer_than_a_limit() -> None:
     words = ["decode", "--frames", "request", "--jsonl", "--limit"]
     assert run(*words, "bytes=18", stdin=GOOD).exit_code == 0
-    refused(run(*words, "bytes=17", stdin=GOOD), "size 18, expected at most 17", code=1)
+    rejected(run(*words, "bytes=17", stdin=GOOD), "size 18, expected at most 17", code=1)
 
 
 BAD_LINES = [
@@ -252,19 +252,19 @@ BAD_LINES = [
 def test_a_bad_line_has_its_number_and_those_before_are_written(text: str | bytes, words: str) -> None:
     data = text.encode() if isinstance(text, str) else text
     result = run("encode", "--frames", "request", "--jsonl", "--hex", stdin=lines(FRAME).encode() + b"\n" + data)
-    refused(result, words, code=1, stdout=f"{FRAME_HEX}\n")
+    rejected(result, words, code=1, stdout=f"{FRAME_HEX}\n")
 
 
 def test_a_bad_value_has_its_number_and_line() -> None:
     text = json.dumps(FRAME, indent=2)
-    refused(
+    rejected(
         run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{}}"),
         "frame 2: the key 'message' is missing",
         code=1,
         stdout=f"{FRAME_HEX}\n",
     )
     place = f"line {len(text.splitlines()) + 1}, column 2"
-    refused(run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{"), place, code=1, stdout=f"{FRAME_HEX}\n")
+    rejected(run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{"), place, code=1, stdout=f"{FRAME_HEX}\n")
 
 
 @pytest.mark.parametrize(
@@ -287,21 +287,21 @@ def test_a_bad_value_has_its_number_and_line() -> None:
     ],
 )
 def test_wrong_usage(words: list[str], text: str) -> None:
-    refused(run(*words), text, code=2)
+    rejected(run(*words), text, code=2)
 
 
 def test_missing_files(tmp_path: Path) -> None:
-    refused(run("decode", "--frames", "request", str(tmp_path)), "is a directory; give a file", code=2)
-    refused(run("encode", "--frames", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=2)
+    rejected(run("decode", "--frames", "request", str(tmp_path)), "is a directory; give a file", code=2)
+    rejected(run("encode", "--frames", "request", "nosuch.jsonl", "--jsonl"), "can't be read: No such file", code=2)
     words = ["decode", "--frames", "response", "--requests", "nosuch.bin"]
-    refused(run(*words), "nosuch.bin can't be read: No such file", code=2)
+    rejected(run(*words), "nosuch.bin can't be read: No such file", code=2)
 
 
 def test_a_response_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "sent.bin").write_bytes(GOOD)
     words = ["decode", "--frames", "response", "--requests", str(tmp_path / "sent.bin")]
-    refused(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "ID 8", code=1)
-    refused(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request in", code=1)
+    rejected(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "ID 8", code=1)
+    rejected(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request in", code=1)
     assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
 
 
@@ -383,4 +383,4 @@ def test_captured_frames_that_match(words: Sequence[object], expected: str) -> N
     (("explain", "--where", "api=Fetch", "--hex", "--request"), 2, "--where needs captured frames"),
 ])  # fmt: skip
 def test_invalid_options_for_captures(words: Sequence[object], code: int, text: str) -> None:
-    refused(run(*words, stdin="00"), text, code=code)
+    rejected(run(*words, stdin="00"), text, code=code)

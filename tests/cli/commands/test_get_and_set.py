@@ -145,7 +145,7 @@ def test_setting_fields_of_frames_leaves_the_others() -> None:
     assert registry.decode_request(asked).header.client_id == "x"
 
 
-REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
+REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "MetadataResponse", "12", "brokers[].hots"), BODY, 2, "did you mean 'host'?"),
     (("get", "MetadataResponse", "12"), BODY, 2, "give one path or more"),
     (("get", "MetadataResponse", "12", "cluster_id"), BODY[:-1], 1, "tagwire: MetadataResponse v12: "),
@@ -170,7 +170,7 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("words", "stdin", "status", "text"), REFUSED)
+@pytest.mark.parametrize(("words", "stdin", "status", "text"), REJECTED)
 def test_rejected_input(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
     done = run(*words, stdin=stdin)
     assert (done.exit_code, done.stdout) == (status, ""), done.output

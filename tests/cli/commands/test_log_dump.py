@@ -13,7 +13,7 @@ from tagwire.interpreter.reader import decode
 from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
 from tagwire.records import lines as native
-from tagwire.wire.compression import pack, unpack
+from tagwire.wire.compression import compress, decompress
 from tagwire_cli.output import log_lines
 
 pytestmark = pytest.mark.thorough
@@ -42,7 +42,7 @@ def with_a_bad_message(first: int) -> bytes:
         format.header, some(first, 3, "v1", compression="gzip"), whole=False, strict=True, limits=Limits()
     )
     header.pop("crc")
-    header["value"] = pack("gzip", unpack("gzip", header["value"], Limits())[:-1] + b"?")
+    header["value"] = compress("gzip", decompress("gzip", header["value"], Limits())[:-1] + b"?")
     return format.encode_header(header)
 
 

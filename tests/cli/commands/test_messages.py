@@ -10,7 +10,7 @@ LEAVE_V0 = "00 01 67 00 01 6d"
 LEAVE_JSON = {"groupId": "g", "memberId": "m"}
 
 
-def refused(result: Result, *texts: str, code: int) -> None:
+def rejected(result: Result, *texts: str, code: int) -> None:
     assert (result.exit_code, result.stdout) == (code, "")
     for text in texts:
         assert text in result.stderr
@@ -53,7 +53,7 @@ def test_messages_as_json() -> None:
 
 @pytest.mark.parametrize("option", ["--kind", "--component"])
 def test_messages_rejects_a_filter_without_matches(option: str) -> None:
-    refused(run("messages", option, "nosuch"), option, "'nosuch'", "known values", code=2)
+    rejected(run("messages", option, "nosuch"), option, "'nosuch'", "known values", code=2)
 
 
 def test_show_has_a_row_for_each_field_with_its_versions() -> None:
@@ -212,7 +212,7 @@ BAD_BYTES = [
 @pytest.mark.parametrize(("text", "words"), BAD_BYTES)
 def test_decode_reports_field_offset_found_and_expected(text: str, words: str) -> None:
     result = run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text)
-    refused(result, "LeaveGroupRequest v0", words, "tagwire explain LeaveGroupRequest 0", code=1)
+    rejected(result, "LeaveGroupRequest v0", words, "tagwire explain LeaveGroupRequest 0", code=1)
 
 
 def test_lenient_accepts_what_strict_rejects() -> None:
@@ -226,12 +226,12 @@ def test_limits_are_honoured() -> None:
     ten_topics = "0000000a" + 10 * "000174"
     assert run("decode", "MetadataRequest", "0", "--hex", "--limit", "elements=10", stdin=ten_topics).exit_code == 0
     result = run("decode", "MetadataRequest", "0", "--hex", "--limit", "elements=9", stdin=ten_topics)
-    refused(result, "topics at byte 4", "Limits.elements", code=1)
+    rejected(result, "topics at byte 4", "Limits.elements", code=1)
 
 
 @pytest.mark.parametrize("limit", ["elements", "elements=many", "element=3", "elements=-1", "=1"])
 def test_invalid_limit(limit: str) -> None:
-    refused(run("decode", "MetadataRequest", "0", "--limit", limit), "--limit", "elements", code=2)
+    rejected(run("decode", "MetadataRequest", "0", "--limit", limit), "--limit", "elements", code=2)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_invalid_limit(limit: str) -> None:
     ],
 )
 def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> None:
-    refused(run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text), "hex input", words, code=1)
+    rejected(run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text), "hex input", words, code=1)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> No
     ],
 )
 def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> None:
-    refused(run("encode", "LeaveGroupRequest", "0", "--hex", stdin=text), "JSON input", words, code=1)
+    rejected(run("encode", "LeaveGroupRequest", "0", "--hex", stdin=text), "JSON input", words, code=1)
 
 
 @pytest.mark.parametrize(
@@ -278,18 +278,18 @@ def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> N
 )
 def test_encode_rejects_values_that_the_version_can_not_represent(value: Any, words: str) -> None:
     result = run("encode", "LeaveGroupRequest", "0", "--hex", stdin=json.dumps(value))
-    refused(result, "LeaveGroupRequest v0", words, code=1)
+    rejected(result, "LeaveGroupRequest v0", words, code=1)
 
 
 @pytest.mark.parametrize("words", [["show"], ["encode", "0"], ["decode", "0"], ["explain", "0"]])
 def test_an_unknown_message_is_wrong_usage_with_near_names(words: list[str]) -> None:
     command, *rest = words
     result = run(command, "LeaveGroupRequst", *rest)
-    refused(result, "MESSAGE", "there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'", code=2)
+    rejected(result, "MESSAGE", "there is no message 'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'", code=2)
 
 
 def test_name_without_near_names_leads_to_the_list() -> None:
-    refused(run("show", "Zzz"), "`tagwire messages` lists all messages", code=2)
+    rejected(run("show", "Zzz"), "`tagwire messages` lists all messages", code=2)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_name_without_near_names_leads_to_the_list() -> None:
     ],
 )
 def test_version_that_does_not_exist_is_wrong_usage(words: list[str]) -> None:
-    refused(run(*words), "LeaveGroupRequest has no version 99; supported versions are 0-5", code=2)
+    rejected(run(*words), "LeaveGroupRequest has no version 99; supported versions are 0-5", code=2)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_version_that_does_not_exist_is_wrong_usage(words: list[str]) -> None:
     ],
 )
 def test_a_package_must_be_a_generated_one(package: str, words: str) -> None:
-    refused(run("messages", "--package", package), "--package", repr(package), words, code=2)
+    rejected(run("messages", "--package", package), "--package", repr(package), words, code=2)
 
 
 def test_package_chooses_another_protocol() -> None:

@@ -129,7 +129,7 @@ def test_errors_quote_nothing_of_the_input(wrapped: bytes) -> None:
     assert SECRET.decode() not in done.stderr
 
 
-REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
+REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("redact",), b"{}", 1, "line 1 is not a captured frame: dir must be req, resp or close"),
     (("redact",), b"[" * 100_000, 1, "line 1 is not a captured frame: it is not valid JSON"),
     (
@@ -151,7 +151,7 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("words", "stdin", "status", "text"), REFUSED)
+@pytest.mark.parametrize(("words", "stdin", "status", "text"), REJECTED)
 def test_rejected_input(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
     done = run(*words, stdin=stdin)
     assert (done.exit_code, done.stdout) == (status, ""), done.output

@@ -26,7 +26,7 @@ COMMANDS = {
     "convert as json": ["convert", "--json", "--to", "v1", "--output", "to"],
 }
 LINES_ALL_ALONG = {"dump", "compact, explained", "compact, explained as json"}
-REFUSE_DAMAGE = ("compact", "convert", "dump", "stat")
+REJECT_DAMAGE = ("compact", "convert", "dump", "stat")
 BAR = "\x1b[?25l"
 """The escape sequence that hides the cursor, with which a progress bar begins."""
 each_command = pytest.mark.parametrize("name", COMMANDS)
@@ -45,7 +45,7 @@ def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
         folder.mkdir(parents=True)
         for base in (0, 40):
             batches = [build([Record(base + n, 7, b"k%d" % n, b"v" * 50)], "v2").encode() for n in range(40)]
-            if command[0] not in REFUSE_DAMAGE:
+            if command[0] not in REJECT_DAMAGE:
                 batches[partition] = batches[partition][:-1] + b"?"
             (folder / f"{base:020}.log").write_bytes(b"".join(batches))
     return ["log", command[0], "logs", *command[1:]]

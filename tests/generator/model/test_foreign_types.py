@@ -39,9 +39,9 @@ from tagwire_generator.reading.spec import read_spec
     ],
 )
 def test_type_names_of_other_languages(written: str, hint: str) -> None:
-    with pytest.raises(InvalidSpec) as refused:
+    with pytest.raises(InvalidSpec) as rejected:
         FieldType.parse(written)
-    [violation] = refused.value.violations
+    [violation] = rejected.value.violations
     assert hint in violation.message
 
 

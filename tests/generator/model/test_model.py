@@ -284,13 +284,13 @@ def test_array_elements_take_at_least_one_byte() -> None:
     assert arrays(Versions.parse("2+"), versions=Versions.parse("2+"))
     assert arrays(NONE, late, versions=Versions.parse("2+"))
     assert arrays(NONE, dialect="draft", optional_versions=ALL)
-    refused: list[Callable[[], MessageSpec]] = [
+    rejected: list[Callable[[], MessageSpec]] = [
         lambda: arrays(NONE),
         lambda: arrays(Versions.parse("1+")),
         lambda: arrays(NONE, late),
         lambda: arrays(NONE, field(versions=Versions(0, 1)), versions=Versions.parse("1+")),
     ]
-    for build in refused:
+    for build in rejected:
         with pytest.raises(InvalidSpec) as caught:
             build()
         assert caught.value.rule == "TW311"

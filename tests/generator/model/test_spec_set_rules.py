@@ -49,9 +49,9 @@ def test_ranges_are_compared_as_versions() -> None:
 def test_requests_without_a_response_are_rejected_by_default() -> None:
     request = summary("FooRequest", "request", 1)
     response = replace(summary("FooResponse", "response", 1), valid_versions="0")
-    (refused,) = check_set([request, response])
-    assert (refused.rule, refused.severity) == ("TW808", "error")
-    assert refused.message == (
+    (rejected,) = check_set([request, response])
+    assert (rejected.rule, rejected.severity) == ("TW808", "error")
+    assert rejected.message == (
         f"FooResponse has versions 0, but FooRequest {request.valid_versions}: "
         "a request of version 1 can't be answered; give both the same versions"
     )

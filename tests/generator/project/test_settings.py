@@ -150,7 +150,7 @@ def test_a_lock_and_exceptions(tmp_path: Path) -> None:
 
 EXCEPTION = '[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "Foo"\nreason = "unused"\n'
 
-REFUSED = {
+REJECTED = {
     "no TOML": ("[tool.tagwire", "the file is not valid TOML"),
     "not a table": ("[tool]\ntagwire = 3", "tool.tagwire is not a table"),
     "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
@@ -205,9 +205,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", REJECTED)
 def test_rejected_input(tmp_path: Path, case: str) -> None:
-    text, sentence = REFUSED[case]
+    text, sentence = REJECTED[case]
     with pytest.raises(SettingsError) as caught:
         settings_of(tmp_path, text)
     assert sentence in str(caught.value)

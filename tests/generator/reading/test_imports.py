@@ -45,7 +45,7 @@ BOTH = '{ "name": "Point", "structVersions": { "0": 0, "1+": 1 } }'
 STYLED = struct("Styled", '{ "name": "S", "type": "Style", "versions": "0+", "fields": [ ' + X + " ] }", "0")
 EMPTY = struct("Empty", X.replace("0+", "1+"))
 
-REFUSED = [
+REJECTED = [
     ("TW314", user('{ "name": §"Pont" }', of("Pont"))),
     ("TW314", user('{ "name": §"Broken" }', of("Broken"))),
     ("TW314", user('{ "name": §"Ping" }', of("Ping"))),
@@ -84,7 +84,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("rule", "marked"), REFUSED)
+@pytest.mark.parametrize(("rule", "marked"), REJECTED)
 def test_rejected_imports_and_their_positions(rule: str, marked: str) -> None:
     before = marked.partition("§")[0]
     found = read({**OTHERS, "User.json": marked}, "User.json").problems

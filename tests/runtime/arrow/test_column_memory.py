@@ -61,7 +61,7 @@ def test_an_array_that_is_taken_is_released_once() -> None:
     assert sorted(producer.released) == ["array", "schema"]
 
 
-@pytest.mark.parametrize("how", ["refused row", "wrong type", "wrong versions"])
+@pytest.mark.parametrize("how", ["rejected row", "wrong type", "wrong versions"])
 def test_array_that_is_rejected_is_released_once(how: str) -> None:
     producer = HandMade("i" if how == "wrong type" else "z", [None, offsets(0, 3), HEARTBEAT], 1)
     version = pa.array([4, 4]) if how == "wrong versions" else 4

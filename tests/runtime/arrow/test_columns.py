@@ -87,9 +87,9 @@ def test_unknown_fields(fields: Any, message: str) -> None:
         lambda: arrow.schema(C, 8, fields=fields),
         lambda: arrow.decode_column(pa.array([b""]), C, 8, fields=fields),
     ):
-        with pytest.raises(SchemaError) as refused:
+        with pytest.raises(SchemaError) as rejected:
             call()
-        assert str(refused.value) == message
+        assert str(rejected.value) == message
 
 
 def test_a_version_for_each_row() -> None:
@@ -108,9 +108,9 @@ def test_unknown_versions() -> None:
     data, versions = pa.array([DATA, DATA]), pa.array([8, 77])
     with pytest.raises(
         UnsupportedVersionError, match=r"^row 1: OffsetCommitRequest has no version 77; supported"
-    ) as refused:
+    ) as rejected:
         arrow.decode_column(data, C, versions)
-    assert (refused.value.row, refused.value.version) == (1, 77)
+    assert (rejected.value.row, rejected.value.version) == (1, 77)
     assert column(arrow.decode_column(data, C, versions, errors="null", fields=[])) == [{}, None]
     reason = "OffsetCommitRequest has no version 77; supported versions are 0-10"
     _, row = column(arrow.decode_column(data, C, versions, errors="column", fields=[]))
@@ -143,12 +143,12 @@ def test_versions_that_may_occur() -> None:
 
 def test_errors_are_raised_with_their_row() -> None:
     data = pa.chunked_array([[DATA, None], [DATA, SHORT]])
-    with pytest.raises(DecodeError) as refused:
+    with pytest.raises(DecodeError) as rejected:
         arrow.decode_column(data, C, 8)
     with pytest.raises(DecodeError) as alone:
         C.decode(SHORT, 8)
-    assert str(refused.value) == f"row 3: {alone.value}"
-    assert (refused.value.row, refused.value.offset, alone.value.row) == (3, alone.value.offset, None)
+    assert str(rejected.value) == f"row 3: {alone.value}"
+    assert (rejected.value.row, rejected.value.offset, alone.value.row) == (3, alone.value.offset, None)
     with pytest.raises(LimitError, match=r"row 0: .*Limits.elements") as limited:
         arrow.decode_column(pa.array([DATA]), C, 8, limits=Limits(elements=1))
     assert limited.value.row == 0
@@ -209,9 +209,9 @@ def test_encoding_rejects_the_same_values_as_row_by_row() -> None:
     ]
     data = pa.array(rows, pa.struct([("group_id", pa.string()), ("generation_id_or_member_epoch", pa.int64())]))
     for index, path in ((0, number), (2, "group_id"), (3, number), (4, "group_id")):
-        with pytest.raises(EncodeError) as refused:
+        with pytest.raises(EncodeError) as rejected:
             arrow.encode_column(data[index:], C, 8)
-        assert (refused.value.row, refused.value.path) == (0, path)
+        assert (rejected.value.row, rejected.value.path) == (0, path)
     data = pa.array([{"group_id": "g", "generation_id_or_member_epoch": 5}, None, rows[2]], data.type)
     good = C(group_id="g", generation_id_or_member_epoch=5).encode(8)
     assert column(arrow.encode_column(data, C, 8, errors="null")) == [good, None, None]

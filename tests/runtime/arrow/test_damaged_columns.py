@@ -34,15 +34,15 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_same_verdict(how: dict[str, Any]) -> None:
     random = Random(5)
-    refused = 0
+    rejected = 0
     for sample in samples():
         rows = [sample.data, *(damaged(sample, random) for _ in range(EVERY))]
         expected = [expected_row(sample, row, **how) for row in rows]
-        refused += sum(row["error"] is not None for row in expected)
+        rejected += sum(row["error"] is not None for row in expected)
         assert repr(columns_of(sample, rows, errors="column", **how)) == repr(expected), sample
         as_nulls = [row["value"] for row in expected]
         assert repr(columns_of(sample, rows, errors="null", **how)) == repr(as_nulls), sample
-    assert len(samples()) * EVERY * 0.05 < refused < len(samples()) * EVERY
+    assert len(samples()) * EVERY * 0.05 < rejected < len(samples()) * EVERY
 
 
 @pytest.mark.parametrize("odd", ["\u00e9".encode(), b"\x80", b"\xff", b"\xc3", b"\x7f", b"\0"], ids=bytes.hex)
@@ -107,7 +107,7 @@ def encoded(message: Any, version: int) -> dict[str, Any]:
 @pytest.mark.slow
 def test_odd_values_are_rejected_as_row_by_row() -> None:
     random = Random(8)
-    tried = refused = 0
+    tried = rejected = 0
     for number in range(30_000):
         sample = samples()[number % len(samples())]
         message = with_odd_value(sample.cls.decode(sample.data, sample.version), random)
@@ -117,12 +117,12 @@ def test_odd_values_are_rejected_as_row_by_row() -> None:
         tried += 1
         (found,) = pa.array(arrow.encode_column(array, sample.cls, sample.version, errors="column")).to_pylist()
         expected = encoded(message, sample.version)
-        refused += expected["error"] is not None
+        rejected += expected["error"] is not None
         assert found["value"] == expected["value"], (sample, message)
         assert (found["error"] is None) == (expected["error"] is None), (sample, message)
         if expected["error"] is not None:
             assert found["error"]["path"] == expected["error"]["path"], (sample, message)
-    assert tried > 3000 and 200 < refused < tried - 1000, (tried, refused)
+    assert tried > 3000 and 200 < rejected < tried - 1000, (tried, rejected)
 
 
 def as_array(sample: Sample, message: Any) -> Any:

@@ -70,7 +70,7 @@ def test_header_that_contradicts_the_body_is_rejected() -> None:
         keys.rewrite(REQUEST, lambda *row: (1,))
 
 
-REFUSED: tuple[tuple[Any, str], ...] = (
+REJECTED: tuple[tuple[Any, str], ...] = (
     (REQUEST[:-1], "MetadataRequest v12"),
     (REQUEST + b"\0", "1 byte after the message"),
     (REQUEST[:12], "RequestHeader v2: client_id at byte 10"),
@@ -79,7 +79,7 @@ REFUSED: tuple[tuple[Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("frame", "text"), REFUSED)
+@pytest.mark.parametrize(("frame", "text"), REJECTED)
 def test_frames_that_are_rejected(frame: bytes, text: str) -> None:
     selection = registry.select_request(3, "header.client_id", "topics[].name")
     for call in (selection.read, lambda data: selection.rewrite(data, lambda *row: row)):

@@ -307,13 +307,13 @@ def test_responses() -> None:
     assert registry.encode_response(message, 2, header=frame.header) == data
 
 
-REFUSAL = bytes.fromhex("00000009 0023 00000001 0001 61")
+REJECTION = bytes.fromhex("00000009 0023 00000001 0001 61")
 """A response in version 0: correlation ID 9, error 35 (unsupported version), and one name, "a"."""
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
 def test_fallback_response_to_an_unsupported_version(version: int) -> None:
-    frame = registry.decode_response(REFUSAL, 7, version)
+    frame = registry.decode_response(REJECTION, 7, version)
     # Versions 0 and 1 have the same layout, so bytes in version 0 are also valid in version 1.
     assert frame.version == (1 if version == 1 else 0)
     assert (frame.message.error_code, frame.message.names) == (35, ("a",))
@@ -336,9 +336,9 @@ def test_else_the_first_error_counts(hex_text: str, version: int, error: type[Ta
 
 
 def test_the_fallback_version_itself() -> None:
-    assert registry.decode_response(REFUSAL, 7, 0).version == 0
+    assert registry.decode_response(REJECTION, 7, 0).version == 0
     with pytest.raises(DecodeError):
-        registry.decode_response(REFUSAL[:-1], 7, 0)
+        registry.decode_response(REJECTION[:-1], 7, 0)
 
 
 def test_responses_that_do_not_exist() -> None:

@@ -50,18 +50,18 @@ def test_every_prefix_of_a_message(limit: str) -> None:
 @pytest.mark.slow
 def test_damaged_bytes() -> None:
     random = Random(20)
-    refused = 0
+    rejected = 0
     differences = []
     for number in range(10_000):
         sample = samples()[number % len(samples())]
         data = damaged(sample, random)
         limits = any_limits(random) if number % 4 == 0 else NO_LIMITS
         what = place_differs(sample, data, limits, offset=number % 3 // 2)
-        refused += facts(sample.cls.decode, data, sample.version) is not None
+        rejected += facts(sample.cls.decode, data, sample.version) is not None
         if what:
             differences.append((str(sample), data.hex(), limits, what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
-    assert 3_500 < refused < 9_500
+    assert 3_500 < rejected < 9_500
 
 
 def test_only_the_field_with_the_error_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +77,9 @@ def test_only_the_field_with_the_error_is_read_again(monkeypatch: pytest.MonkeyP
     data = messages.MetadataResponse(topics=[topic(name=f"t{number}") for number in range(500)]).encode(12)
     for cut, path in ((1, ""), (3, "topics[499].topic_authorized_operations")):
         seen.clear()
-        with pytest.raises(DecodeError) as refused:
+        with pytest.raises(DecodeError) as rejected:
             messages.MetadataResponse.decode(data[:-cut], 12)
-        assert refused.value.path == path
+        assert rejected.value.path == path
         assert len(seen) <= 1, seen
 
 
@@ -95,17 +95,17 @@ def test_depth_limit_rejects_deep_messages_only() -> None:
 @pytest.mark.slow
 def test_odd_values() -> None:
     random = Random(20)
-    refused = 0
+    rejected = 0
     differences = []
     for number in range(8_000):
         sample = samples()[number % len(samples())]
         message = with_odd_value(sample.cls.decode(sample.data, sample.version), random)
-        refused += facts(writer.encode, layout_of(sample.cls, sample.version), message) is not None
+        rejected += facts(writer.encode, layout_of(sample.cls, sample.version), message) is not None
         what = writing_differs(sample, message)
         if what:
             differences.append((sample.cls.NAME, sample.version, what))
     assert not differences, f"{len(differences)} differ, such as {differences[:3]}"
-    assert 2_000 < refused < 7_600
+    assert 2_000 < rejected < 7_600
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
@@ -115,9 +115,9 @@ def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None
     del broken.is_internal
     message = messages.MetadataResponse(topics=[topic(), broken])
     assert writing_differs(Sample(messages.MetadataResponse, 12, b""), message) is None
-    with pytest.raises(EncodeError) as refused:
+    with pytest.raises(EncodeError) as rejected:
         message.encode(12)
-    assert refused.value.path == "topics[1]"
+    assert rejected.value.path == "topics[1]"
 
 
 def test_deleted_struct_is_reported_as_missing() -> None:

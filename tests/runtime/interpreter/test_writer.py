@@ -31,7 +31,7 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 
-REFUSALS = [
+REJECTIONS = [
     # Each case: version, fields, the error's path, a part of the error message.
     (0, {"quota": 1}, "quota", "is 1, which this version can't represent; only the default, 0, is possible here"),
     (0, {"cursor": Rack()}, "cursor", "is a Rack, which this version can't represent"),
@@ -73,7 +73,7 @@ REFUSALS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("version", "fields", "path", "words"), REFUSALS)
+@pytest.mark.parametrize(("version", "fields", "path", "words"), REJECTIONS)
 def test_values_that_a_version_can_not_carry(version: int, fields: dict[str, Any], path: str, words: str) -> None:
     message = PollRequest()
     for name, value in fields.items():

@@ -132,7 +132,7 @@ def test_native_code_stops_no_later_than_python_on_changed_bytes(mask: int) -> N
     ]
     batch = build(some, "v2")
     data = batch.encode()
-    refused = 0
+    rejected = 0
     for at in range(batch.walk().pos, len(data)):
         changed = bytearray(data)
         changed[at] ^= mask
@@ -146,8 +146,8 @@ def test_native_code_stops_no_later_than_python_on_changed_bytes(mask: int) -> N
         lines = found.decode().splitlines(keepends=True)
         assert lines == expected[: len(lines)], at
         assert (done is None) <= is_whole, at
-        refused += done is not None
-    assert refused > 10
+        rejected += done is not None
+    assert rejected > 10
 
 
 def test_positions_out_of_range() -> None:

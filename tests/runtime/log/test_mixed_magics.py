@@ -144,7 +144,7 @@ def test_converting_up_and_down(tmp_path: Path, mixture: Mixture, to: str) -> No
         for (_, one), (_, other) in zip(got, expected, strict=True):
             assert other.is_tombstone == one.is_tombstone
             assert one.value == other.value or (other.is_tombstone and "is_tombstone" not in kept)
-        assert not any(row.reason.startswith("refused") for report in reports for row in report.losses.rows())
+        assert not any(row.reason.startswith("rejected") for report in reports for row in report.losses.rows())
 
 
 @each_mixture

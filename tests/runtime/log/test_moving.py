@@ -103,7 +103,7 @@ def test_batches_that_native_code_does_not_move() -> None:
 
 def test_damaged_records_are_left_to_python() -> None:
     """If C code moves damaged records instead of rejecting them, Python must read the same records afterwards."""
-    pick, refused = Random(3), 0
+    pick, rejected = Random(3), 0
     for batch in samples():
         if batch.compression != "none":
             continue
@@ -116,13 +116,13 @@ def test_damaged_records_are_left_to_python() -> None:
             except DecodeError:
                 records = []
             found = movable(damaged)
-            refused += found is None
+            rejected += found is None
             if found is not None:
                 run = new_run(found.batch.base_offset, 0)
                 found.move(run)
                 made = BatchBuilder("v2", base_offset=found.batch.base_offset).build_run(run)
                 assert list(made) == records != []
-    assert refused > 100
+    assert rejected > 100
 
 
 def with_its_checksum(data: bytes) -> list[RecordBatch]:

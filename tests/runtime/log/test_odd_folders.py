@@ -118,15 +118,15 @@ def test_offsets_far_from_the_name_are_rejected_with_their_place(far: int, tmp_p
 @pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Return a function that makes opening a file fail, even if the tests run as root."""
-    refused: list[Path] = []
+    rejected: list[Path] = []
 
     def opened(path: Path) -> FileIO:
-        if path in refused:
+        if path in rejected:
             raise PermissionError(13, "Permission denied", str(path))
         return FileIO(path)
 
     monkeypatch.setattr(file_bytes, "FileIO", opened)
-    return refused.append
+    return rejected.append
 
 
 def three_segments(folder: Path) -> Path:

@@ -57,9 +57,9 @@ def test_text_of_all_topics(each_engine: str, logs: Path, monkeypatch: pytest.Mo
     expected = json.dumps(state(found, messages.registry), indent=2, ensure_ascii=False)
     assert {*json.loads(expected)} == {"groups", "transactions", "sharePartitions", "cluster"}
 
-    def refuse(message: Any, version: int, *, style: str = "lossless") -> Any:
+    def reject(message: Any, version: int, *, style: str = "lossless") -> Any:
         raise AssertionError("a dict was made of a message")
 
     for cls in (messages.OffsetCommitValue, messages.PartitionRecord, messages.TransactionLogValue):
-        monkeypatch.setattr(cls, "to_json", refuse)
+        monkeypatch.setattr(cls, "to_json", reject)
     assert state_json_text(found, messages.registry) == expected

@@ -16,12 +16,12 @@ def batches(name: str, first: int) -> bytes:
 @pytest.mark.parametrize("name", _NAMES)
 def test_checksum_errors_equal_those_of_reading(name: str) -> None:
     formats, data = FormatSet(name), bytearray(batches(name, 0))
-    SumCheck("f", bytes(data)).refuse_wrong(0, [format_of(name)])
+    SumCheck("f", bytes(data)).reject_wrong(0, [format_of(name)])
     data[Scan("f", bytes(data), formats).size(0) - 1] ^= 1
     with pytest.raises(LogError) as read:
         Scan("f", bytes(data), formats).batch(0)
     with pytest.raises(LogError) as said:
-        SumCheck("f", bytes(data)).refuse_wrong(0, [format_of(name)])
+        SumCheck("f", bytes(data)).reject_wrong(0, [format_of(name)])
     assert str(said.value) == str(read.value)
 
 

@@ -103,9 +103,9 @@ def test_stopped_run_over_many_partitions_continues(command: str, tmp_path: Path
         (out / f"alpha-{number}").rmdir()
     before = done.stat().st_mtime_ns
 
-    refused = cli(*words)
-    assert refused.returncode == 1
-    assert f"{done}: already exists" in refused.stderr
+    rejected = cli(*words)
+    assert rejected.returncode == 1
+    assert f"{done}: already exists" in rejected.stderr
     assert not (out / "alpha-0").exists()
 
     again = cli(*words, "--resume")
@@ -135,25 +135,25 @@ def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
 
 def test_one_of_many_threads_writes(tmp_path: Path) -> None:
     source = log.Partition(partition(tmp_path / "alpha-0", batches=50))
-    barrier, refused = Barrier(8), []
+    barrier, rejected = Barrier(8), []
 
     def run() -> None:
         barrier.wait()
         try:
             convert_partition(source, tmp_path / "out", Conversion("v3"))
         except log.LogPathError as error:
-            refused.append(str(error))
+            rejected.append(str(error))
 
     threads = [Thread(target=run) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(refused) == 7
+    assert len(rejected) == 7
     assert records_of(tmp_path / "out") == 500
     # If a process has locked the file, but not written its name yet, the error says "another process".
     writing = re.compile(rf"(process {os.getpid()} on \S+|another process) is writing this folder|already")
-    assert all(writing.search(each) for each in refused)
+    assert all(writing.search(each) for each in rejected)
 
 
 def test_checkpoints_that_two_runs_join_have_the_entries_of_both(tmp_path: Path) -> None:

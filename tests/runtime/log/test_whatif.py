@@ -38,7 +38,7 @@ def test_savings_in_the_case_of_the_proposal(tmp_path: Path) -> None:
     total = found.total()
     assert (total.batches, total.records, total.bytes) == (1, 201, batch.size)
     assert (total.saved_per_batch, total.saved_per_record) == (10.0, 1.0)
-    assert total.saved_unpacked == total.saved_packed == 10 + 201
+    assert total.saved_uncompressed == total.saved_compressed == 10 + 201
     assert total.head_saved == {10: 1}
     assert found.measures.keys() == {Kind("orders", "v2", "none", "100 to 999")}
 
@@ -48,10 +48,10 @@ def test_sizes_are_those_of_the_conversion(tmp_path: Path) -> None:
     found = WhatIf(Conversion("v3"))
     found.add(segment(tmp_path, batch), "orders")
     total = found.total()
-    assert total.packed_after == convert(batch, "v3")[0].size
+    assert total.compressed_after == convert(batch, "v3")[0].size
     # tagwire compressed the batch, so compressing it again gives the same size
-    assert total.packed_before == batch.size
-    assert total.unpacked_before - total.unpacked_after == 211
+    assert total.compressed_before == batch.size
+    assert total.uncompressed_before - total.uncompressed_after == 211
     assert total.seconds > 0 and len(found.losses) == 0
 
 
@@ -62,15 +62,15 @@ def test_both_sides_are_changed_alike(tmp_path: Path) -> None:
     assert found.measures.keys() == {Kind("orders", "v2", "zstd", "10 to 99")}
     total = found.total()
     assert (total.batches, total.records, total.bytes) == (2, 40, 40 * ones[0].size)
-    assert total.unpacked_before == 2 * build([Record(n, NOW, b"k", b"v" * 50) for n in range(20)], "v2").size
+    assert total.uncompressed_before == 2 * build([Record(n, NOW, b"k", b"v" * 50) for n in range(20)], "v2").size
 
 
 def test_another_format_may_be_what_it_is_compared_with(tmp_path: Path) -> None:
     records = [Record(n, NOW, b"k", b"v") for n in range(5)]
     found = WhatIf(Conversion("kip87"), against="v1")
     found.add(segment(tmp_path, build(records, "v2")), "orders")
-    assert found.total().unpacked_before == build(records, "v1").size
-    assert found.total().saved_unpacked == 0
+    assert found.total().uncompressed_before == build(records, "v1").size
+    assert found.total().saved_uncompressed == 0
 
 
 def test_unsupported_records_are_omitted_and_counted(logs: Path) -> None:
@@ -80,7 +80,7 @@ def test_unsupported_records_are_omitted_and_counted(logs: Path) -> None:
         found.add(each, "alpha-txn-many")
         markers += sum(batch.is_control for batch in each.batches())
     total = found.total()
-    assert total.left_out == markers > 0 and total.refused == 0
+    assert total.left_out == markers > 0 and total.rejected == 0
     assert "is_transactional" in {row.path for row in found.losses.rows()}
 
 
@@ -88,8 +88,8 @@ def test_rejected_records_are_counted_and_not_raised(tmp_path: Path) -> None:
     wide = build([Record(0, 1 << 62, b"k", b"v"), Record(1, -(1 << 62) - 5, b"k", b"v")], "v1", compression="gzip")
     found = WhatIf(Conversion("v2"))
     found.add(segment(tmp_path, wide), "odd")
-    assert (found.total().refused, found.total().left_out, found.total().batches) == (1, 1, 0)
-    assert any(row.reason.startswith("refused: ") for row in found.losses.rows())
+    assert (found.total().rejected, found.total().left_out, found.total().batches) == (1, 1, 0)
+    assert any(row.reason.startswith("rejected: ") for row in found.losses.rows())
 
 
 def test_damage_has_its_place(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_whatif_as_json(logs: Path) -> None:
     total = found["total"]
     assert (found["to"], found["against"], found["losses"]) == ("v3", None, [])
     assert total["batches"] == sum(kind["batches"] for kind in found["kinds"]) > 100
-    assert total["savedUnpacked"] == total["unpackedBefore"] - total["unpackedAfter"] > 0
+    assert total["savedUncompressed"] == total["uncompressedBefore"] - total["uncompressedAfter"] > 0
     assert {kind["topic"] for kind in found["kinds"]} == {"alpha-txn-many"}
 
 
@@ -158,7 +158,7 @@ def test_axes_have_round_ticks_and_room(values: list[float], ticks: list[float])
     assert scale.ticks == ticks
     assert [place for place, _ in scale.labels()][:: len(ticks) - 1] == [0, 100]
     for value in values:
-        bar = scale.bar("packed", value, "")
+        bar = scale.bar("compressed", value, "")
         assert 0 <= bar.left <= bar.left + bar.width <= 100.01 and bar.is_loss == (value < 0)
 
 

@@ -21,7 +21,7 @@ from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build, convert, read_batches
 from tagwire.records.tracing import trace_batches
 from tagwire.wire.checksums import checksum
-from tagwire.wire.compression import DecompressionError, pack, unpack
+from tagwire.wire.compression import DecompressionError, compress, decompress
 from tagwire.wire.varint import uvarint_bytes
 
 pytestmark = pytest.mark.usefixtures("each_engine")
@@ -172,10 +172,10 @@ def test_compressed_batch_without_any_record_bytes(codec: int, tmp_path: Path) -
 
 
 def test_streams_of_xerial_may_follow_each_other() -> None:
-    both = pack("snappy", b"one") + pack("snappy", b"two")
-    assert unpack("snappy", both, Limits()) == b"onetwo"
+    both = compress("snappy", b"one") + compress("snappy", b"two")
+    assert decompress("snappy", both, Limits()) == b"onetwo"
     with pytest.raises(DecompressionError, match="truncated Xerial header"):
-        unpack("snappy", both + pack("snappy", b"three")[:12], Limits())
+        decompress("snappy", both + compress("snappy", b"three")[:12], Limits())
 
 
 @pytest.mark.parametrize(("base", "delta"), [(-5, -(2**63)), (2**63 - 1, 1)])

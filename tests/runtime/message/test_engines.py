@@ -227,7 +227,7 @@ def test_disagreement_about_bytes_is_reported(monkeypatch: pytest.MonkeyPatch) -
     from tagwire.interpreter import error_positions, reader
 
     cls = messages.HeartbeatResponse
-    monkeypatch.setattr(error_positions, "refuse_bytes", lambda *_: None)
+    monkeypatch.setattr(error_positions, "reject_bytes", lambda *_: None)
     monkeypatch.setattr(reader, "decode", lambda *_, **__: (cls(), 0))
     with pytest.raises(DisagreementError, match=r"rejected an input of 1 bytes, .* but the interpreter accepts it"):
         cls.decode(b"x", 4)

@@ -161,7 +161,7 @@ def test_fields_of_other_versions_are_taken() -> None:
     assert (old.cursor, old.reason, old.snapshot) == (Rack(row=3), None, b"a")
 
 
-REFUSED = [
+REJECTED = [
     ({"topics": [{"name": "x"}]}, "topics[0].topic_id", "in this version needs name (string), topicId (uuid)"),
     ({"topics": {}}, "topics", "expected a JSON array, got a dict"),
     ({"topics": "ab"}, "topics", "expected a JSON array, got str 'ab'"),
@@ -206,7 +206,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "path", "message"), REFUSED)
+@pytest.mark.parametrize(("change", "path", "message"), REJECTED)
 def test_json_values_that_do_not_fit(change: dict[str, Any], path: str, message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         PollRequest.from_json({**PLAIN, **change}, 2)

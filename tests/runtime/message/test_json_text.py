@@ -75,13 +75,13 @@ def mutations(text: str, seed: int) -> Iterator[str]:
 
 @native
 def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -> None:
-    refused = 0
+    rejected = 0
     for number, (cls, version, value) in enumerate(GOLDEN[::8]):
         text = json.dumps(value, ensure_ascii=number % 2 == 0)
         for mutated in mutations(text, number):
             found = both(lambda: cls.from_json_text(mutated, version))  # noqa: B023
-            refused += isinstance(found, str)
-    assert refused > 1000
+            rejected += isinstance(found, str)
+    assert rejected > 1000
 
 
 def changed(value: Any, chosen: random.Random) -> Any:
@@ -122,12 +122,12 @@ def changed(value: Any, chosen: random.Random) -> Any:
 @native
 def test_values_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -> None:
     chosen = random.Random(7)
-    refused = 0
+    rejected = 0
     for cls, version, value in GOLDEN[::3]:
         for _ in range(25):
             obj = changed(value, chosen)
-            refused += isinstance(both(lambda: cls.from_json(obj, version)), str)  # noqa: B023
-    assert refused > 2000
+            rejected += isinstance(both(lambda: cls.from_json(obj, version)), str)  # noqa: B023
+    assert rejected > 2000
 
 
 class Tagged(str):
@@ -205,34 +205,34 @@ def test_records_and_buffers(data: bytes, kind: Any) -> None:
     assert '"records": ""' in message.to_json_text(9, style="kafka")
 
 
-class TestRefusals:
-    def refuse(self, text: Any, match: str) -> None:
+class TestRejections:
+    def reject(self, text: Any, match: str) -> None:
         with pytest.raises(tagwire.EncodeError, match=match) as fault:
             HeartbeatRequest.from_json_text(text, 0)
         assert fault.value.message_name == "HeartbeatRequest" and fault.value.version == 0
 
     def test_no_json(self) -> None:
-        self.refuse('{"groupId": }', "not JSON: line 1, column 13: Expecting value")
-        self.refuse('{"groupId": "g"} x', "not JSON: line 1, column 18: Extra data")
+        self.reject('{"groupId": }', "not JSON: line 1, column 13: Expecting value")
+        self.reject('{"groupId": "g"} x', "not JSON: line 1, column 18: Extra data")
 
     def test_a_repeated_key(self) -> None:
         text = '{"groupId": "g", "generationId": 1, "memberId": "m", "groupId": "h"}'
-        self.refuse(text, "the key 'groupId' is repeated in one object")
+        self.reject(text, "the key 'groupId' is repeated in one object")
         many = ", ".join(f'"{key}": 0' for key in range(50_000))  # a check with quadratic cost would take minutes
-        self.refuse(f'{{{many}, "49999": 0}}', "the key '49999' is repeated in one object")
+        self.reject(f'{{{many}, "49999": 0}}', "the key '49999' is repeated in one object")
 
     def test_constants(self) -> None:
-        self.refuse('{"groupId": NaN}', "JSON has no NaN")
+        self.reject('{"groupId": NaN}', "JSON has no NaN")
 
     def test_no_utf8(self) -> None:
-        self.refuse(b'{"groupId": "\xff"}', "byte 13 of the text is 0xff, which is not UTF-8")
+        self.reject(b'{"groupId": "\xff"}', "byte 13 of the text is 0xff, which is not UTF-8")
 
     def test_too_deep_and_too_long(self) -> None:
-        self.refuse("[" * 100_000, "nested more deeply")
-        self.refuse("9" * 5000, "more digits than any field")
+        self.reject("[" * 100_000, "nested more deeply")
+        self.reject("9" * 5000, "more digits than any field")
 
     def test_no_text(self) -> None:
-        self.refuse(5, "expected JSON as str or bytes, got int 5")
+        self.reject(5, "expected JSON as str or bytes, got int 5")
 
     def test_unknown_version(self) -> None:
         with pytest.raises(tagwire.UnsupportedVersionError):

@@ -194,10 +194,10 @@ def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
 def same_verdict(plan: Any, layout: Layout, data: bytes) -> None:
     try:
         expected, _ = decode_by_layout(layout, data, whole=True, strict=True, limits=tagwire.Limits())
-    except tagwire.DecodeError as refusal:
-        with pytest.raises(tagwire.DecodeError) as refused:
+    except tagwire.DecodeError as rejection:
+        with pytest.raises(tagwire.DecodeError) as rejected:
             plan.decode(data)
-        assert str(refused.value) == str(refusal)
+        assert str(rejected.value) == str(rejection)
     else:
         assert plan.decode(data) == expected
 

@@ -237,7 +237,7 @@ def test_tombstones(value: bytes | None, tombstone: bool | None, expected: bool)
     assert found.is_tombstone is expected and (found.key, found.value) == (b"k", value)
 
 
-def test_a_null_value_that_is_no_tombstone_is_refused() -> None:
+def test_a_null_value_that_is_no_tombstone_is_rejected() -> None:
     with pytest.raises(EncodeError, match="older readers would treat the record as a tombstone"):
         ProducerRecord("t", None, tombstone=False)
     record = ProducerRecord("t", b"v", b"k", tombstone=False)

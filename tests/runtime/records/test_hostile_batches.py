@@ -18,7 +18,7 @@ from tagwire.errors import DecodeError, LimitError, TagwireError
 from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
 from tagwire.records.tracing import trace_batches
-from tagwire.wire.compression import CODECS, pack
+from tagwire.wire.compression import CODECS, compress
 
 RECORDS = [Record(index, 1700000000000 + index, b"k%d" % index, b"value %d" % index) for index in range(5)]
 V2_CRC_AT, V2_COUNT_AT, V2_RECORDS_AT = 17, 57, 61
@@ -164,7 +164,7 @@ def test_an_unknown_magic(magic: int) -> None:
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_bomb_is_rejected_at_the_limit(codec: str) -> None:
-    bomb = pack(codec, bytes(100_000_000))
+    bomb = compress(codec, bytes(100_000_000))
     format = "v0" if codec == "lz4-magic0" else "v2"
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0]))
@@ -204,7 +204,7 @@ def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: 
     """Decompress 300 MB with a limit of 10 MB. Measure the process, because codecs allocate outside of Python."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
-    bomb = pack(codec, bytes(300_000_000))
+    bomb = compress(codec, bytes(300_000_000))
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, number)
     path = tmp_path / "bomb"
@@ -216,7 +216,7 @@ def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: 
 
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_damaged_compressed_bytes(codec: str) -> None:
-    packed = pack(codec, b"some words " * 50)
+    packed = compress(codec, b"some words " * 50)
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     struct.pack_into(">h", header, 21, number)
@@ -242,10 +242,10 @@ INNER = bytes(build([Record(0, 300, b"k", b"v")], "v1").encode())
     ("value", "found"),
     [
         (None, "null in a wrapper"),
-        (pack("gzip", b""), "an empty message set in a wrapper"),
-        (pack("gzip", INNER[:-1]), "length 24"),
-        (pack("gzip", wrapper(1, 1, pack("gzip", INNER))), "a wrapper inside a wrapper"),
-        (pack("gzip", bytes(build([Record(0, -1, b"k", b"v")], "v0").encode())), "magic 0"),
+        (compress("gzip", b""), "an empty message set in a wrapper"),
+        (compress("gzip", INNER[:-1]), "length 24"),
+        (compress("gzip", wrapper(1, 1, compress("gzip", INNER))), "a wrapper inside a wrapper"),
+        (compress("gzip", bytes(build([Record(0, -1, b"k", b"v")], "v0").encode())), "magic 0"),
         (b"", "truncated gzip data"),
     ],
 )
@@ -255,17 +255,17 @@ def test_a_wrapper_that_holds_no_message_set(value: bytes | None, found: str) ->
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_zstd_is_rejected_before_magic_2(magic: int) -> None:
-    error = fault(wrapper(magic, 4, pack("zstd", INNER)))
+    error = fault(wrapper(magic, 4, compress("zstd", INNER)))
     assert error.path == "attributes" and error.found.startswith("compression 4")
 
 
 @pytest.mark.parametrize("bit", [0x10, 0x20])
 def test_a_wrapper_has_no_bits_of_messages(bit: int) -> None:
     inner = build([Record(0, 300, b"k", b"v")], "kip82-int+kip87").encode()
-    data = bytearray(wrapper(2, 1, pack("gzip", inner)))
+    data = bytearray(wrapper(2, 1, compress("gzip", inner)))
     assert len(read_all(data, "kip82-int+kip87")[0]) == 1
     with pytest.raises(DecodeError):
-        read_all(wrapper(2, 1 | bit, pack("gzip", inner)), "kip82-int+kip87")
+        read_all(wrapper(2, 1 | bit, compress("gzip", inner)), "kip82-int+kip87")
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_offsets_of_errors_in_compressed_bytes() -> None:
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
-    error = fault(resealed(header + pack("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
+    error = fault(resealed(header + compress("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
     assert error.offset == V2_RECORDS_AT and error.path == "records[0].key"
     assert "at byte 4 of the 7 decompressed" in error.found
 
@@ -408,7 +408,7 @@ def test_resealed_mutations_raise_nothing_else() -> None:
 
 
 def test_a_wrapper_in_a_wrapper_is_traced_up_to_the_inner_one() -> None:
-    inner = wrapper(1, 1, pack("gzip", build(RECORDS, "v1").encode()))
-    [seen] = trace_batches(bytes(wrapper(1, 1, pack("gzip", bytes(inner)))))
+    inner = wrapper(1, 1, compress("gzip", build(RECORDS, "v1").encode()))
+    [seen] = trace_batches(bytes(wrapper(1, 1, compress("gzip", bytes(inner)))))
     assert seen.error is not None and seen.error.found.startswith("gzip bytes at byte ")
     assert seen.error.expected == "no compression: compressed data can't contain compressed data"

@@ -82,25 +82,25 @@ def written(format: Format, records: list[Record], settings: dict[str, Any]) -> 
 
 
 def compare_reading(formats: dict[str, Format], name: str, random: Random, count: int) -> int:
-    refused = 0
+    rejected = 0
     for data in damaged(name, random, count):
         limits = random.choice((Limits(), Limits(), LIMITS))
         found = {way: read(format, data, limits) for way, format in formats.items()}
         assert found["native"] == found["straight"] == found["by layout"], data.hex()
-        is_refused = bool(found["native"]) and isinstance(found["native"][-1][0], type)
-        is_refused = is_refused and issubclass(found["native"][-1][0], DecodeError)
-        refused += is_refused
+        is_rejected = bool(found["native"]) and isinstance(found["native"][-1][0], type)
+        is_rejected = is_rejected and issubclass(found["native"][-1][0], DecodeError)
+        rejected += is_rejected
         if formats["native"].records is not None and limits.elements is None and len(found["native"]) and data:
             traced = trace(formats["native"].layout, data)
-            assert (traced.error is not None) == is_refused or not is_refused, data.hex()
-    return refused
+            assert (traced.error is not None) == is_rejected or not is_rejected, data.hex()
+    return rejected
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_ways_read_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
-    refused = compare_reading(ways(name), name, Random(name), 150)
-    assert 30 < refused < 145
+    rejected = compare_reading(ways(name), name, Random(name), 150)
+    assert 30 < rejected < 145
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_headers_before_an_error_are_not_read_again(
         read_again += 1
         return element(*arguments)
 
-    refused = 0
+    rejected = 0
     for data in damaged_behind_headers(name, Random(name), 60):
         expected = read(formats["by layout"], data, Limits())
         with monkeypatch.context() as patch:
@@ -131,8 +131,8 @@ def test_headers_before_an_error_are_not_read_again(
             read_again = 0
             assert read(formats["native"], data, Limits()) == expected, data.hex()
         assert read_again < 30, expected[-1]
-        refused += isinstance(expected[-1][0], type)
-    assert refused > 20
+        rejected += isinstance(expected[-1][0], type)
+    assert rejected > 20
 
 
 @pytest.mark.thorough

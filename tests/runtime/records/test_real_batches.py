@@ -128,7 +128,10 @@ def test_a_trace_shows_every_byte(row: dict[str, Any]) -> None:
     data = bytes.fromhex(row["hex"])
     seen = trace(format_of(f"v{row['batch']['magic']}").layout, data)
     assert seen.error is None and seen.canonical
-    spaces = [(seen.root, data), *((node, node.unpacked) for node in seen.root.walk() if node.unpacked is not None)]
+    spaces = [
+        (seen.root, data),
+        *((node, node.decompressed) for node in seen.root.walk() if node.decompressed is not None),
+    ]
     for top, space in spaces:
         assert owned(top, inner=top is not seen.root) == len(space)
 
@@ -138,8 +141,8 @@ def owned(node: Any, *, inner: bool) -> int:
     children = node.children
     own = 0 if inner else node.header_length + node.trailer_length
     return own + sum(
-        child.header_length if child.unpacked is not None else owned(child, inner=False)
-        for child in (() if node.unpacked is not None and not inner else children)
+        child.header_length if child.decompressed is not None else owned(child, inner=False)
+        for child in (() if node.decompressed is not None and not inner else children)
     )
 
 

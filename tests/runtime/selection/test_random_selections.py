@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from damage import Sample, damaged, samples
 from native_engine import Plan
-from random_selections import Refused, changed, encoded, random_paths, with_rows
+from random_selections import Rejected, changed, encoded, random_paths, with_rows
 
 from tagwire import DROP, DecodeError, EncodeError, LimitError, Limits, Selection
 from tagwire.selection.paths import Step
@@ -23,7 +23,7 @@ class PureSelection(Selection):
 class Counted:
     """A native selection plan that counts how often the layout interpreter had to be used instead."""
 
-    refused = 0
+    rejected = 0
 
     def __init__(self, plan: Any) -> None:
         self.read = plan.read
@@ -31,7 +31,7 @@ class Counted:
 
     def rewrite(self, *args: Any) -> bytes | None:
         done: bytes | None = self.plan.rewrite(*args)
-        Counted.refused += done is None
+        Counted.rejected += done is None
         return done
 
 
@@ -116,8 +116,8 @@ class Change:
 
 def test_rewrites_equal_decode_change_encode() -> None:
     random = Random(31)
-    done = refused = compared = 0
-    Counted.refused = 0
+    done = rejected = compared = 0
+    Counted.rejected = 0
     for number in range(3 * ROUNDS):
         sample, selections, where = selected(random, number)
         if encoded(sample.cls.decode(sample.data, sample.version), sample.version) != sample.data:
@@ -130,15 +130,15 @@ def test_rewrites_equal_decode_change_encode() -> None:
                 done += 1
                 continue
             assert isinstance(got, EncodeError), f"{where} {changes.new}: {got!r}, but decode and encode say {want}"
-            refused += 1
+            rejected += 1
             if changes.changes == 1 and isinstance(want, EncodeError):
                 assert str(got) == str(want), where
                 compared += 1
     assert done > ROUNDS / 4
-    assert refused > ROUNDS / 20
+    assert rejected > ROUNDS / 20
     assert compared > 100
     if Plan is not None:  # the native engine must rarely fall back on the layout interpreter
-        assert Counted.refused / 2 - refused / len(ENGINES) < done / 100  # / 2, because each case runs twice
+        assert Counted.rejected / 2 - rejected / len(ENGINES) < done / 100  # / 2, because each case runs twice
 
 
 def rewritten(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | EncodeError, Change, tuple[Any, ...]]:
@@ -155,7 +155,7 @@ def expected(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | E
     message = sample.cls.decode(sample.data, sample.version)
     try:
         return encoded(with_rows(message, selection.paths, change.new, appended), sample.version), change
-    except Refused as error:
+    except Rejected as error:
         return error, change
 
 

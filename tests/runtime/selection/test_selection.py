@@ -192,20 +192,20 @@ MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
 )
 
 
-@pytest.mark.parametrize(("cls", "version", "paths", "default", "new", "refused"), MISSING)
+@pytest.mark.parametrize(("cls", "version", "paths", "default", "new", "rejected"), MISSING)
 def test_fields_missing_from_a_version(
-    cls: Any, version: int, paths: tuple[str, ...], default: Any, new: Any, refused: str | None
+    cls: Any, version: int, paths: tuple[str, ...], default: Any, new: Any, rejected: str | None
 ) -> None:
     data = cls().encode(version)
     selection = select(cls, *paths)
     assert selection.read(data, version) == [default]
     assert selection.rewrite(data, version, lambda *row: default) == data
-    if refused is None:
+    if rejected is None:
         assert selection.rewrite(data, version, lambda *row: new) == data
         return
     with pytest.raises(EncodeError) as caught:
         selection.rewrite(data, version, lambda *row: new)
-    assert caught.value.path == refused
+    assert caught.value.path == rejected
     assert "which this version can't represent" in str(caught.value)
 
 
@@ -218,7 +218,7 @@ def test_array_missing_from_a_version_has_no_rows() -> None:
         hosts.rewrite(data, 2, lambda host: "x", append=[Coordinator(host="x")])
 
 
-REFUSED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
+REJECTED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
     (("brokers[].host", "brokers[].port"), lambda host, port: (None, port), "brokers[0].host", "is None"),
     (
         ("brokers[].host", "brokers[].port"),
@@ -249,7 +249,7 @@ REFUSED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("paths", "function", "path", "text"), REFUSED)
+@pytest.mark.parametrize(("paths", "function", "path", "text"), REJECTED)
 def test_new_values_that_are_rejected(paths: tuple[str, ...], function: Any, path: str, text: str) -> None:
     selection = select(messages.MetadataResponse, *paths)
     with pytest.raises(EncodeError) as caught:

@@ -79,9 +79,9 @@ def test_a_row_that_is_wrong_is_a_row_of_nulls(commits: "DataFrame") -> None:
     assert [row.m and row.m.group_id for row in rows] == ["billing", "old", None, None]
     assert [row.m and row.m._error for row in rows[:3]] == [None, None, None]
     error = rows[3].m._error
-    with pytest.raises(TagwireError) as refused:
+    with pytest.raises(TagwireError) as rejected:
         messages.OffsetCommitRequest.decode(COMMIT.encode(8)[:-3], 8)
-    place: Any = refused.value
+    place: Any = rejected.value
     assert (error.path, error.offset) == (place.path, place.offset)
     assert error.reason in str(place)
 
@@ -228,9 +228,9 @@ def test_records_of_a_metadata_log(spark: "SparkSession") -> None:
 ])  # fmt: skip
 def test_records_that_are_not_bytes(mode: str, columns: tuple[list[Any], ...], text: str) -> None:
     reading = record_reading("group", {"mode": mode})
-    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_RECORD\]") as refused:
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_RECORD\]") as rejected:
         reading.read(*map(pa.array, columns))
-    assert text in str(refused.value)
+    assert text in str(rejected.value)
 
 
 def test_records_of_every_type_of_bytes() -> None:
@@ -261,10 +261,10 @@ def test_records_of_every_type_of_bytes() -> None:
     ],
 )
 def test_arguments_that_are_rejected_immediately(spark: "SparkSession", call: Any, condition: str, text: str) -> None:
-    with pytest.raises(PipelineError) as refused:
+    with pytest.raises(PipelineError) as rejected:
         call()
-    assert (refused.value.getCondition(), f"[{condition}]" in str(refused.value)) == (condition, True)
-    assert text in str(refused.value) and refused.value.getSqlState() in str(refused.value)
+    assert (rejected.value.getCondition(), f"[{condition}]" in str(rejected.value)) == (condition, True)
+    assert text in str(rejected.value) and rejected.value.getSqlState() in str(rejected.value)
 
 
 @pytest.mark.parametrize(("arguments", "fields", "condition", "text"), [
@@ -281,9 +281,9 @@ def test_arguments_that_are_rejected_immediately(spark: "SparkSession", call: An
     (("HeartbeatRequest", 4, {5: "x"}), None, "INVALID_TAGWIRE_OPTION", "Unknown option 5; options are mode"),
 ])  # fmt: skip
 def test_arguments_of_other_types(arguments: Any, fields: Any, condition: str, text: str) -> None:
-    with pytest.raises(PipelineError) as refused:
+    with pytest.raises(PipelineError) as rejected:
         schema_of_message(*arguments, fields=fields)
-    assert refused.value.condition == condition and text in str(refused.value)
+    assert rejected.value.condition == condition and text in str(rejected.value)
 
 
 def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:

@@ -169,6 +169,6 @@ THERE = StructType(
 )
 def test_missing_and_nullable_columns_are_rejected(asked: StructField, text: str) -> None:
     check_requested_columns("source", THERE, THERE)
-    with pytest.raises(PipelineError, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]") as refused:
+    with pytest.raises(PipelineError, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]") as rejected:
         check_requested_columns("source", StructType([asked]), THERE)
-    assert text in str(refused.value)
+    assert text in str(rejected.value)

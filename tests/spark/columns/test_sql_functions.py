@@ -126,9 +126,9 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
     ],
 )
 def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> None:
-    with pytest.raises(PySparkException) as refused:
+    with pytest.raises(PySparkException) as rejected:
         view.sql(f"select {call} from beats where n = 0").collect()
-    assert text in str(refused.value)
+    assert text in str(rejected.value)
 
 
 def test_permissive_mode_in_sql() -> None:
@@ -172,9 +172,9 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
         (sql._to_message, pa.array([{"group_id": "g"}, {"group_id": "g"}, {"group_id": None}]), "row 2: Heartbeat"),
     ]
     for run, data, text in faults:
-        with pytest.raises(PipelineError) as refused:
+        with pytest.raises(PipelineError) as rejected:
             run(data, names, versions)
-        assert text in str(refused.value) and str(refused.value).count("HeartbeatRequest") == 1
+        assert text in str(rejected.value) and str(rejected.value).count("HeartbeatRequest") == 1
 
 
 @pytest.mark.parametrize(

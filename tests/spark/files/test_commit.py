@@ -280,22 +280,22 @@ def test_one_of_many_writers_without_locks_commits(tmp_path: Path) -> None:
         writers = [LogWriter(log_target({"path": str(root)}), overwrite=False) for _ in range(3)]
         staged = [[each.write(iter(table(("t", 0, 1, None, b"%d" % n))))] for n, each in enumerate(writers)]
         start = threading.Barrier(len(writers))
-        refused: list[str] = []
+        rejected: list[str] = []
 
-        def commits(writer: LogWriter, messages: list[Staged], start: Any = start, refused: Any = refused) -> None:
+        def commits(writer: LogWriter, messages: list[Staged], start: Any = start, rejected: Any = rejected) -> None:
             start.wait(30)
             try:
                 writer.commit(messages)
             except PipelineError as error:
                 writer.abort(messages)
-                refused.append(error.condition)
+                rejected.append(error.condition)
 
         threads = [threading.Thread(target=commits, args=each) for each in zip(writers, staged, strict=True)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(30)
-        assert refused == ["KAFKA_LOG_EXISTS"] * 2 and offsets(root) == {"t-0": [0, 1]}
+        assert rejected == ["KAFKA_LOG_EXISTS"] * 2 and offsets(root) == {"t-0": [0, 1]}
 
 
 @pytest.mark.usefixtures("no_locks")

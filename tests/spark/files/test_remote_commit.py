@@ -347,10 +347,10 @@ def test_concurrent_writers(
                 writers[n].abort(staged[n])
                 raise
 
-        refused = at_once(*(partial(commits, n) for n in range(3)))
+        rejected = at_once(*(partial(commits, n) for n in range(3)))
         found = bucket.read(url)["t-0"]
-        assert found[0] == b"a" and len(found) == 4 - len(refused) and bucket.hidden(url) == []
-        assert refused == (["KAFKA_LOG_EXISTS"] * 2 if has_offsets else [])
+        assert found[0] == b"a" and len(found) == 4 - len(rejected) and bucket.hidden(url) == []
+        assert rejected == (["KAFKA_LOG_EXISTS"] * 2 if has_offsets else [])
         assert has_offsets or sorted(found[1:]) == [b"0", b"1", b"2"]
 
 
@@ -534,9 +534,9 @@ def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.Mon
 def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
     with pytest.raises(
         PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}.*fsspec has no conditional puts"
-    ) as refused:
+    ) as rejected:
         LogWriter(log_target({"path": url}), overwrite=False)
-    assert "very-hidden" not in str(refused.value)
+    assert "very-hidden" not in str(rejected.value)
 
 
 def test_users_without_write_permission(bucket: Bucket) -> None:
@@ -555,10 +555,10 @@ def test_users_without_write_permission(bucket: Bucket) -> None:
         writer.commit(staged)
     with (
         requests(denied),
-        pytest.raises(PipelineError, match=rf"{url}: a write is committed.*Access Denied") as refused,
+        pytest.raises(PipelineError, match=rf"{url}: a write is committed.*Access Denied") as rejected,
     ):
         bucket.read(url)
-    assert "very-hidden" not in str(refused.value)
+    assert "very-hidden" not in str(rejected.value)
     assert bucket.read(url) == APPENDED and bucket.hidden(url) == []
 
 

@@ -269,11 +269,11 @@ def test_folder_without_a_segment_next_to_one_with(kafka: Path, tmp_path: Path) 
 def test_caching_protocols_are_rejected(url: str) -> None:
     """Check that caching file systems are rejected, because a worker's copy could be outdated."""
     protocol = "filecache" if "zip" in url else "simplecache"
-    for refused in (lambda: rows(url), lambda: stream(url).initialOffset()):
+    for rejected in (lambda: rows(url), lambda: stream(url).initialOffset()):
         with pytest.raises(
             PipelineError, match=rf"^\[INVALID_TAGWIRE_OPTION\] .*: {protocol} may return outdated files"
         ) as error:
-            refused()
+            rejected()
         assert "very-hidden" not in str(error.value)
 
 

@@ -11,14 +11,14 @@ from tagwire.errors import TagwireError
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make jobs run their units in this process, one after another, instead of on Spark."""
 
-    from tagwire_spark.errors import refusal  # needs pyspark
+    from tagwire_spark.errors import rejection  # needs pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)
         try:
             return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
         except TagwireError as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
     for name in ("convert", "compact", "export", "restore", "uploads", "whatif"):
         monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)

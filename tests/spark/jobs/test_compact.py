@@ -117,7 +117,7 @@ def test_most_records_have_one_key(spark: "SparkSession", tmp_path: Path, apart:
     compact_logs(spark, tmp_path / "many", tmp_path / "again", **rules)
     assert contents(tmp_path / "again") == contents(tmp_path / "many")
     with pytest.raises(PipelineError, match=r"\d0\.log: the record at offset \d+9 has no key.*drop_keyless"):
-        compact_logs(spark, log.parent, tmp_path / "refused", now=NOW, include_active=True)
+        compact_logs(spark, log.parent, tmp_path / "rejected", now=NOW, include_active=True)
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "one", "many", "again"}
 
 

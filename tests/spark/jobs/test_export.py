@@ -262,9 +262,9 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     wrong[-1] ^= 1
     behind = build([r.replace(offset=r.offset + 40) for r in RECORDS], "v2").encode()
     path = segment(logs, whole + wrong + behind + whole[:30])
-    with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as refused:
+    with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as rejected:
         export_logs(in_process, logs, tmp_path / "no")
-    assert path.name in str(refused.value) and [each.name for each in tmp_path.iterdir()] == ["logs"]
+    assert path.name in str(rejected.value) and [each.name for each in tmp_path.iterdir()] == ["logs"]
     [report] = there_and_back(in_process, logs, tmp_path, mode="permissive")
     assert [position for position, _ in report.damage] == [len(whole), 2 * len(whole) + len(behind)]
     assert "crc" not in report.damage[1][1] and report.records == 40
@@ -306,7 +306,7 @@ def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")
     output = tmp_path / "out"
-    refused: list[tuple[Any, dict[str, Any], str]] = [
+    rejected: list[tuple[Any, dict[str, Any], str]] = [
         (SAMPLE, {"output": tmp_path / "full"}, "already exists"),
         (tmp_path / "nowhere", {}, "no such file or folder"),
         (tmp_path / "full" / "a-0" / "..", {"columns": ["keys"]}, "no column keys"),
@@ -318,7 +318,7 @@ def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
         (next((SAMPLE / "orders-0").glob("*.log")), {}, "partition"),
         (tmp_path / "odd", {}, "neither a file nor a folder"),
     ]
-    for paths, options, text in refused:
+    for paths, options, text in rejected:
         with pytest.raises(TagwireError, match=text):
             export_logs(spark, paths, options.pop("output", output), **options)
     assert not output.exists()
@@ -384,9 +384,9 @@ def test_exports_that_are_rejected(
     in_process: Any, exported: Path, tmp_path: Path, damage: Callable[[Path], Any], text: str
 ) -> None:
     damage(exported)
-    with pytest.raises(PipelineError, match=r"^\[MALFORMED_LOG_EXPORT\]") as refused:
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_LOG_EXPORT\]") as rejected:
         import_logs(in_process, exported, tmp_path / "back")
-    assert text in str(refused.value)
+    assert text in str(rejected.value)
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet"}
 
 

@@ -185,9 +185,9 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
     data = bytearray((log / f"{1:020}.log").read_bytes())
     data[-1] ^= 1
     (log / f"{1:020}.log").write_bytes(data)
-    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\].*crc.*SQLSTATE: 22023$") as refused:
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\].*crc.*SQLSTATE: 22023$") as rejected:
         convert_logs(spark, log, tmp_path / "out", codec="gzip")
-    assert f"{1:020}.log" in str(refused.value)
+    assert f"{1:020}.log" in str(rejected.value)
     with pytest.raises(LogError, match="crc"):
         convert_partition(Partition(log), tmp_path / "one", Conversion(codec="gzip"))
     assert [path.name for path in tmp_path.iterdir()] == ["t-0"]
@@ -199,7 +199,7 @@ def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
     (tmp_path / "full" / "file").touch()
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
     segment = next((SAMPLE / "orders-0").glob("*.log"))
-    refused: list[tuple[Any, Path, dict[str, Any], str]] = [
+    rejected: list[tuple[Any, Path, dict[str, Any], str]] = [
         (SAMPLE, tmp_path / "full", {}, "already exists"),
         (SAMPLE, tmp_path / "full" / "file" / "x", {}, "can't be written"),
         (tmp_path / "nowhere", tmp_path / "out", {}, "no such file or folder"),
@@ -210,7 +210,7 @@ def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
         (SAMPLE, tmp_path / "out", {"to": "v9"}, "v9"),
         (SAMPLE, tmp_path / "out", {"codec": "rar"}, "rar"),
     ]
-    for paths, output, options, text in refused:
+    for paths, output, options, text in rejected:
         with pytest.raises(TagwireError, match=text):
             convert_logs(spark, paths, output, **options)
 
@@ -268,21 +268,21 @@ def test_requests_by_client_api_and_version(spark: "SparkSession") -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "refused", "served"),
+    ("release", "rejected", "served"),
     [("4.0", ("Fetch", 0), ("Fetch", 12)), ("3.9.2", ("BrokerHeartbeat", 2), ("Fetch", 0)), ("99", ("Fetch", 0), None)],
 )
 def test_what_a_release_rejects(
-    spark: "SparkSession", release: str, refused: tuple[str, int], served: tuple[str, int] | None
+    spark: "SparkSession", release: str, rejected: tuple[str, int], served: tuple[str, int] | None
 ) -> None:
-    found = {(row.api, row.apiVersion) for row in audit_captures(spark, CAPTURES, refused_by=release).collect()}
-    assert refused in found and served not in found
+    found = {(row.api, row.apiVersion) for row in audit_captures(spark, CAPTURES, rejected_by=release).collect()}
+    assert rejected in found and served not in found
 
 
 @pytest.mark.parametrize("release", ["old", "", "1.0", "4."])
 def test_releases_that_the_archive_does_not_reach(release: str) -> None:
     spark: Any = None
     with pytest.raises(PipelineError, match=r"expected a release such as 4\.0"):
-        audit_captures(spark, CAPTURES, refused_by=release)
+        audit_captures(spark, CAPTURES, rejected_by=release)
 
 
 @pytest.fixture
@@ -350,7 +350,7 @@ def test_whatif_as_a_command(run: Any, tmp_path: Path) -> None:
 
 
 def test_audit_as_a_command(run: Any) -> None:
-    code, out, _ = run("audit", CAPTURES, "--refused-by", "4.0")
+    code, out, _ = run("audit", CAPTURES, "--rejected-by", "4.0")
     assert code == 1 and out.splitlines()[0].split()[:3] == ["client", "api", "version"]
     code, out, _ = run("audit", CAPTURES, "--json")
     schema = json.loads(tagwire_result("json-schema", "spark", "audit").stdout)

@@ -16,7 +16,7 @@ from written_logs import files
 from tagwire import log
 from tagwire.errors import TagwireError
 from tagwire.log.convert import Conversion, convert_partition
-from tagwire_spark.errors import refusal
+from tagwire_spark.errors import rejection
 from tagwire_spark.jobs import convert, convert_logs, export, export_logs, import_logs, restore, whatif, whatif_logs
 
 SMALL = "leader-epoch-checkpoint"
@@ -30,7 +30,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         try:
             return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
         except TagwireError as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
     for module in (convert, export, restore, whatif):
         monkeypatch.setattr(module, "run_units", run)
@@ -81,7 +81,7 @@ def test_error_names_the_input_and_the_cause(
     with pytest.raises(TagwireError) as caught:
         JOBS[job](logs, tmp_path / "made")
     monkeypatch.undo()
-    error = str(refusal(caught.value))
+    error = str(rejection(caught.value))
     assert error.startswith(f"[KAFKA_LOG_UNREADABLE] {broken} can't be read: "), error
     assert "(errno 5, EIO)" in error
     assert not (tmp_path / "made").exists()

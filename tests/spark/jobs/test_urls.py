@@ -199,9 +199,9 @@ def test_a_segment_that_changes_after_it_was_listed(
             return found
 
         monkeypatch.setattr(CountedFileSystem, "find", find)
-        with pytest.raises(PipelineError, match=rf"KAFKA_LOG_CHANGED.*{text}") as refused:
+        with pytest.raises(PipelineError, match=rf"KAFKA_LOG_CHANGED.*{text}") as rejected:
             job("counted://k", tmp_path / "out")
-        assert f"counted:/{name}: " in str(refused.value)
+        assert f"counted:/{name}: " in str(rejected.value)
     assert not [*tmp_path.iterdir()]
 
 
@@ -279,9 +279,9 @@ def test_the_command_passes_options_on_and_shows_none(
         assert paths in ("s3://b/k", ("s3://b/k",)) and options == {"secret": "very-hidden"}
     (tmp_path / "options.json").write_text('["very-hidden"]')
     for value in ('{"secret": "very-hidden"', f"@{tmp_path / 'options.json'}", "@nowhere"):
-        refused = tagwire_result("spark", name, "s3://b/k", "--storage-options", value, *rest)
-        assert refused.exit_code == 2 and "--storage-options" in refused.output
-        assert "very-hidden" not in refused.output and not asked
+        rejected = tagwire_result("spark", name, "s3://b/k", "--storage-options", value, *rest)
+        assert rejected.exit_code == 2 and "--storage-options" in rejected.output
+        assert "very-hidden" not in rejected.output and not asked
 
 
 @pytest.mark.slow
@@ -335,7 +335,7 @@ def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Pa
     assert files(tmp_path / "back") == files(source)
     assert totals(whatif_logs(spark, url, "v3", **given)) == totals(whatif_logs(spark, source, "v3"))
     system.pipe("logs/captures.jsonl.gz", CAPTURES.read_bytes())
-    rows = [audit_captures(spark, path, refused_by="4.0", **more).collect()
+    rows = [audit_captures(spark, path, rejected_by="4.0", **more).collect()
             for path, more in ((CAPTURES, {}), ("s3://logs/captures.jsonl.gz", given))]  # fmt: skip
     assert rows[0] == rows[1] and rows[0]
 
@@ -357,7 +357,7 @@ def test_errors_of_s3_contain_the_url_and_no_secret(s3: Any, tmp_path: Path, job
         ("s3://logs/k", {**options, "no_such_option": "very-hidden"}, "can't be reached by fsspec"),
     ):
         condition = "UNREADABLE" if "can't be reached" in text else "NOT_FOUND"
-        with pytest.raises(PipelineError, match=rf"KAFKA_LOG_{condition}\] {url}.*{text}") as refused:
+        with pytest.raises(PipelineError, match=rf"KAFKA_LOG_{condition}\] {url}.*{text}") as rejected:
             job(url, tmp_path / "out", storage_options=given)
-        assert "very-hidden" not in str(refused.value) and "testing-id" not in str(refused.value)
+        assert "very-hidden" not in str(rejected.value) and "testing-id" not in str(rejected.value)
     assert not [*tmp_path.iterdir()]

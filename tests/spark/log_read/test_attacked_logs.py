@@ -68,7 +68,7 @@ def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Pa
 
 
 def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
-    output, barrier, refused = tmp_path / "out", threading.Barrier(6), []
+    output, barrier, rejected = tmp_path / "out", threading.Barrier(6), []
 
     def job(number: int) -> None:
         barrier.wait()
@@ -76,14 +76,14 @@ def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
             with staging(JobOutput(output), NO_SPARK) as made:
                 (made.whole / str(number)).write_bytes(b"")
         except LogPathError as error:
-            refused.append(error)
+            rejected.append(error)
 
     threads = [threading.Thread(target=job, args=(number,)) for number in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(refused) == 5
+    assert len(rejected) == 5
     assert len(list(output.iterdir())) == 1
 
 

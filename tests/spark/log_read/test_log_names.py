@@ -29,9 +29,9 @@ def test_invalid_bytes_of_names_are_shown_as_question_marks(tmp_path: Path, opti
     path = segment(odd(tmp_path, b"caf\xe9") / "t-0", 0, batch(0, 1), batch(1, 1)[:-1] + b"!")
     file = f"{tmp_path}/caf?/t-0/{path.name}"
     if options.get("mode") != "PERMISSIVE":
-        with pytest.raises(PipelineError) as refused:
+        with pytest.raises(PipelineError) as rejected:
             list(arrow_rows(tmp_path, **options))
-        assert str(refused.value).startswith(f"[MALFORMED_KAFKA_LOG] {file}: ")
+        assert str(rejected.value).startswith(f"[MALFORMED_KAFKA_LOG] {file}: ")
         path.write_bytes(batch(0, 1))
     found = [row for each in arrow_rows(tmp_path, **options) for row in each.to_pylist()]
     assert {row["file"] for row in found} == {file} and len(found) == 1 + (options.get("mode") == "PERMISSIVE")

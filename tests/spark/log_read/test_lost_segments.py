@@ -96,6 +96,6 @@ def test_damage_is_not_reported_as_a_lost_segment(tmp_path: Path) -> None:
     broken[30] ^= 1
     folder = log(tmp_path, [batch(0), bytes(broken)], [batch(10)], bases=(0, 10))
     assert count(folder, mode="PERMISSIVE") == 11
-    with pytest.raises(PipelineError) as refused:
+    with pytest.raises(PipelineError) as rejected:
         count(folder)
-    assert refused.value.condition == "MALFORMED_KAFKA_LOG"
+    assert rejected.value.condition == "MALFORMED_KAFKA_LOG"

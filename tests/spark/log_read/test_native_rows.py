@@ -157,10 +157,10 @@ def test_damage_is_reported_after_earlier_rows(tmp_path: Path) -> None:
     (folder / segment.name).write_bytes(data)
     query = log_query({"path": str(folder)})
     got = []
-    with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as refused:
+    with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as rejected:
         for batch in rows_of(plan(query)[0], query, full_schema(query)):
             got += batch.to_pylist()
-    assert 0 < len(got) < 30 and not isinstance(refused.value, LogError)
+    assert 0 < len(got) < 30 and not isinstance(rejected.value, LogError)
 
 
 @pytest.mark.parametrize("format", ["v1", "v2"])

@@ -41,13 +41,13 @@ def logs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize(("options", "text"), UNKNOWN)
 def test_unknown_name(logs: str, options: dict[str, str], text: str) -> None:
-    for refused in (
+    for rejected in (
         lambda: offsets(logs, **options),
         lambda: list(read._units(log_query({"path": logs, **options}))),
         lambda: stream(logs, **options).prepareForTriggerAvailableNow(),
     ):
         with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_NOT_FOUND\] .*{text}"):
-            refused()
+            rejected()
     with_less = {**options, "failOnDataLoss": "false"}
     assert len(offsets(logs, **with_less)) in (0, 5, 10)
     assert len(list(read._units(log_query({"path": logs, **with_less})))) == 3

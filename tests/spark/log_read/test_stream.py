@@ -234,9 +234,9 @@ def test_records_appear_after_their_commit(tmp_path: Path, logs: Path) -> None:
     ],
 )
 def test_options_that_are_rejected(tmp_path: Path, options: dict[str, str], text: str) -> None:
-    with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as refused:
+    with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as rejected:
         stream_query({"path": str(tmp_path), **options})
-    assert text in str(refused.value)
+    assert text in str(rejected.value)
 
 
 def test_folders_of_future_partitions_are_ignored(tmp_path: Path) -> None:
@@ -262,9 +262,9 @@ def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> 
     segment(tmp_path / "t-0", 0, batch(0))
     segment(tmp_path / "t-0", 5, batch(5))
     (tmp_path / "meta.properties").write_text("broker.id=1\n")
-    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path names the file") as refused:
+    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path names the file") as rejected:
         stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
-    assert f"; give {tmp_path / 't-0'}." in str(refused.value)
+    assert f"; give {tmp_path / 't-0'}." in str(rejected.value)
     for whole in ("t-?", "*"):  # the pattern also matches files, which are ignored
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 

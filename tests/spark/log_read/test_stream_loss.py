@@ -46,9 +46,9 @@ def test_records_that_are_gone(tmp_path: Path, loss: Any, text: str, left: list[
     start = {"t": {"0": 5}}
     end = stream(tmp_path).latestOffset(start, ReadAllAvailable())
     loss(tmp_path)
-    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_DATA_LOSS\]") as refused:
+    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_DATA_LOSS\]") as rejected:
         stream(tmp_path).latestOffset(start, ReadAllAvailable())
-    assert text in str(refused.value) and "failOnDataLoss" in str(refused.value)
+    assert text in str(rejected.value) and "failOnDataLoss" in str(rejected.value)
     with pytest.raises(PipelineError, match="KAFKA_LOG_DATA_LOSS"):
         stream(tmp_path).partitions(start, end)
     calm = stream(tmp_path, failOnDataLoss="false")

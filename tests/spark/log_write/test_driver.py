@@ -205,7 +205,7 @@ def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, 
             job(root, *tasks, **options)
 
     with pytest.raises(PipelineError, match=text):
-        write(tmp_path / "refused")
+        write(tmp_path / "rejected")
     write(tmp_path / "made", batchBytes=100)
     assert offsets(tmp_path / "made") == {"t-0": [3, 4, 5, 6]} and problems(tmp_path / "made") == []
 
@@ -332,9 +332,9 @@ def test_modes(spark: "SparkSession", tmp_path: Path) -> None:
 def test_rows_that_are_rejected(tmp_path: Path, tasks: list[list[tuple[Any, ...]]], condition: str) -> None:
     job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     before = files(tmp_path)
-    with pytest.raises(PipelineError, match=rf"^\[{condition}\].*SQLSTATE") as refused:
+    with pytest.raises(PipelineError, match=rf"^\[{condition}\].*SQLSTATE") as rejected:
         job(tmp_path, *[table(*[(*row, b"k", b"v") for row in rows]) for rows in tasks])
-    assert refused.value.getCondition() == condition
+    assert rejected.value.getCondition() == condition
     assert files(tmp_path) == before
 
 
@@ -359,9 +359,9 @@ def test_rows_that_are_rejected(tmp_path: Path, tasks: list[list[tuple[Any, ...]
 def test_records_that_a_format_has_no_place_for(
     tmp_path: Path, ddl: str, row: tuple[Any, ...], options: dict[str, Any], text: str
 ) -> None:
-    with pytest.raises(PipelineError, match="UNENCODABLE_KAFKA_RECORD") as refused:
+    with pytest.raises(PipelineError, match="UNENCODABLE_KAFKA_RECORD") as rejected:
         job(tmp_path, table(row, schema=columns(ddl)), **options)
-    assert text in str(refused.value) and files(tmp_path) == {}
+    assert text in str(rejected.value) and files(tmp_path) == {}
 
 
 @pytest.mark.parametrize(
@@ -386,9 +386,9 @@ def test_writes_that_are_rejected_before_they_begin(
     tmp_path: Path, ddl: str, options: dict[str, str], text: str
 ) -> None:
     source = LogSource({"path": str(tmp_path / "new"), **options})
-    with pytest.raises(PipelineError) as refused:
+    with pytest.raises(PipelineError) as rejected:
         source.writer(columns(ddl), overwrite=False)
-    assert text in str(refused.value) and not (tmp_path / "new").exists()
+    assert text in str(rejected.value) and not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("is_stream", [False, True])

@@ -146,10 +146,10 @@ def test_both_ways_write_the_same_records(tmp_path: Path, case: str, options: di
 
 
 def test_most_of_them_are_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise AssertionError("row by row")
 
-    monkeypatch.setattr(staging, "entries", refuse)
+    monkeypatch.setattr(staging, "entries", reject)
     slow = {"partitions that alternate", "times of the broker", "nothing"}
     for case in sorted(set(CASES) - slow):
         written(tmp_path / case, CASES[case], LogTarget(str(tmp_path), topic="orders"), natively=True)

@@ -87,10 +87,10 @@ def test_second_write_with_the_same_batch_number_is_rejected(tmp_path: Path, mon
     write("good", (1, 2), (3,))
     write("good", (1, 2), (3,))
     write("good", (3,), (2, 1))  # the same rows in another order, as after a shuffle
-    refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*its own queryId"
+    rejected = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*its own queryId"
     # These rows differ from the committed rows, but not in the number of records and bytes.
     for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):
-        with pytest.raises(PipelineError, match=refused):
+        with pytest.raises(PipelineError, match=rejected):
             write(topic, values)
     write("bad", (1,), queryId="q-bad")
     write("bad", (1,), queryId="q-bad")
@@ -212,9 +212,9 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
 )
 def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: dict[str, str], text: str) -> None:
     given = {"path": str(tmp_path / "new"), "checkpointLocation": "c", "queryName": "n", **options}
-    with pytest.raises(PipelineError) as refused:
+    with pytest.raises(PipelineError) as rejected:
         LogSource({name.lower(): value for name, value in given.items()}).streamWriter(PLAIN, overwrite=False)
-    assert text in str(refused.value) and not (tmp_path / "new").exists()
+    assert text in str(rejected.value) and not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,9 @@ def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: di
     ],
 )
 def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\]") as refused:
+    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\]") as rejected:
         job(tmp_path, rows(1), **options)
-    assert text in str(refused.value) and files(tmp_path) == {}
+    assert text in str(rejected.value) and files(tmp_path) == {}
 
 
 def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":

@@ -58,9 +58,9 @@ def lines(path: Path, *rows: Any) -> Path:
 ])  # fmt: skip
 def test_rows_that_are_no_frames(tmp_path: Path, facts: dict[str, Any], text: str, mode: str) -> None:
     path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK.hex()}, {"dir": "req", "hex": ASK.hex(), **facts})
-    with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.jsonl: line 2 is no") as refused:
+    with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.jsonl: line 2 is no") as rejected:
         read(path, mode=mode)
-    assert text in str(refused.value)
+    assert text in str(rejected.value)
 
 
 @pytest.mark.parametrize(("name", "column"), [
@@ -100,9 +100,9 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
     file = f"{tmp_path}/caf?/a.jsonl"
     assert found == [(1, "?", "?", "?", file, None), (2, "?", "?", "?", file, len(ANSWER))]
     lines(path, [])
-    with pytest.raises(PipelineError) as refused:
+    with pytest.raises(PipelineError) as rejected:
         read(path)
-    assert f"{file}: line 1 is not a captured frame" in str(refused.value)
+    assert f"{file}: line 1 is not a captured frame" in str(rejected.value)
 
 
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:

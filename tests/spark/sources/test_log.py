@@ -17,7 +17,7 @@ from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
-from tagwire_spark.log_read.splits import packed, plan
+from tagwire_spark.log_read.splits import grouped, plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -212,10 +212,10 @@ def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
 
 def test_damage_fails_the_query(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
     folder, position, _ = damaged(logs, tmp_path)
-    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\].*SQLSTATE: 22023") as refused:
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_LOG\].*SQLSTATE: 22023") as rejected:
         load(spark, folder).count()
-    assert str(folder) in str(refused.value)
-    assert str(position + 17) in str(refused.value)  # the position of the checksum
+    assert str(folder) in str(rejected.value)
+    assert str(position + 17) in str(rejected.value)  # the position of the checksum
 
 
 @pytest.mark.parametrize("split_bytes", [300, 1 << 26])
@@ -272,9 +272,9 @@ def test_an_archive_of_logs(spark: "SparkSession", logs: Path, tmp_path: Path) -
     """Check that logs can be read by a chained URL, from an archive inside another file system."""
     folder = big_partition(logs)
     archive = tmp_path / "logs.zip"
-    with ZipFile(archive, "w", strict_timestamps=False) as packed:
+    with ZipFile(archive, "w", strict_timestamps=False) as grouped:
         for path in folder.iterdir():
-            packed.write(path, f"{folder.name}/{path.name}")
+            grouped.write(path, f"{folder.name}/{path.name}")
     for url in (f"zip://{folder.name}::{archive}", f"zip://::{archive}"):
         for options in ({}, {"maxSplitBytes": 5000}):
             found = load(spark, url, **options)
@@ -357,9 +357,9 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
     ],
 )
 def test_options_that_are_rejected(logs: Path, options: dict[str, str], text: str) -> None:
-    with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as refused:
+    with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as rejected:
         log_query({"path": str(logs), **options})
-    assert text in str(refused.value)
+    assert text in str(rejected.value)
 
 
 def test_paths_and_columns_that_do_not_exist(spark: "SparkSession", logs: Path) -> None:
@@ -397,7 +397,7 @@ def test_at_least_so_many_tasks(logs: Path) -> None:
     for most in (1, 4, 16):
         query = log_query({"path": str(folder), "minPartitions": most})
         splits = plan(query)
-        assert len(packed(splits, query)) >= most * 3 // 4  # splits begin at index entries, so there may be fewer
+        assert len(grouped(splits, query)) >= most * 3 // 4  # splits begin at index entries, so there may be fewer
         rows = [row["offset"] for s in splits for b in rows_of(s, query, full_schema(query)) for row in b.to_pylist()]
         assert rows == [record.offset for batch in log.read(folder) if not batch.is_control for record in batch]
 

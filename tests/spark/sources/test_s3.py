@@ -44,9 +44,9 @@ def test_a_read_and_a_stream(
     query.awaitTermination()
     assert sorted(row.offset for row in spark.read.parquet(str(tmp_path / "out")).collect()) == [*range(10)]
     system.pipe(f"logs/k/orders-0/{0:020}.log", b"\0\1" * 300)
-    with pytest.raises(PySparkException, match="MALFORMED_KAFKA_LOG") as refused:
+    with pytest.raises(PySparkException, match="MALFORMED_KAFKA_LOG") as rejected:
         spark.read.format("kafka_log").option("storageOptions", options).load("s3://logs/k").collect()
-    shown = "".join((*capfd.readouterr(), str(refused.value), str(query.lastProgress), query.name or ""))
+    shown = "".join((*capfd.readouterr(), str(rejected.value), str(query.lastProgress), query.name or ""))
     written = "".join(each.read_text(errors="replace") for each in (tmp_path / "c").rglob("*") if each.is_file())
     assert "kafka_log" in shown and "very-hidden" not in shown + written
 
@@ -86,12 +86,12 @@ def test_no_secret_in_writes_streams_and_foreach_batch(
         )
         assert sorted(map(str, back.collect())) == expected, path
         assert not [name for name in system.find(f"logs/{path}") if "/." in name]
-    with pytest.raises(PySparkException, match="KAFKA_LOG_EXISTS") as refused:
+    with pytest.raises(PySparkException, match="KAFKA_LOG_EXISTS") as rejected:
         writer.save("s3://logs/batch")
     jvm: Any = spark._jsparkSession
     executions = jvm.sharedState().statusStore().executionsList()
     plans = [executions.apply(n).physicalPlanDescription() for n in range(executions.size())]
-    shown = "".join((*capfd.readouterr(), str(refused.value), str(query.lastProgress), *plans))
+    shown = "".join((*capfd.readouterr(), str(rejected.value), str(query.lastProgress), *plans))
     written = "".join(each.read_text(errors="replace") for each in tmp_path.rglob("*") if each.is_file())
     objects = "".join(system.cat_file(each).decode(errors="replace") for each in system.find("logs/batch"))
     assert plans and "kafka_log" in shown and "very-hidden" not in shown + written + objects

@@ -182,8 +182,8 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
 
 def test_no_server_listens(tmp_path: Path) -> None:
     code, out, err = run(capture(tmp_path, ASKED), "127.0.0.1:1")
-    refused = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
-    assert (code, out) == (1, "") and refused in err and "Connect call" not in err
+    rejected = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
+    assert (code, out) == (1, "") and rejected in err and "Connect call" not in err
 
 
 RECORDED, ASSIGNED = UUID(int=1), UUID(int=2)

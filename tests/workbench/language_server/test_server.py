@@ -194,8 +194,8 @@ def test_rename(opened: tuple[Editor, str]) -> None:
     assert client.ask("textDocument/prepareRename", client.at(uri, '"uuid"')) is None
     edits = client.ask("textDocument/rename", place | {"newName": "Image"})["changes"][uri]
     assert client.after(uri, edits) == REQUEST.replace("Picture", "Image")
-    refused = client.answer("textDocument/rename", place | {"newName": "Book"})["error"]
-    assert refused["code"] == -32803 and "TW304" in refused["message"]
+    rejected = client.answer("textDocument/rename", place | {"newName": "Book"})["error"]
+    assert rejected["code"] == -32803 and "TW304" in rejected["message"]
 
 
 def test_outline_and_format(opened: tuple[Editor, str]) -> None:

@@ -119,15 +119,15 @@ def test_editor_that_does_not_rename_files(root: Path) -> None:
 )
 def test_a_name_that_would_break_a_rule_in_another_file(client: Editor, root: Path, new: str, words: str) -> None:
     uri = client.open(root / "specs" / "geometry" / "Point.json")
-    refused = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": new})["error"]
-    assert refused["code"] == -32803 and words in refused["message"]
+    rejected = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": new})["error"]
+    assert rejected["code"] == -32803 and words in rejected["message"]
 
 
 def test_file_that_is_not_json(client: Editor, root: Path) -> None:
     uri = client.open(root / "specs" / "geometry" / "Point.json")
     client.open(root / "specs" / "Line.json", '{ "type": "struct", "imports": [ { "name": "Point" } ], ')
-    refused = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["error"]
-    assert "Line.json is not a JSON object" in refused["message"]
+    rejected = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["error"]
+    assert "Line.json is not a JSON object" in rejected["message"]
 
 
 def test_errors_of_a_shared_struct_are_reported_once_for_files_that_are_not_open(client: Editor, root: Path) -> None:

@@ -131,18 +131,18 @@ def test_each_outage_is_reported_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         nobody = Address(*listening.getsockname())
 
-    async def is_refused(address: Address) -> bool:
+    async def is_rejected(address: Address) -> bool:
         async with connected(address) as (reader, _):
             with suppress(ConnectionError):
                 return await asyncio.wait_for(reader.read(1), 10) == b""
         return True
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
-        assert [await is_refused(address) for _ in range(3)] == [True] * 3
+        assert [await is_rejected(address) for _ in range(3)] == [True] * 3
         with socket.create_server(nobody) as server:
             async with connected(address):
                 (await asyncio.to_thread(server.accept))[0].close()
-        assert [await is_refused(address) for _ in range(3)] == [True] * 3
+        assert [await is_rejected(address) for _ in range(3)] == [True] * 3
 
     proxy = proxied(nobody, play)
     assert [each.split(":")[0] for each in proxy.problems] == ["connection 1", "connection 5"]

@@ -104,7 +104,7 @@ def read_releases(
         problems += errors
     if problems:
         raise spec_error(problems)
-    _refuse_empty([source for sources in found.values() for source in sources])
+    _reject_empty([source for sources in found.values() for source in sources])
     if "" in found and len(found) > 1:
         raise SpecError(
             f"{found[''][0].path}: the name contains no release; rename the file or folder, as in kafka-clients-4.4.0",
@@ -114,7 +114,7 @@ def read_releases(
     return [Release(name, tuple(found[name])) for name in newest_first]
 
 
-def _refuse_empty(sources: Sequence[SpecSource]) -> None:
+def _reject_empty(sources: Sequence[SpecSource]) -> None:
     """Raise SpecError if a folder has no specs, or if no source has any. A single jar may be without specs."""
     is_any = any(source.specs for source in sources)
     for source in sources:

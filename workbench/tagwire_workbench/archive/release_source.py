@@ -94,7 +94,7 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
     try:
         with zipfile.ZipFile(jar) as archive:
             for entry in sorted(archive.infolist(), key=lambda info: info.filename):
-                _refuse_hostile(jar, entry.orig_filename)
+                _reject_hostile(jar, entry.orig_filename)
                 if _IN_JAR.fullmatch(entry.filename):
                     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                         raise zipfile.BadZipFile(f"{entry.filename} has a compression method that jars don't use")
@@ -107,7 +107,7 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
         raise SpecError(f"{jar}: neither a folder nor a readable jar: {reason}", file=str(jar)) from None
 
 
-def _refuse_hostile(jar: Path, name: str) -> None:
+def _reject_hostile(jar: Path, name: str) -> None:
     parts = name.split("/")
     if ".." in parts or parts[0] == "" or "\\" in name or ":" in parts[0] or "\0" in name:
         raise SpecError(f"{jar}: the entry {name!r} points outside the archive", file=str(jar))

@@ -176,14 +176,14 @@ class FrameListing(Listing):
         if message is None or not (is_secret or self._carries_records(message)):
             yield frame.data
             return
-        unpacked = None if is_secret else self._unpacked(entry, frame.data)
-        if unpacked is not None:
+        decompressed = None if is_secret else self._decompressed(entry, frame.data)
+        if decompressed is not None:
             yield frame.data
-            yield from unpacked
+            yield from decompressed
             return
         yield from texts_of(ExplainedEntry(frame.data, explain_captured(self.settings, frame)))
 
-    def _unpacked(self, entry: int, data: bytes) -> list[bytes] | None:
+    def _decompressed(self, entry: int, data: bytes) -> list[bytes] | None:
         try:
             found = self._decoded(entry, data)
         except TagwireError:

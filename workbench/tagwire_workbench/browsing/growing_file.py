@@ -37,7 +37,7 @@ class PlainFile:
         """Return the file's next bytes; b"" if it has no more yet. Raises InputError for truncated gzip."""
         data = _read(self._file, self.path, _CHUNK, self._place)
         if not data:
-            _refuse_cut(self._file, self.path, self._place)
+            _reject_cut(self._file, self.path, self._place)
         self._place += len(data)
         return data
 
@@ -63,7 +63,7 @@ class PlainFile:
         self._file.close()
 
 
-class _Unpacking:
+class _Decompression:
     """A zlib decompressor and its position in a gzip file. `copy` saves both, so that reading can resume from there."""
 
     def __init__(self, file: FileIO, path: Path) -> None:
@@ -72,37 +72,37 @@ class _Unpacking:
         self._decoder = zlib.decompressobj(31)
         self.is_inside = False
         """Whether the position is inside a gzip member."""
-        self.packed = 0
+        self.position = 0
         self.place = 0
 
-    def copy(self) -> "_Unpacking":
-        made = _Unpacking.__new__(_Unpacking)
+    def copy(self) -> "_Decompression":
+        made = _Decompression.__new__(_Decompression)
         made.__dict__.update(self.__dict__, _decoder=self._decoder.copy())
         return made
 
     def more(self) -> bytes:
         """Return the next decompressed bytes; b"" if none are available yet. Raises InputError for invalid gzip."""
         while True:
-            data = _read(self._file, self._path, _CHUNK, self.packed)
+            data = _read(self._file, self._path, _CHUNK, self.position)
             if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):
-                self.packed += zeros  # skip zeros, which some tools add after a gzip member
+                self.position += zeros  # skip zeros, which some tools add after a gzip member
                 continue
             if not data:
-                _refuse_cut(self._file, self._path, self.packed)
+                _reject_cut(self._file, self._path, self.position)
                 if not self.is_inside:
                     return b""
-            found, data = self._unpacked(data)
+            found, data = self._decompressed(data)
             self.is_inside = not self._decoder.eof
             if self.is_inside:
-                self.packed += len(data) - len(self._decoder.unconsumed_tail)
+                self.position += len(data) - len(self._decoder.unconsumed_tail)
             else:
-                self.packed += len(data) - len(self._decoder.unused_data)
+                self.position += len(data) - len(self._decoder.unused_data)
                 self._decoder = zlib.decompressobj(31)
             self.place += len(found)
             if found or not data:
                 return found
 
-    def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
+    def _decompressed(self, data: bytes) -> tuple[bytes, bytes]:
         """Decompress as much of `data` as possible. Return the output, and the part of `data` that was passed to zlib.
 
         When zlib fails at invalid bytes, the output before them is lost. So this retries with less of `data`.
@@ -113,7 +113,9 @@ class _Unpacking:
                 return self._decoder.decompress(data, _CHUNK), data
             except zlib.error as error:
                 if len(data) < 2:
-                    raise InputError(f"{self._path} can't be decompressed after byte {self.packed}: {error}") from None
+                    raise InputError(
+                        f"{self._path} can't be decompressed after byte {self.position}: {error}"
+                    ) from None
             self._decoder, data = before, data[: len(data) // 2]
 
 
@@ -123,7 +125,7 @@ class CompressedFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = _opened(path)
-        self._next = _Unpacking(self._file, path)
+        self._next = _Decompression(self._file, path)
         self._spacing = _SPACING
         self._states = [self._next.copy()]
         self._places = [0]
@@ -163,7 +165,7 @@ class CompressedFile:
 
     @property
     def progress(self) -> float:
-        return self._next.packed / max(os.fstat(self._file.fileno()).st_size, 1)
+        return self._next.position / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def error(self) -> str:
@@ -197,7 +199,7 @@ def _read(file: FileIO, path: Path, size: int, start: int) -> bytes:
         raise InputError(f"{path} can't be read: {error.strerror}") from None
 
 
-def _refuse_cut(file: FileIO, path: Path, place: int) -> None:
+def _reject_cut(file: FileIO, path: Path, place: int) -> None:
     size = os.fstat(file.fileno()).st_size
     if size < place:
         raise InputError(

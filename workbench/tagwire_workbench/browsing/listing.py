@@ -141,13 +141,13 @@ def texts_of(looked: ExplainedEntry) -> Iterator[bytes]:
     yield visible(looked.data, looked.explained.traces)
     for trace in looked.explained.traces:
         for part in trace.parts:
-            yield from _unpacked(part)
+            yield from _decompressed(part)
 
 
-def _unpacked(node: Node) -> Iterator[bytes]:
+def _decompressed(node: Node) -> Iterator[bytes]:
     for each in node.walk():
-        if each.unpacked is not None:
-            yield each.unpacked
+        if each.decompressed is not None:
+            yield each.decompressed
 
 
 def visible(data: bytes, traces: Iterable[Trace]) -> bytes:

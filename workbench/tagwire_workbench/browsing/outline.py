@@ -145,7 +145,7 @@ def _rest(buffer: Buffer, begin: int, end: int) -> OutlineLine:
 
 
 def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> OutlineLine:
-    inside = buffer if node.unpacked is None else Buffer(f"{node.path}, decompressed", node.unpacked)
+    inside = buffer if node.decompressed is None else Buffer(f"{node.path}, decompressed", node.decompressed)
     is_branch = next(node.parts(), None) is not None
     make = (lambda: _children(node, inside, details)) if is_branch else None
     value = _telling(node, details) if is_branch and name.startswith("[") else _value(node, details)
@@ -182,7 +182,7 @@ def _children(node: Node, buffer: Buffer, details: _Details) -> Iterator[Outline
             yield _item(child, _name(child, node), buffer, details)
         return
     number = sum(1 for _ in node.parts())
-    ends = [*starts[1:], node.end if node.unpacked is None else len(node.unpacked)]
+    ends = [*starts[1:], node.end if node.decompressed is None else len(node.decompressed)]
     for place, (begin, end) in enumerate(zip(starts, ends, strict=True)):
         first = place * _AT_ONCE
         last = min(first + _AT_ONCE, number) - 1

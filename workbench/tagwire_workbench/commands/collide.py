@@ -8,7 +8,7 @@ import click
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.reports import report_options
 from tagwire_cli.paths import InputPath
-from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
+from tagwire_workbench.designs_output import read_design, reject_unjudged, tell
 
 
 @click.command("collide")
@@ -32,6 +32,6 @@ def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     designs = [Design(path, read_design(path)) for path in paths]
     for design in designs:
         if not design.specs:
-            refuse_unjudged(design.name, "only registers; collide checks messages and record formats")
+            reject_unjudged(design.name, "only registers; collide checks messages and record formats")
     findings = collide(designs)
     tell(findings, "json" if as_json else output_format, count(len(paths), "design"))

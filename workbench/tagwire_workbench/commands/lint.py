@@ -11,7 +11,7 @@ from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.reports import report_options
 from tagwire_cli.paths import InputPath
-from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
+from tagwire_workbench.designs_output import read_design, reject_unjudged, tell
 
 _RULES = "RULE[,RULE...]"
 
@@ -50,7 +50,7 @@ def command(
     looked_at = spec_paths(settings, paths)
     designs = [read_design(path) for path in looked_at]
     if not any(designs):
-        refuse_unjudged(" and ".join(looked_at), "only registers; lint checks messages and record formats")
+        reject_unjudged(" and ".join(looked_at), "only registers; lint checks messages and record formats")
     findings = [finding for specs in designs for finding in chosen(lint_set(specs), specs, rules)]
     names = {spec.name for specs in designs for spec in specs}
     judged = judge(findings, settings.design_exemptions, datetime.date.today(), names)

@@ -153,9 +153,9 @@ def plan_drafts(
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
         # The new version may break rules that don't apply to the old versions.
         problems += _problems(drafts[-1], options)
-    _refuse(problems)
+    _reject(problems)
     plan = _plan(drafts)
-    _refuse_losses(plan, is_in_place=is_in_place, options=options, released=released)
+    _reject_losses(plan, is_in_place=is_in_place, options=options, released=released)
     return plan
 
 
@@ -166,7 +166,7 @@ def _is_in_place(folder: Path, place: Path) -> bool:
     return source == target
 
 
-def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
+def _reject_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, released: Iterable[Baseline]) -> None:
     """Raise SpecError if the drafts would overwrite or drop parts of existing files, or change released versions."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
@@ -208,8 +208,8 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
             root = parse(data.data.decode(), file=data.file).root
             assert root is not None, "the reader accepted it"
             sources.append(_Source(path, normal_form(plain_tree(root)), result.message.summary()))
-    _refuse(problems)
-    _refuse(check_set([source.summary for source in sources], options))
+    _reject(problems)
+    _reject(check_set([source.summary for source in sources], options))
     return sources
 
 
@@ -309,7 +309,7 @@ def _problems(draft: Draft, options: SpecOptions) -> Sequence[Problem]:
     return read_spec(draft.text, file=str(draft.path), component=draft.component, options=options).problems
 
 
-def _refuse(problems: Iterable[Problem]) -> None:
+def _reject(problems: Iterable[Problem]) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         raise spec_error(errors)

@@ -245,7 +245,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
             document.text, offset, params.new_name, lambda text: ls.specs.read_as(path, text), file=path.name
         )
     except TagwireError as error:
-        raise ls.refused(error) from None
+        raise ls.rejected(error) from None
     return types.WorkspaceEdit({params.text_document.uri: [document.edit(edit) for edit in own]})
 
 

@@ -24,7 +24,7 @@ from tagwire_workbench.language_server.documents import Document, encoding_named
 
 _PAUSE: Final = 0.2
 """Seconds without a change after which the rules about the whole set are checked."""
-_REFUSED: Final = -32803
+_REJECTED: Final = -32803
 """The LSP error code RequestFailed: the request was valid, but it can't be fulfilled."""
 
 T = TypeVar("T")
@@ -123,9 +123,9 @@ class SpecServer(LanguageServer):
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"tagwire: {error}"))
             return otherwise
 
-    def refused(self, error: TagwireError) -> JsonRpcException:
+    def rejected(self, error: TagwireError) -> JsonRpcException:
         """Return the error response for a rejected request. The editor shows its message to the user."""
-        return JsonRpcException(str(error), code=_REFUSED)
+        return JsonRpcException(str(error), code=_REJECTED)
 
     def log(self, text: str) -> None:
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))

@@ -113,8 +113,8 @@ def render_page(summary: Summary) -> str:
 def _answers(summary: Summary) -> Iterator[str]:
     total = summary.total
     for how, before, after in (
-        ("With compression", total.packed_before, total.packed_after),
-        ("Without compression", total.unpacked_before, total.unpacked_after),
+        ("With compression", total.compressed_before, total.compressed_after),
+        ("Without compression", total.uncompressed_before, total.uncompressed_after),
     ):
         share = percent(abs(before - after), before)
         change = "no change" if before == after else f"{share:.2f} % {'less' if after < before else 'more'}"
@@ -140,8 +140,8 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
 def _plots(summary: Summary) -> Iterator[Plot]:
     total = summary.total
     sizes = (
-        ("with compression", total.packed_before, total.packed_after),
-        ("without compression", total.unpacked_before, total.unpacked_after),
+        ("with compression", total.compressed_before, total.compressed_after),
+        ("without compression", total.uncompressed_before, total.uncompressed_after),
     )
     scale = scale_of((size for _, *both in sizes for size in both), "bytes")
     yield Plot(
@@ -150,7 +150,7 @@ def _plots(summary: Summary) -> Iterator[Plot]:
         [
             BarRow(
                 f"{name}, {when}",
-                [scale.bar("before" if when == "before" else "packed", size, f"{size:,} bytes")],
+                [scale.bar("before" if when == "before" else "compressed", size, f"{size:,} bytes")],
             )
             for name, before, after in sizes
             for when, size in (("before", before), ("after", after))
@@ -165,7 +165,7 @@ def _plots(summary: Summary) -> Iterator[Plot]:
         scale = scale_of((percent(number, total.batches) for _, number in heads), "% of batches")
         rows = [(count(saved, "byte"), percent(number, total.batches), number) for saved, number in heads]
         bars = [
-            BarRow(name, [scale.bar("packed", share, f"{share:.1f} %, {count(number, 'batch')}")])
+            BarRow(name, [scale.bar("compressed", share, f"{share:.1f} %, {count(number, 'batch')}")])
             for name, share, number in rows
         ]
         yield Plot("How many batches save how many bytes in their headers", scale, bars)
@@ -173,33 +173,33 @@ def _plots(summary: Summary) -> Iterator[Plot]:
 
 def _shares(measure: Measure) -> tuple[float, float]:
     return (
-        percent(measure.saved_packed, measure.packed_before),
-        percent(measure.saved_unpacked, measure.unpacked_before),
+        percent(measure.saved_compressed, measure.compressed_before),
+        percent(measure.saved_uncompressed, measure.uncompressed_before),
     )
 
 
 def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
-    packed, unpacked = _shares(measure)
+    compressed, uncompressed = _shares(measure)
     return BarRow(
         name,
         [
-            scale.bar("packed", packed, f"{packed:.2f} %, {measure.saved_packed:,} bytes"),
-            scale.bar("unpacked", unpacked, f"{unpacked:.2f} %, {measure.saved_unpacked:,} bytes"),
+            scale.bar("compressed", compressed, f"{compressed:.2f} %, {measure.saved_compressed:,} bytes"),
+            scale.bar("uncompressed", uncompressed, f"{uncompressed:.2f} %, {measure.saved_uncompressed:,} bytes"),
         ],
     )
 
 
 def _cells(measure: Measure) -> tuple[str, ...]:
-    packed, unpacked = _shares(measure)
+    compressed, uncompressed = _shares(measure)
     return (
         f"{measure.batches:,}",
         f"{measure.records:,}",
-        f"{measure.packed_before:,}",
-        f"{measure.saved_packed:,}",
-        f"{packed:.2f}",
-        f"{measure.unpacked_before:,}",
-        f"{measure.saved_unpacked:,}",
-        f"{unpacked:.2f}",
+        f"{measure.compressed_before:,}",
+        f"{measure.saved_compressed:,}",
+        f"{compressed:.2f}",
+        f"{measure.uncompressed_before:,}",
+        f"{measure.saved_uncompressed:,}",
+        f"{uncompressed:.2f}",
         f"{measure.saved_per_batch:.2f}",
         f"{measure.saved_per_record:.2f}",
         f"{measure.left_out:,}",

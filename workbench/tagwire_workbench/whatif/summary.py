@@ -40,7 +40,7 @@ class Summary:
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
         """Group the measured batches by `name(kind)`. Return (group, measure) pairs, the largest saving first."""
-        return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
+        return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_compressed, row[0]))
 
     @property
     def question(self) -> str:
@@ -121,12 +121,12 @@ def row_of(measure: Measure) -> tuple[str, ...]:
     return (
         str(measure.batches),
         str(measure.records),
-        str(measure.unpacked_before),
-        str(measure.saved_unpacked),
-        f"{percent(measure.saved_unpacked, measure.unpacked_before):.2f}",
-        str(measure.packed_before),
-        str(measure.saved_packed),
-        f"{percent(measure.saved_packed, measure.packed_before):.2f}",
+        str(measure.uncompressed_before),
+        str(measure.saved_uncompressed),
+        f"{percent(measure.saved_uncompressed, measure.uncompressed_before):.2f}",
+        str(measure.compressed_before),
+        str(measure.saved_compressed),
+        f"{percent(measure.saved_compressed, measure.compressed_before):.2f}",
         f"{measure.saved_per_batch:.2f}",
         f"{measure.saved_per_record:.2f}",
         str(measure.left_out),

@@ -51,6 +51,6 @@ def command() -> None:
     \b
     Examples:
       tagwire spark whatif --to v3 /mnt/kafka
-      tagwire spark audit captures --refused-by 4.0
+      tagwire spark audit captures --rejected-by 4.0
       spark-submit --master yarn $(tagwire spark --script) convert /mnt/kafka --to v2 --output /mnt/new
     """

@@ -25,7 +25,7 @@ _COLUMNS: Final = (
 @click.command("audit")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--refused-by", metavar="RELEASE", help="Show only requests that brokers of this release reject, such as 4.0."
+    "--rejected-by", metavar="RELEASE", help="Show only requests that brokers of this release reject, such as 4.0."
 )
 @click.option("--package", default="", metavar="NAME", help="The package of the messages; default: Kafka's.")
 @click.option(
@@ -40,7 +40,7 @@ _COLUMNS: Final = (
 @spark_options
 def command(
     paths: Sequence[str],
-    refused_by: str | None,
+    rejected_by: str | None,
     package: str,
     port: int | None,
     leftovers: bool,
@@ -63,19 +63,19 @@ def command(
     \b
     Examples:
       tagwire spark audit captures
-      tagwire spark audit captures.jsonl.gz --refused-by 4.0 --json
+      tagwire spark audit captures.jsonl.gz --rejected-by 4.0 --json
       tagwire spark audit --leftovers /mnt/kafka
     """
     from tagwire_spark.jobs import audit_captures
 
     if leftovers:
-        if refused_by is not None or package or port is not None:
+        if rejected_by is not None or package or port is not None:
             raise click.UsageError("--leftovers takes log folders, not captures; leave out the other options")
         _show_leftovers(paths, storage_options, as_json=as_json)
         return
     with opened_session(master, remote, conf) as spark:
         df = audit_captures(
-            spark, paths, package=package, port=port, refused_by=refused_by, storage_options=storage_options
+            spark, paths, package=package, port=port, rejected_by=rejected_by, storage_options=storage_options
         )
         rows = [row.asDict() for row in df.toLocalIterator()]
     if as_json:
@@ -83,7 +83,7 @@ def command(
             write_json_line({name: _in_utc(value) for name, value in row.items()})
     else:
         print_table(_COLUMNS, [_row(row) for row in rows])
-    if refused_by is not None and rows:
+    if rejected_by is not None and rows:
         raise click.exceptions.Exit(1)
 
 

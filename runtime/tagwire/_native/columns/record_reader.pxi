@@ -114,7 +114,7 @@ cdef class RecordColumns:
         """Read the batches that begin before `end`. `data` contains the file's bytes, starting at position `start`.
 
         Returns "done" at the end, "full" if the array is full, or the reason why Python must handle the next batch:
-        "refused" if it is invalid or extends beyond `data`, "unclear" if C can't read it but Python may be able to.
+        "rejected" if it is invalid or extends beyond `data`, "unclear" if C can't read it but Python may be able to.
         While a batch is open, `data` must stay the same.
         """
         cdef Py_buffer view
@@ -142,11 +142,11 @@ cdef class RecordColumns:
             return "done"
         if halt == TW_FULL or halt == TW_TOO_LONG:
             return "full"
-        return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "refused"
+        return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "rejected"
 
     cdef int unpack(self) except -100:
         """Decompress the open batch's records and prepare to read them. Return 0 or an error code."""
-        from tagwire.wire.compression import DecompressionError, unpack_in_place
+        from tagwire.wire.compression import DecompressionError, decompress_in_place
 
         cdef const tw_record_plan *plan = self.b.plan
         cdef int64_t size = self.b.head[plan.packed]
@@ -157,7 +157,7 @@ cdef class RecordColumns:
             return TW_REFUSED
         packed = PyMemoryView_FromMemory(<char *>self.b.w.spans[plan.packed], size, PyBUF_READ)
         try:
-            self.unpacked = unpack_in_place(self.plan().codecs[codec], packed, self.limits)
+            self.unpacked = decompress_in_place(self.plan().codecs[codec], packed, self.limits)
         except DecompressionError:
             return TW_REFUSED
         finally:

@@ -297,18 +297,18 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
 
 cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
     """Decompress data. Return None if the data is invalid or exceeds the limits."""
-    from tagwire.wire.compression import DecompressionError, unpack
+    from tagwire.wire.compression import DecompressionError, decompress
 
     try:
-        return unpack(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size), <object>limits)
+        return decompress(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size), <object>limits)
     except DecompressionError:
         return None
 
 
 cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_ssize_t size):
-    from tagwire.wire.compression import pack
+    from tagwire.wire.compression import compress
 
-    return pack(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size))
+    return compress(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size))
 
 
 cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t size):

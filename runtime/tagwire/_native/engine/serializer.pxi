@@ -160,9 +160,9 @@ cdef class Plan:
         """Raise a DecodeError for bytes that decode.h rejected. Return only if walk.h can't find the error."""
         place = self.fault(buf, offset, whole, limits)
         if place is not None:
-            from tagwire.interpreter.error_positions import refuse_bytes
+            from tagwire.interpreter.error_positions import reject_bytes
 
-            refuse_bytes(self.source, buf, place, limits)
+            reject_bytes(self.source, buf, place, limits)
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
@@ -256,7 +256,7 @@ cdef class Walk:
     cdef readonly bint has_known_tags
     """Whether the message contains tagged fields that are known in this version."""
     cdef readonly object place
-    """The `ErrorPosition` of the error, for `refuse_bytes`; None if the bytes are valid."""
+    """The `ErrorPosition` of the error, for `reject_bytes`; None if the bytes are valid."""
     cdef readonly list open
     """Numbers of the rows in `rows` whose spans contain the error, outermost first."""
 

@@ -38,7 +38,7 @@ def differences(made: Mutation, answer: str) -> Iterator[str]:
     except DecodeError:
         ours = "!"
     if ours.startswith("!") != answer.startswith("!"):
-        yield f"is {'refused' if ours == '!' else 'accepted'} by our lenient reader"
+        yield f"is {'rejected' if ours == '!' else 'accepted'} by our lenient reader"
     elif not answer.startswith(("!", "~")) and answer != ours:
         yield f"is written by us as {ours}"
 

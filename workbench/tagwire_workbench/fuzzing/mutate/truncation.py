@@ -19,20 +19,20 @@ def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[byte
     if message.node.length == 0:
         return None
     cut = random.randrange(message.start, message.end)
-    found = _refused(read, message, cut)
+    found = _rejected(read, message, cut)
     if found is None:
         return None
     path, offset = found
     return splice(read, None, cut, len(read.data), b"").data, ExpectedError("", path, offset)
 
 
-def _refused(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
+def _rejected(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
     """Return the (path, offset) of the error if `site` is cut off at `cut`; None if decoders may disagree about it."""
     own = _own(read, site, cut)
     if own is not None:
         return own
     inner = next((each for each in site.inner if each.end > cut), None)
-    return None if inner is None or inner.kind in ("buffer", "raw") else _refused(read, inner, cut)
+    return None if inner is None or inner.kind in ("buffer", "raw") else _rejected(read, inner, cut)
 
 
 def _own(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
