@@ -394,7 +394,12 @@ def test_writes_that_are_rejected_before_they_begin(
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_a_write_that_was_ported_from_kafka(tmp_path: Path, is_stream: bool) -> None:
     """Connection options must be ignored with a warning, and the option `topic` must override the column."""
-    options = {"kafka.bootstrap.servers": "broker:9092", "Kafka.acks": "all", "topic": "b", "includeHeaders": "true"}
+    options: dict[str, Any] = {
+        "kafka.bootstrap.servers": "broker:9092",
+        "Kafka.acks": "all",
+        "topic": "b",
+        "includeHeaders": "true",
+    }
     with pytest.warns(UserWarning, match="ignores these options: Kafka.acks, kafka.bootstrap.servers"):
         assert log_target({"path": str(tmp_path), **options}, is_stream=is_stream).topic == "b"
     with pytest.warns(UserWarning, match="does not connect to a broker"):
