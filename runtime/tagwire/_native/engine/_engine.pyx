@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Encode and decode messages without a Python call for each field.
 
@@ -14,7 +15,7 @@ from zlib import crc32
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, PyObject
-from cython cimport final, no_gc_clear
+from cython cimport critical_section, final, no_gc_clear
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from engine.declarations cimport *

@@ -110,9 +110,10 @@ cdef class Magic2:
 
     def records_of(self, batch):
         """Return an iterator over a batch's records; None if Python must read them, for example to decompress them."""
-        cdef PyObject *buf = TW_SLOT(<PyObject *>batch, self.slots[1])
-        cdef Py_ssize_t start = <object>TW_SLOT(<PyObject *>batch, self.slots[2])
-        cdef Py_ssize_t end = <object>TW_SLOT(<PyObject *>batch, self.slots[3])
+        cdef object found = slot_value(batch, self.slots[1])
+        cdef PyObject *buf = <PyObject *>found
+        cdef Py_ssize_t start = slot_value(batch, self.slots[2])
+        cdef Py_ssize_t end = slot_value(batch, self.slots[3])
         cdef const uint8_t *p
         cdef int64_t count
         cdef Reading reading
@@ -159,18 +160,19 @@ cdef class Magic2:
 
     def build(self, builder):
         """Build the batch of a builder; None if only Python can build it, for example because it is compressed."""
-        cdef Gathering gathering
-        cdef int64_t numbers[4]
-        cdef int64_t offset, wanted, last
-        cdef uint32_t attributes = 0
-        cdef Py_ssize_t index, size
-        cdef uint8_t *p
         if BUILDER[GATHERED] == 0:  # `append_method` has not looked up the slots of the builder class
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:
             return None
-        gathering = found
+        return (<Gathering>found).build_alone(self, builder) if TW_FREE_THREADED else self.build_from(builder, found)
+
+    cdef object build_from(self, object builder, Gathering gathering):
+        cdef int64_t numbers[4]
+        cdef int64_t offset, wanted, last
+        cdef uint32_t attributes = 0
+        cdef Py_ssize_t index, size
+        cdef uint8_t *p
         for index in range(len(USUAL)):
             if setting(builder, FIRST_USUAL + index) is not USUAL[index]:
                 return None
@@ -183,9 +185,10 @@ cdef class Magic2:
                 attributes |= <uint32_t>TRANSACTIONAL << index
             elif flag is not False:
                 return None
+        base_offset, last_offset = setting(builder, BASE_OFFSET), setting(builder, LAST_OFFSET)
+        # From here on, nothing waits, so no other thread can append records before the batch is finished.
         offset, wanted = gathering.known[self.offset_place], gathering.first_offset
         last = gathering.highest[self.offset_place]
-        base_offset, last_offset = setting(builder, BASE_OFFSET), setting(builder, LAST_OFFSET)
         if base_offset is not None and not tw_exact_int(base_offset, &wanted):
             return None
         if last_offset is not None and not tw_exact_int(last_offset, &last):
@@ -216,8 +219,7 @@ cdef class Magic2:
 
 cdef inline object setting(object builder, Py_ssize_t index):
     """Return the builder's attribute at this index of BUILDER_NAMES; None if it was deleted."""
-    cdef PyObject *value = TW_SLOT(<PyObject *>builder, BUILDER[index])
-    return None if value == NULL else <object>value
+    return slot_value(builder, BUILDER[index])
 
 
 @final
@@ -263,5 +265,5 @@ cdef class BatchReading:
         batch = r.plan.at(self.buf, self.pos, r.other_length_at, r.other_gap, r.other_magic)
         if batch is None:
             batch = r.otherwise(self.buf, self.pos)
-        self.pos = <object>TW_SLOT(<PyObject *>batch, r.plan.slots[3])
+        self.pos = slot_value(batch, r.plan.slots[3])
         return batch

@@ -69,7 +69,7 @@ cdef class Codec:
         cdef long index = plan.VERSION - self.low
         if 0 <= index < TABLE and self.table[index] == NULL:
             self.kept.append(plan)
-            self.table[index] = <PyObject *>plan
+            TW_PUBLISH(self.table[index], <PyObject *>plan)
         return 0
 
 

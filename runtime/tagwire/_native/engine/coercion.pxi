@@ -60,10 +60,11 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
         raise TypeError
     cdef object highest = UVARINT_MAX if s.section == TW_TAGGED_SECTION else TAG_MAX
     cdef object known = <object>s.known_tags
-    for tag in unknown:
+    cdef list pairs = list((unknown.copy() if type(unknown) is dict else unknown).items())
+    for tag, _ in pairs:
         if type(tag) is not int or not 0 <= tag <= highest or tag in known:
             raise ValueError
-    return tuple(sorted([(tag, coerced_binary(data)) for tag, data in unknown.items()], key=first))
+    return tuple(sorted([(tag, coerced_binary(data)) for tag, data in pairs], key=first))
 
 
 def first(pair):

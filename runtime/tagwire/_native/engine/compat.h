@@ -34,6 +34,59 @@
 /* The attribute stored at a byte offset in a data class object; NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
+/* Values that an object, a list or a dict holds. With the GIL, these references are borrowed, which costs nothing. In a
+ * free-threaded build, another thread may release the value at any time, so the references are new, and a variable
+ * declared as TW_HELD releases its reference at the end of its scope. TW_LOCK excludes other threads from an object,
+ * but only as long as the code up to TW_UNLOCK neither waits nor runs Python code. */
+#ifdef Py_GIL_DISABLED
+#  define TW_FREE_THREADED 1
+#  define TW_HELD __attribute__((cleanup(tw_release)))
+#  define TW_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
+#  define TW_UNLOCK() Py_END_CRITICAL_SECTION()
+#  define TW_PUBLISH(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+static inline void tw_release(PyObject **held) { Py_XDECREF(*held); }
+static inline PyObject *tw_held(PyObject *value) { return Py_XNewRef(value); }
+static inline PyObject *tw_list_item(PyObject *list, Py_ssize_t index) { return PyList_GetItemRef(list, index); }
+static inline PyObject *tw_slot(PyObject *object, Py_ssize_t offset)
+{
+    PyObject *value;
+    TW_LOCK(object);
+    value = Py_XNewRef(TW_SLOT(object, offset));
+    TW_UNLOCK();
+    return value;
+}
+static inline PyObject *tw_dict_value(PyObject *dict, PyObject *key)
+{
+    PyObject *value;
+    (void)PyDict_GetItemRef(dict, key, &value);
+    return value;
+}
+static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { return tw_slot(object, offset); }
+static inline int tw_claim(int *flag) { return __atomic_exchange_n(flag, 1, __ATOMIC_ACQUIRE) == 0; }
+static inline void tw_leave(int *flag) { __atomic_store_n(flag, 0, __ATOMIC_RELEASE); }
+/* Stop counting the references to an object that lives forever: counting would let threads wait for each other. */
+static inline void tw_immortalize(PyObject *object)
+{
+    if (object->ob_tid == _Py_ThreadId())
+        __atomic_store_n(&object->ob_ref_local, _Py_IMMORTAL_REFCNT_LOCAL, __ATOMIC_RELAXED);
+}
+#else
+#  define TW_FREE_THREADED 0
+#  define TW_HELD
+#  define TW_LOCK(object) {
+#  define TW_UNLOCK() }
+#  define TW_PUBLISH(place, value) ((place) = (value))
+#  define tw_release(held) ((void)(held))
+#  define tw_held(value) (value)
+#  define tw_list_item PyList_GetItem
+#  define tw_slot TW_SLOT
+#  define tw_dict_value PyDict_GetItemWithError
+#  define tw_claim(flag) ((void)(flag), 1)
+#  define tw_leave(flag) ((void)(flag))
+#  define tw_immortalize(object) ((void)(object))
+static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { return Py_XNewRef(TW_SLOT(object, offset)); }
+#endif
+
 #ifdef Py_LIMITED_API
 #  define TW_TUPLE_SET(tuple, index, value) ((void)PyTuple_SetItem((tuple), (index), (value)))
 #  define TW_TUPLE_GET(tuple, index) PyTuple_GetItem((tuple), (index))

@@ -48,7 +48,7 @@ int tw_same_odd_arrays(PyObject *one, PyObject *other);
  * descriptor, which returns a value or raises AttributeError. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 {
-    PyObject *value = TW_SLOT(object, a->slot);
+    TW_HELD PyObject *value = tw_slot(object, a->slot);
     if (TW_UNLIKELY(value == NULL || value == a->deleted))
         return PyObject_GetAttr(object, a->name);
     Py_INCREF(value);
@@ -183,9 +183,26 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
 /* Store a value in a slot. Release the old value if other code has filled the slot in the meantime. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
-    PyObject *before = TW_SLOT(object, a->slot);
-    TW_SLOT(object, a->slot) = Py_NewRef(value);
+    PyObject *before;
+    TW_LOCK(object);
+    before = TW_SLOT(object, a->slot);
+    TW_PUBLISH(TW_SLOT(object, a->slot), Py_NewRef(value));
+    TW_UNLOCK();
     Py_XDECREF(before);
+}
+
+/* Store a value in a slot that contains None. Return 0, and store nothing, if it contains another value. */
+static TW_MAYBE_UNUSED int tw_fill_none(PyObject *object, Py_ssize_t slot, PyObject *value)
+{
+    int is_none;
+    TW_LOCK(object);
+    is_none = TW_SLOT(object, slot) == Py_None;
+    if (is_none)
+        TW_PUBLISH(TW_SLOT(object, slot), Py_NewRef(value));
+    TW_UNLOCK();
+    if (is_none)
+        Py_DECREF(Py_None);
+    return is_none;
 }
 
 /* Let the garbage collector track an object whose slots are set, unless its values rule out reference cycles
@@ -194,7 +211,7 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end && atomic; a++) {
-        PyObject *value = TW_SLOT(object, a->slot);
+        TW_HELD PyObject *value = tw_slot(object, a->slot);
         atomic = value != NULL && (value == a->fresh || tw_is_atomic(value));
     }
     if (!atomic && !PyObject_GC_IsTracked(object))

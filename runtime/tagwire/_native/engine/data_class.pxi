@@ -30,6 +30,7 @@ cdef extern from "engine/data_class.h":
     PyObject *tw_object_of(const tw_data_class *, PyObject **)
     PyObject *tw_empty_object(const tw_data_class *)
     void tw_fill(PyObject *, const tw_attribute *, PyObject *)
+    bint tw_fill_none(object, Py_ssize_t, object)
     void tw_settle(const tw_data_class *, PyObject *)
     PyObject *tw_replaced(const tw_data_class *, PyObject *, PyObject **)
     object tw_attribute_of(PyObject *, const tw_attribute *)
@@ -203,7 +204,8 @@ def construct_natively(cls, init):
 
     Return whether this call changed anything: false if C can't construct these objects, or already does.
     """
-    return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
+    with DATA_CLASS_LOCK:
+        return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
 
 # ---------------------------------------------------------------- methods of `Struct`

@@ -51,17 +51,21 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
     return object;
 }
 
-/* Fill an empty slot with a new default struct. Return a borrowed reference to the slot's value. */
+/* Fill an empty slot with a new default struct. Return the slot's value, as tw_slot does. */
 static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
+    int is_filled; /* by another thread, or by code that garbage collection has run during the allocation */
     if (value == NULL)
         return NULL;
-    if (TW_SLOT(object, slot) == NULL)
-        TW_SLOT(object, slot) = value;
-    else
-        Py_DECREF(value); /* garbage collection during the allocation may have run code that filled the slot */
-    return TW_SLOT(object, slot);
+    TW_LOCK(object);
+    is_filled = TW_SLOT(object, slot) != NULL;
+    if (!is_filled)
+        TW_PUBLISH(TW_SLOT(object, slot), value);
+    TW_UNLOCK();
+    if (is_filled)
+        Py_DECREF(value);
+    return tw_slot(object, slot);
 }
 
 /* ---------------------------------------------------------------- comparing */
@@ -96,7 +100,7 @@ static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
     if (Py_TYPE(object) != fresh->made.cls)
         return 0;
     for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
-        PyObject *value = TW_SLOT(object, f->slot);
+        TW_HELD PyObject *value = tw_slot(object, f->slot);
         if (value == NULL ? !f->late : !(f->fresh == NULL ? tw_is_same(value, f->value) : tw_is_fresh(f->fresh, value)))
             return 0;
     }

@@ -87,6 +87,8 @@ cdef class Elements:
         bits.
         """
         cdef Reading reading = Reading()
+        if TW_FREE_THREADED and type(data) is bytearray:
+            data = bytes(data)  # another thread may write into a bytearray while it is read
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"invalid range: bytes {pos} to {end} of an input of {len(data)} bytes")
         reading.plan = self
@@ -132,7 +134,7 @@ cdef class Elements:
         w.expected = self.last_size
         w.known = known
         w.highest = highest
-        if self.write_all(elements, &w) < 0:
+        if self.write_all(tuple(elements), &w) < 0:
             tw_discard(&w)
             refused_value()
             return None, (), bool(w.unsure)
@@ -140,18 +142,14 @@ cdef class Elements:
         data = taken(tw_finish(&w))
         return data, tuple([highest[self.places[index]] for index in range(len(self.inputs))]), False
 
-    cdef int write_all(self, list elements, tw_writer *w) noexcept:
-        cdef Py_ssize_t index = 0
-        cdef int failed = 0
-        # Reading an element's numbers may run code that changes the list, so its length is checked each time.
-        while index < len(elements) and failed == 0:
-            element = elements[index]
+    cdef int write_all(self, tuple elements, tw_writer *w) noexcept:
+        for element in elements:
             if Py_TYPE(element) != self.element.made.cls:
                 w.unsure = True
                 return -1
-            failed = tw_write_framed(self.element, <PyObject *>element, w)
-            index += 1
-        return failed
+            if tw_write_framed(self.element, <PyObject *>element, w) < 0:
+                return -1
+        return 0
 
 
 cdef int see(
@@ -205,6 +203,7 @@ cdef class Reading:
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t left, index, most
     cdef bint busy
+    cdef int claimed  # in free-threaded builds: whether a thread is inside of `__next__`
 
     def __dealloc__(self):
         Py_XDECREF(self.r.numbers_tuple)
@@ -214,17 +213,20 @@ cdef class Reading:
 
     def __next__(self):
         cdef PyObject *value
-        cdef const uint8_t *start = self.r.p
-        cdef int64_t elements = self.r.elements
+        cdef const uint8_t *start
+        cdef int64_t elements
+        if not tw_claim(&self.claimed) or self.busy:
+            raise ValueError("these records are being read by another thread")
+        start, elements = self.r.p, self.r.elements
         if self.others is not None:
+            tw_leave(&self.claimed)
             return next(self.others)
         if self.left == 0 or (self.left < 0 and self.r.p == self.r.end):
             if self.r.p == self.r.end:
+                tw_leave(&self.claimed)
                 self.last = self.last_but_one = None
                 raise StopIteration
             return self.refused(start, elements)
-        if self.busy:
-            raise ValueError("these records are being read by another thread")
         if self.left < 0:
             self.r.elements -= 1
         self.busy = True
@@ -235,6 +237,9 @@ cdef class Reading:
         if self.left > 0:
             self.left -= 1
         self.index += 1
+        tw_leave(&self.claimed)
+        if TW_FREE_THREADED:
+            return taken(value)  # another thread may get a reference at any time, so the object can't be reused
         self.last_but_one = self.last
         self.last = taken(value)
         return self.last
@@ -249,6 +254,12 @@ cdef class Reading:
 
     cdef object refused(self, const uint8_t *start, int64_t elements):
         """Let the layout interpreter continue at the rejected element and raise the error."""
+        try:
+            return self.by_layout(start, elements)
+        finally:
+            tw_leave(&self.claimed)
+
+    cdef object by_layout(self, const uint8_t *start, int64_t elements):
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)

@@ -24,9 +24,13 @@ static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 /* Return -1 if a field that this version doesn't have is not ignorable, and its value is not the default. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
-    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
-        if (!f->ignorable && tw_differs(f, TW_SLOT(object, f->slot)) != 0)
+    for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++) {
+        if (f->ignorable)
+            continue;
+        TW_HELD PyObject *value = tw_slot(object, f->slot);
+        if (tw_differs(f, value) != 0)
             return -1;
+    }
     return 0;
 }
 
@@ -34,11 +38,10 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
  * tags of a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
-    PyObject *value;
     if (tw_refuse_missing(s, object) < 0)
         return -1;
     if (s->section == TW_NO_SECTION) {
-        value = TW_SLOT(object, s->unknown_slot);
+        TW_HELD PyObject *value = tw_slot(object, s->unknown_slot);
         if (value != shared->no_tags) {
             int differs;
             if (value == NULL)
@@ -77,7 +80,7 @@ static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        PyObject *value = TW_SLOT(object, f->slot);
+        TW_HELD PyObject *value = tw_slot(object, f->slot);
         int failed;
         if (TW_UNLIKELY(value == NULL) && f->late)
             value = tw_lazy_value(object, f->slot, f->fresh);

@@ -12,7 +12,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     *bits = 0;
     for (Py_ssize_t index = 0; index < s->tagged_count; index++) {
         const tw_field *f = s->tagged + index;
-        int differs = tw_differs(f, TW_SLOT(object, f->slot));
+        TW_HELD PyObject *value = tw_slot(object, f->slot);
+        int differs = tw_differs(f, value);
         if (differs < 0)
             return -1;
         *bits |= (uint64_t)differs << index;
@@ -49,7 +50,7 @@ static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
 
 static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
 {
-    PyObject *value = TW_SLOT(object, f->slot);
+    TW_HELD PyObject *value = tw_slot(object, f->slot);
     int64_t place;
     if (value == NULL || tw_open_tag(s, w, f->tag, &place) < 0 || tw_write_value(f, value, w) < 0)
         return -1;
@@ -93,7 +94,8 @@ static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, Py
 
 static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w)
 {
-    PyObject *unknown = TW_SLOT(object, s->unknown_slot), *others = NULL;
+    TW_HELD PyObject *unknown = tw_slot(object, s->unknown_slot);
+    PyObject *others = NULL;
     uint64_t bits;
     int count, failed;
     if (unknown == NULL || tw_make_room(w, TW_LENGTH_WIDTH) < 0)

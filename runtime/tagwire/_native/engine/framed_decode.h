@@ -211,7 +211,7 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
  * of the same size and nothing else refers to it, overwrite it, which saves an allocation. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
-#ifndef Py_LIMITED_API
+#if !defined(Py_LIMITED_API) && !TW_FREE_THREADED
     if (held != NULL && PyBytes_CheckExact(held) && Py_REFCNT(held) == 1 && PyBytes_GET_SIZE(held) == size && size > 1) {
         memcpy(PyBytes_AS_STRING(held), p, (size_t)size);
         _Py_COMP_DIAG_PUSH

@@ -112,22 +112,23 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
 
 /* ---------------------------------------------------------------- structs */
 
+/* Return a field's value, as tw_slot does. */
 static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObject *object)
 {
     PyObject *value;
     if (TW_LIKELY(s->shape == TW_OBJECT)) {
-        value = TW_SLOT(object, f->slot);
+        value = tw_slot(object, f->slot);
         return value == NULL && f->late ? tw_lazy_value(object, f->slot, f->fresh) : value;
     }
     if (s->shape == TW_TUPLE)
-        return TW_TUPLE_GET(object, f->slot);
-    value = PyDict_GetItemWithError(object, f->name);
-    return value == NULL && !PyErr_Occurred() ? f->value : value;
+        return tw_held(TW_TUPLE_GET(object, f->slot));
+    value = tw_dict_value(object, f->name);
+    return value == NULL && !PyErr_Occurred() ? tw_held(f->value) : value;
 }
 
 static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
 {
-    PyObject *counted = tw_value_of(s, s->items + f->framing->of, object);
+    TW_HELD PyObject *counted = tw_value_of(s, s->items + f->framing->of, object);
     Py_ssize_t count;
     int width;
     if (counted == NULL || !(PyTuple_CheckExact(counted) || PyList_CheckExact(counted))) {
@@ -147,7 +148,7 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
 static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     const tw_framing *framing = f->framing;
-    PyObject *value = f->slot == TW_NOWHERE ? NULL : tw_value_of(s, f, object);
+    TW_HELD PyObject *value = f->slot == TW_NOWHERE ? NULL : tw_value_of(s, f, object);
     int64_t start = tw_written(w);
     if (TW_UNLIKELY(value == NULL) && f->slot != TW_NOWHERE)
         return -1;
@@ -183,12 +184,13 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
  * isn't the default. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
+    TW_HELD PyObject *value = f->framing->frame != TW_VALUE ? NULL : tw_value_of(s, f, object);
     w->known[f->framing->keep] = f->framing->absent;
     if (f->framing->place >= 0)
         marks[f->framing->place].field = NULL;
     if (f->framing->frame != TW_VALUE)
         return 0;
-    return tw_differs(f, tw_value_of(s, f, object)) == 0 ? 0 : -1;
+    return tw_differs(f, value) == 0 ? 0 : -1;
 }
 
 /* ---------------------------------------------------------------- fast paths */
@@ -281,7 +283,10 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
 {
     tw_mark marks[TW_FRAMES];
     if (s->is_short) {
-        int failed = tw_write_short(s, object, w);
+        int failed;
+        TW_LOCK(object); /* so that no value is replaced by a larger one after room was made for it */
+        failed = tw_write_short(s, object, w);
+        TW_UNLOCK();
         if (TW_LIKELY(failed <= 0))
             return failed;
     }
@@ -289,7 +294,7 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
         const tw_framing *framing = f->framing;
         int failed;
         if (TW_LIKELY(framing->is_usual)) {
-            PyObject *value = tw_value_of(s, f, object);
+            TW_HELD PyObject *value = tw_value_of(s, f, object);
             if (TW_UNLIKELY(value == NULL && f->slot != w->implied_slot))
                 return -1;
             if (TW_UNLIKELY(tw_write_usual(f, value, w) < 0))

@@ -21,7 +21,7 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
 static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
     for (const tw_follow *bit = framing->follows, *end = bit + framing->follows_count; bit < end; bit++) {
-        PyObject *value = TW_SLOT(object, bit->slot);
+        TW_HELD PyObject *value = tw_slot(object, bit->slot);
         int is_set = value == Py_None;
         if (value == NULL)
             return -1;
@@ -31,7 +31,7 @@ static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *
                 return -1;
             is_set = size > 0;
         } else if (bit->how == TW_IF_FLAGGED) {
-            PyObject *flag = TW_SLOT(object, bit->flag);
+            TW_HELD PyObject *flag = tw_slot(object, bit->flag);
             if (flag == Py_False && is_set)
                 return -1;
             if (flag == Py_True || flag == Py_False)

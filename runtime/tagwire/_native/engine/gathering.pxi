@@ -43,14 +43,21 @@ cdef class Gathering:
     def take(self, element):
         """Write a record object. Return False and write nothing if C can't encode it."""
         cdef PyObject *given[GIVEN]
+        cdef PyObject *held[GIVEN]
         cdef Py_ssize_t index
-        if type(element) is not type(self.model):
+        cdef bint is_complete = type(element) is type(self.model)
+        if not is_complete:
             return False
         for index in range(GIVEN):
-            given[index] = TW_SLOT(<PyObject *>element, self.plan.given_slots[index])
-            if given[index] == NULL:
-                return False
-        return self.add(given)
+            given[index] = held[index] = tw_slot(<PyObject *>element, self.plan.given_slots[index])
+            is_complete = is_complete and given[index] != NULL
+        if not TW_FREE_THREADED:  # the references in `held` are borrowed
+            return is_complete and self.add(given)
+        try:
+            return is_complete and self.add(given)
+        finally:
+            for index in range(GIVEN):
+                tw_release(&held[index])
 
     def __dealloc__(self):
         tw_discard(&self.w)
@@ -64,17 +71,22 @@ cdef class Gathering:
         return self.first_offset, self.first_timestamp
 
     @property
+    @critical_section
     def size(self):
         """The number of bytes so far, including the bytes reserved for the batch header."""
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
+    @critical_section
     def written(self):
         """Return the encoded records, and the highest values of their attributes, as in `Elements.write`."""
         highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
-        """Return all bytes, including the bytes reserved for the batch header, and empty the writer."""
+        """Return all bytes, including the bytes reserved for the batch header, and empty the writer.
+
+        The caller is in a critical section of this object.
+        """
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -105,7 +117,7 @@ cdef class Gathering:
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
             return False
-        if given[5] != NONE or not PyLong_CheckExact(given[6]) or self.is_lost:
+        if given[5] != NONE or not PyLong_CheckExact(given[6]):
             return False
         if PyList_CheckExact(given[3]) and PyList_Size(given[3]) == 0:
             given[3] = SHARED.c.empty_tuple  # fast path: most callers pass an empty list of headers
@@ -117,16 +129,28 @@ cdef class Gathering:
         if given[4] != NONE:
             if not tw_exact_int(<object>given[4], &offset):
                 return False
-            return self.write(given, offset)
-        if self.last_offset == INT64_MAX:
-            return False
-        given[4] = NULL
-        return self.write(given, self.last_offset + 1)
+        else:
+            given[4], offset = NULL, 0
+        return self.write_alone(given, offset) if TW_FREE_THREADED else self.write(given, offset)
+
+    # In a free-threaded build, the next two methods keep other threads from using this object.
+
+    @critical_section
+    cdef bint write_alone(self, PyObject **given, int64_t offset) except -1:
+        return self.write(given, offset)
+
+    @critical_section
+    cdef object build_alone(self, Magic2 plan, object builder):
+        return plan.build_from(builder, self)
 
     cdef inline bint write(self, PyObject **given, int64_t offset) except -1:
         cdef Py_ssize_t used, index
         cdef char *model = <char *><PyObject *>self.model
         cdef int failed
+        if self.is_lost or (given[4] == NULL and self.last_offset == INT64_MAX):
+            return False
+        if given[4] == NULL:
+            offset = self.last_offset + 1
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
@@ -211,23 +235,20 @@ cdef object append_method(object cls):
     Raises NotNative if the class doesn't have a required slot.
     """
     cdef Py_ssize_t index
-    for index, name in enumerate(BUILDER_NAMES):
-        BUILDER[index] = checked_slot(cls, name)
+    for index in reversed(range(SETTINGS)):  # BUILDER[GATHERED] last: then the others are known
+        BUILDER[index] = checked_slot(cls, BUILDER_NAMES[index])
     return descriptor(cls, &APPEND)
 
 
 cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef PyObject *given[GIVEN]
-    cdef PyObject *slot = TW_SLOT(<PyObject *>builder, BUILDER[GATHERED])
-    cdef Gathering gathering
-    if slot != NULL and sort_arguments(args, count, names, given):
-        if slot == NONE:
+    cdef object found = setting(builder, GATHERED)
+    if sort_arguments(args, count, names, given):
+        if found is None:
             if begin_natively(builder, given):
                 return builder
-        elif type(<object>slot) is Gathering:
-            gathering = <Gathering>slot  # hold a reference: garbage collection may clear the builder's slot
-            if gathering.add(given):
-                return builder
+        elif type(found) is Gathering and (<Gathering>found).add(given):
+            return builder
     return append_in_python(builder, args, count, names)
 
 
@@ -248,10 +269,7 @@ cdef bint begin_natively(object builder, PyObject **given) except -1:
     gathering.last_offset = offset - 1
     if not gathering.add(given):
         return False
-    Py_INCREF(gathering)
-    (<PyObject **>(<char *><PyObject *>builder + BUILDER[GATHERED]))[0] = <PyObject *>gathering
-    Py_DECREF(None)
-    return True
+    return tw_fill_none(builder, BUILDER[GATHERED], gathering)
 
 
 cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, PyObject *names):

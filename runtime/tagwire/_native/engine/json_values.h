@@ -126,14 +126,15 @@ static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field
 /* Return 1 if an object's JSON contains the field, 0 for a tagged field that has its default, or -1 for an error. */
 static inline int tw_json_has(const tw_field *f, PyObject *object)
 {
-    return f->tag < 0 ? 1 : tw_differs(f, TW_SLOT(object, f->slot));
+    TW_HELD PyObject *value = f->tag < 0 ? NULL : tw_slot(object, f->slot);
+    return f->tag < 0 ? 1 : tw_differs(f, value);
 }
 
 /* Return a new reference to a field's value, which is the default if the slot is empty. */
 static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
 {
-    PyObject *value = TW_SLOT(object, f->slot);
-    return TW_LIKELY(value != NULL) ? Py_NewRef(value) : PyObject_GetAttr(object, f->name);
+    PyObject *value = tw_new_slot(object, f->slot);
+    return TW_LIKELY(value != NULL) ? value : PyObject_GetAttr(object, f->name);
 }
 
 static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyObject *object, PyObject *out)
@@ -157,8 +158,9 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
  * if the JSON style isn't lossless. */
 static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
 {
-    PyObject *tags, *made;
-    if (!s->lossless || (tags = TW_SLOT(object, j->unknown_slot)) == s->shared->no_tags || tags == NULL)
+    TW_HELD PyObject *tags = s->lossless ? tw_slot(object, j->unknown_slot) : NULL;
+    PyObject *made;
+    if (tags == s->shared->no_tags || tags == NULL)
         return NULL;
     Py_INCREF(tags);
     made = PyObject_Size(tags) > 0 ? tw_json_unknown_tags(tags) : NULL;
@@ -296,12 +298,15 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
         return NULL;
     array = PyTuple_New(PyList_Size(value));
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
-        PyObject *element = PyList_GetItem(value, index), *made = NULL;
+        TW_HELD PyObject *element = tw_list_item(value, index);
+        PyObject *made = NULL;
         if (element != NULL && element != Py_None) {
             Py_INCREF(element); /* garbage collection may run code that removes the element from the list */
             made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }
+        if (element == NULL)
+            PyErr_Clear(); /* the list has become shorter */
         if (made == NULL)
             Py_CLEAR(array);
         else
@@ -326,7 +331,8 @@ static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j,
     memset(placed, 0, j->c->count * sizeof(PyObject *));
     for (index = 0; index < j->count; index++) {
         const tw_json_row *row = &j->rows[index];
-        PyObject *field = PyDict_GetItemWithError(value, row->key), *made;
+        TW_HELD PyObject *field = tw_dict_value(value, row->key);
+        PyObject *made;
         if (field == NULL) {
             if (row->required || PyErr_Occurred())
                 break;

@@ -30,14 +30,16 @@ cdef class LateStruct:
         if message is None:
             return self
         self.check(message)
-        value = TW_SLOT(<PyObject *>message, self.slot)
+        value = tw_slot(<PyObject *>message, self.slot)
         if value == NULL:
             value = tw_lazy_value(<PyObject *>message, self.slot, &self.template.c)
             if value == NULL:
                 reraise()
-        if value == <PyObject *>DELETED:
+        found = <object>value
+        tw_release(&value)
+        if found is DELETED:
             raise AttributeError(self.member.__name__)
-        return <object>value
+        return found
 
     def __set__(self, message, value):
         self.member.__set__(message, value)

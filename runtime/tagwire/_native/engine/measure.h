@@ -37,7 +37,7 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
     if (kind == TW_BOOL)
         return value == Py_True || value == Py_False;
     if (kind == TW_UUID && Py_TYPE(value) == shared->uuid) {
-        PyObject *number = TW_SLOT(value, shared->uuid_int_slot);
+        TW_HELD PyObject *number = tw_slot(value, shared->uuid_int_slot);
         uint8_t bytes[16];
         return number != NULL && PyLong_CheckExact(number) && tw_16_bytes_of_int(number, bytes) == 0;
     }
@@ -113,7 +113,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     int64_t all = 0, size = 0;
     PyObject *last = shared->empty_tuple; /* the previous short array: replicas and in-sync replicas often share one */
     for (; look < end; look++) {
-        PyObject *value = TW_SLOT(object, look->slot);
+        TW_HELD PyObject *value = tw_slot(object, look->slot);
         if (value == last) {
             all += size;
         } else if (value != shared->empty_tuple) {
@@ -150,7 +150,7 @@ static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, con
     const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
     int64_t all = s->looks_width, size;
     for (; look < end; look++) {
-        PyObject *value = TW_SLOT(object, look->slot);
+        TW_HELD PyObject *value = tw_slot(object, look->slot);
         if (TW_LIKELY(tw_is_ready(shared, value)))
             continue;
         if (TW_UNLIKELY(value == NULL || !tw_is_fixed(shared, look->item->kind, value)))
@@ -162,9 +162,11 @@ static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, con
             return -1;
         all += size;
     }
-    for (look = end, end = s->looks_end[TW_LOOK_ONCE]; look < end; look++, all += size)
-        if (TW_UNLIKELY((size = tw_look_at(look->item, TW_SLOT(object, look->slot), shared)) < 0))
+    for (look = end, end = s->looks_end[TW_LOOK_ONCE]; look < end; look++, all += size) {
+        TW_HELD PyObject *value = tw_slot(object, look->slot);
+        if (TW_UNLIKELY((size = tw_look_at(look->item, value, shared)) < 0))
             return -1;
+    }
     return all;
 }
 
@@ -206,8 +208,9 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     int64_t all = 0;
     int count = 0;
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
-        int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        PyObject *value = TW_SLOT(object, f->slot); /* read after tw_differs: its Python code may change the slot */
+        TW_HELD PyObject *before = tw_slot(object, f->slot);
+        int differs = tw_differs(f, before);
+        TW_HELD PyObject *value = tw_slot(object, f->slot); /* read after tw_differs: its Python code may change the slot */
         int64_t size = 0;
         if (differs == 0)
             continue;
@@ -232,7 +235,7 @@ static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw
     if (TW_UNLIKELY(all < 0))
         return -1;
     for (const tw_look *look = s->looks_end[TW_LOOK_ONCE]; look < s->looks_end[TW_LOOK_CLOSELY]; look++, all += size) {
-        PyObject *value = TW_SLOT(object, look->slot);
+        TW_HELD PyObject *value = tw_slot(object, look->slot);
         if (value == NULL && look->item->late)
             value = tw_lazy_value(object, look->slot, look->item->fresh);
         if (TW_UNLIKELY(value == NULL || (size = tw_measure_value(look->item, value, shared)) < 0))

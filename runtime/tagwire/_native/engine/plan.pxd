@@ -54,7 +54,15 @@ cdef extern from "engine/plan.h":
     int T_OBJECT_EX, Py_tp_members, Py_tp_alloc
     void *PyType_GetSlot(PyTypeObject *, int)
     PyObject *tw_class_attribute(PyTypeObject *, PyObject *)
+    int TW_FREE_THREADED
     PyObject *TW_SLOT(void *, Py_ssize_t)
+    PyObject *tw_slot(PyObject *, Py_ssize_t)
+    PyObject *tw_new_slot(PyObject *, Py_ssize_t)
+    void tw_release(PyObject **)
+    void tw_immortalize(object)
+    bint tw_claim(int *)
+    void tw_leave(int *)
+    void TW_PUBLISH(...)
     bint tw_exact_int(object, int64_t *)
     Py_ssize_t TW_BYTES_SIZE(PyObject *)
     Py_ssize_t TW_TUPLE_SIZE(PyObject *)

@@ -34,7 +34,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
 {
     int present = 0, some;
     for (Py_ssize_t index = 0; index < u->count; index++) {
-        PyObject *value = TW_SLOT(object, u->slots[index]);
+        TW_HELD PyObject *value = tw_slot(object, u->slots[index]);
         if (value == NULL)
             return 0; /* a deleted attribute, for which the layout interpreter raises an error */
         present += value != Py_None;
@@ -53,11 +53,13 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
 static TW_MAYBE_UNUSED TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
 {
     const tw_rules *r = s->rules;
-    for (const tw_union *u = r->unions, *end = u + r->unions_count; u < end; u++)
-        if (!tw_keeps_union(u, object, TW_SLOT(object, s->unknown_slot)))
+    for (const tw_union *u = r->unions, *end = u + r->unions_count; u < end; u++) {
+        TW_HELD PyObject *unknown = tw_slot(object, s->unknown_slot);
+        if (!tw_keeps_union(u, object, unknown))
             return 0;
+    }
     for (const tw_keyed *k = r->keyed, *end = k + r->keyed_count; k < end; k++) {
-        PyObject *array = TW_SLOT(object, k->slot);
+        TW_HELD PyObject *array = tw_slot(object, k->slot);
         int twins;
         if (array == NULL || array == Py_None)
             continue;

@@ -65,6 +65,10 @@ static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
  * list. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
+#ifdef Py_GIL_DISABLED
+    TW_HELD PyObject *mine = PySequence_Tuple(one), *yours = PySequence_Tuple(other);
+    return mine == NULL || yours == NULL ? -1 : tw_same_tuples(t, mine, yours);
+#else
     for (Py_ssize_t index = 0;; index++) {
         Py_ssize_t size = PySequence_Size(one), others = PySequence_Size(other);
         PyObject *x, *y;
@@ -90,6 +94,7 @@ static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
         if (same != 1)
             return same;
     }
+#endif
 }
 
 static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *one, PyObject *other)
@@ -98,11 +103,12 @@ static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *on
     if (Py_EnterRecursiveCall(" while structs are compared"))
         return -1;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; same == 1 && a < end; a++) {
-        PyObject *x = TW_SLOT(one, a->slot), *y = TW_SLOT(other, a->slot);
-        if (x == y && x != NULL && x != a->deleted)
+        TW_HELD PyObject *mine = tw_slot(one, a->slot), *yours = tw_slot(other, a->slot);
+        PyObject *x, *y;
+        if (mine == yours && mine != NULL && mine != a->deleted)
             continue;
-        if (x != NULL && y != NULL) {
-            same = tw_same_exact(x, y);
+        if (mine != NULL && yours != NULL) {
+            same = tw_same_exact(mine, yours);
             if (same >= 0)
                 continue;
         }

@@ -36,8 +36,7 @@ cdef class Plan:
     cdef readonly object MESSAGE
     """The message's data class."""
     cdef readonly object VERSION
-    cdef public object span_kinds
-    """A cache for `tagwire.explain.trace`: the span kinds derived from `span_types`; None before the first trace."""
+    cdef object kinds
 
     def __cinit__(self, layout):
         cdef FramedBuilder builder = FramedBuilder(SHARED)
@@ -181,6 +180,17 @@ cdef class Plan:
     def span_types(self):
         """The (name, type) pairs of all fields and array elements, numbered as in spans. Elements have no name."""
         return self.types
+
+    @property
+    def span_kinds(self):
+        """A cache for `tagwire.explain.trace`: the span kinds derived from `span_types`; None before the first trace."""
+        return self.kinds
+
+    @span_kinds.setter
+    @critical_section
+    def span_kinds(self, kinds):
+        if self.kinds is None:  # set only once, because another thread may be reading the value
+            self.kinds = kinds
 
     # ------------------------------------------------------------ encoding
 

@@ -63,6 +63,16 @@ cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
     return 0
 
 
+cdef inline object slot_value(object holder, Py_ssize_t slot):
+    """Return the value of an object's attribute; None if it was deleted."""
+    cdef PyObject *value = tw_slot(<PyObject *>holder, slot)
+    if value == NULL:
+        return None
+    found = <object>value
+    tw_release(&value)
+    return found
+
+
 cdef Py_ssize_t checked_slot(object cls, str name) except -1:
     cdef Py_ssize_t slot = slot_of(cls, name)
     check_slot(cls, name, slot)
@@ -102,6 +112,8 @@ cdef class Shared:
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
             self.kept.append(number)
             self.c.ints[number - TW_INTS_LOW] = <PyObject *>number
+        for each in self.kept:
+            tw_immortalize(each)
         self.find_ready_ints()
 
     cdef int find_ready_ints(self) except -1:
@@ -124,9 +136,10 @@ cdef class Shared:
         self.c.uuid_int_slot = checked_uuid_slot(UUID, "int")
         self.c.uuid_safety_slot = checked_uuid_slot(UUID, "is_safe")
         self.kept += [UUID, SafeUUID.unknown]
+        tw_immortalize(SafeUUID.unknown)
         self.c.uuid_safety = <PyObject *>SafeUUID.unknown
         self.c.uuid_alloc = allocator(UUID)
-        self.c.uuid = <PyTypeObject *><PyObject *>UUID
+        TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)  # last: another thread may be looking
         return 0
 
 

@@ -23,7 +23,8 @@ static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
         if (element == NULL || PyType_IS_GC(Py_TYPE(element)))
             return 0;
     }
-    PyObject_GC_UnTrack(tuple);
+    if (!TW_FREE_THREADED) /* another thread may be using the tuple */
+        PyObject_GC_UnTrack(tuple);
     return 1;
 }
 

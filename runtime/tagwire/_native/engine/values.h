@@ -251,7 +251,7 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
 {
     PyObject *coerced;
     if (TW_LIKELY(Py_TYPE(value) == shared->uuid)) {
-        PyObject *number = TW_SLOT(value, shared->uuid_int_slot);
+        TW_HELD PyObject *number = tw_slot(value, shared->uuid_int_slot);
         if (number != NULL && PyLong_CheckExact(number))
             return tw_16_bytes_of_int(number, p);
     }
