@@ -16,6 +16,7 @@ from tagwire.layout import (
     INT16,
     INT32,
     Array,
+    Condition,
     Extent,
     Fixed,
     Item,
@@ -268,6 +269,24 @@ FRAMED = [
     (
         one(Item("pairs", Array(PAIR, INT32, nullable=False, filled=True), default=())),
         *("00000001 05", {"pairs": ({"key": 5},)}, "00000000"),
+    ),
+    *(
+        (one(Item("s", Nested(StructLayout("S", (Item("x", BYTE, default=0),)), marker), default=None)), *case)
+        for marker, *case in (
+            ("int8", "ff", {"s": None}, "00"),
+            ("int8", "01 07", {"s": {"x": 7}}, "02 07"),
+            ("uvarint", "00", {"s": None}, "ff"),
+            ("uvarint", "01 07", {"s": {"x": 7}}, "02 07"),
+        )
+    ),
+    (  # the absent item of the inner struct has no effect on the equally named item of the outer struct
+        one(
+            Item("flags", BYTE, default=0),
+            Item("x", BYTE, default=0),
+            Item("s", Nested(StructLayout("S", (Item("x", BYTE, default=0, condition=Condition("flags", 1, 1)),)))),
+            Item("y", BYTE, default=0, condition=Condition("x", 1, 1)),
+        ),
+        *("00 01 05", {"flags": 0, "x": 1, "s": {"x": 0}, "y": 5}, "01 00 05 06"),
     ),
 ]
 
