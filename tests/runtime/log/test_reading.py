@@ -122,6 +122,17 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
         assert (behind.value.rule, behind.value.offset) == ("TWL101", position)
 
 
+@pytest.mark.parametrize("left", [8, 12, 16])
+def test_a_last_header_that_is_cut_off(left: int, tmp_path: Path) -> None:
+    first, second = (build([Record(offset, 300, b"k", b"v")]).encode() for offset in (5, 6))
+    path = tmp_path / "00000000000000000005.log"
+    path.write_bytes(first + second[:left])
+    with pytest.raises(log.LogError) as caught:
+        list(log.read(path))
+    assert (caught.value.rule, caught.value.offset) == ("TWL101", len(first))
+    assert [batch.base_offset for batch in log.read(path, partial=True)] == [5]
+
+
 def test_only_the_last_segment_may_be_cut_off(copy_of: CopyOf) -> None:
     folder = copy_of("kafka28/alpha-m0-segs-0")
     first = folder / "00000000000000000000.log"

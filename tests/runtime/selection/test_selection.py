@@ -289,6 +289,16 @@ def test_rows_appended_through_a_struct_that_is_null_by_default() -> None:
         groups.rewrite(data, 0, lambda *row: row, append=[("g", 5)])
 
 
+def test_nothing_in_a_null_struct_can_be_set() -> None:
+    cls = messages.DescribeTopicPartitionsResponse
+    cursor = select(cls, "throttle_time_ms", "next_cursor.topic_name")
+    data = cls().encode(0)
+    assert cursor.rewrite(data, 0, lambda *row: row) == data
+    assert cursor.rewrite(data, 0, lambda time, name: (5, name)) == cls(throttle_time_ms=5).encode(0)
+    with pytest.raises(EncodeError, match="next_cursor: is None here, so nothing in it can be set"):
+        cursor.rewrite(data, 0, lambda time, name: (time, "t"))
+
+
 def test_values_changed_in_place_are_changes() -> None:
     def moved(broker: Any) -> Any:
         broker.host = "moved"
