@@ -23,3 +23,14 @@ def test_errors_name_the_file_of_each_set() -> None:
         found = reader.read([data(file, "Weight", "Weight")], SpecOptions())
         assert not found.specs
         assert [problem.file for problems in found.invalid.values() for problem in problems] == [file]
+
+
+def test_a_spec_is_read_again_if_its_enum_has_changed() -> None:
+    spec = SPEC | {"dialect": "tagwire", "fields": [{"name": "A", "type": "int8", "versions": "0+", "enum": "State"}]}
+    reader, names = SpecReader(), []
+    for name in ("NEW", "OLD"):
+        register = {"name": "State", "type": "register", "keys": "int8", "entries": [{"key": 0, "name": name}]}
+        files = [SpecData(f"{each['name']}.json", "", json.dumps(each).encode()) for each in (register, spec)]
+        enum = reader.read(files, SpecOptions()).specs["Parcel"].fields[0].enum
+        names += [] if enum is None else [entry.name for entry in enum.entries]
+    assert names == ["NEW", "OLD"]
