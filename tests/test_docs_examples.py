@@ -29,7 +29,7 @@ SHOWN_ONLY = {"console", "elisp", "jinja", "json", "lua", "toml", "text", "yaml"
 
 
 class Example(NamedTuple):
-    place: str
+    location: str
     language: str
     code: str
     expected: str | None
@@ -39,20 +39,20 @@ def examples(page: Path) -> Iterator[Example]:
     text = page.read_text(encoding="utf-8")
     blocks = list(BLOCK.finditer(text))
     for number, block in enumerate(blocks):
-        place = f"{page.name}:{text.count(chr(10), 0, block.start()) + 1}"
+        location = f"{page.name}:{text.count(chr(10), 0, block.start()) + 1}"
         language = block["language"]
         if language not in ("python", "sh"):
-            assert language in SHOWN_ONLY, f"{place}: a block of {language or 'no language'}"
+            assert language in SHOWN_ONLY, f"{location}: a block of {language or 'no language'}"
             continue
         after = blocks[number + 1] if number + 1 < len(blocks) else None
         follows = after is not None and after["language"] == "text" and not text[block.end() : after.start()].strip()
-        yield Example(place, language, block["code"], after["code"] if after is not None and follows else None)
+        yield Example(location, language, block["code"], after["code"] if after is not None and follows else None)
 
 
 def run_python(example: Example, namespace: dict[str, Any]) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(example.code, example.place, "exec"), namespace)
+        exec(compile(example.code, example.location, "exec"), namespace)
     return printed.getvalue()
 
 
@@ -72,7 +72,7 @@ def run_shell(example: Example, folder: Path) -> str:
         text=True,
         check=False,
     )
-    assert result.returncode == 0, f"{example.place}: exit status {result.returncode}\n{result.stdout}"
+    assert result.returncode == 0, f"{example.location}: exit status {result.returncode}\n{result.stdout}"
     return result.stdout
 
 
@@ -104,7 +104,7 @@ def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pyte
             continue
         printed = run_python(example, namespace) if is_python else run_shell(example, tmp_path)
         if example.expected is not None:
-            assert matches(printed, example.expected), f"{example.place} prints\n{printed}\nnot\n{example.expected}"
+            assert matches(printed, example.expected), f"{example.location} prints\n{printed}\nnot\n{example.expected}"
 
 
 @pytest.mark.skipif("TAGWIRE_BROKER" not in os.environ, reason="make test-broker starts a broker")
@@ -127,7 +127,7 @@ def test_examples_with_a_real_broker() -> None:
             continue
         printed = run_python(example, namespace)
         expected = (example.expected or "").replace("localhost', 9092", address.replace(":", "', "))
-        assert not expected or matches(printed, expected), f"{example.place} prints\n{printed}\nnot\n{expected}"
+        assert not expected or matches(printed, expected), f"{example.location} prints\n{printed}\nnot\n{expected}"
 
 
 def test_there_are_examples() -> None:

@@ -184,9 +184,9 @@ def test_lengths_that_include_the_tag(tmp_path: Any) -> None:
 def test_a_request_and_its_answer_have_the_headers_of_the_time() -> None:
     request = kip482.FooRequest.from_json({"filters": [], "newest": False}, 0)
     # Request header 1, which the draft does not change: API key 9000, version 9, correlation ID 7, client ID "me".
-    head = bytes.fromhex("2328 0009 00000007 0002 6d65")
+    header = bytes.fromhex("2328 0009 00000007 0002 6d65")
     data = kip482.registry.encode_request(request, 9, correlation_id=7, client_id="me")
-    assert data == head + request.encode(9)
+    assert data == header + request.encode(9)
     frame = kip482.registry.decode_request(data)
     assert (frame.message, frame.version, frame.header.client_id) == (request, 9, "me")
     response = kip482.FooResponse.from_json(RESPONSE, 9)

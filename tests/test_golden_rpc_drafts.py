@@ -64,8 +64,8 @@ def test_frames(api: int) -> None:
     assert response.VERSIONS == request.VERSIONS
     data = registry.encode_request(request, version, correlation_id=7, client_id="me")
     # The draft puts optional fields at the beginning of the body and leaves the header unchanged (request header 1).
-    head = api.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes.fromhex("00000007 0002 6d65")
-    assert data == head + request.encode(version)
+    header = api.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes.fromhex("00000007 0002 6d65")
+    assert data == header + request.encode(version)
     frame = registry.decode_request(data)
     assert (frame.message, frame.version, frame.header.client_id) == (request, version, "me")
     answer = registry.encode_response(response, version, correlation_id=7)

@@ -104,15 +104,18 @@ def test_memory_is_bounded_by_the_input() -> None:
     assert highest > 50  # otherwise the inputs are too harmless to test the bound
 
 
-HEAD = bytes(4) + b"\x01"
+PREFIX = bytes(4) + b"\x01"
 """MetadataResponse v12 up to its cluster ID: throttle time 0, no brokers."""
 CLAIMS = {
     "an array of 2^31 - 1 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x07"),
     "an array of 2^32 - 2 structs": (12, bytes(4) + b"\xff\xff\xff\xff\x0f"),
     "an int32 count of 2^31 - 1": (5, bytes(4) + b"\x7f\xff\xff\xff"),
-    "a string of 2^31 - 2 bytes": (12, HEAD + b"\xff\xff\xff\xff\x07"),
-    "2^31 - 1 tagged fields": (12, HEAD + b"\0" + bytes(4) + b"\x01" + b"\xff\xff\xff\xff\x07"),
-    "a tagged field of 2^31 - 1 bytes": (12, HEAD + b"\0" + bytes(4) + b"\x01" + b"\x01\x09\xff\xff\xff\xff\x07"),
+    "a string of 2^31 - 2 bytes": (12, PREFIX + b"\xff\xff\xff\xff\x07"),
+    "2^31 - 1 tagged fields": (12, PREFIX + b"\0" + bytes(4) + b"\x01" + b"\xff\xff\xff\xff\x07"),
+    "a tagged field of 2^31 - 1 bytes": (
+        12,
+        PREFIX + b"\0" + bytes(4) + b"\x01" + b"\x01\x09\xff\xff\xff\xff\x07",
+    ),
 }
 
 
@@ -177,7 +180,7 @@ def metadata(partitions: int, tags: bytes) -> bytes:
     """Return a MetadataResponse v12 with one topic, as bytes. `tags` is the tag section of each partition."""
     partition = pack(">hiii", 0, 0, 1, 5) + b"\x01\x01\x01" + tags
     topic = b"\0\0\x02t" + bytes(16) + b"\0" + uvarint_bytes(partitions + 1) + partition * partitions + bytes(4) + b"\0"
-    return HEAD + b"\0" + bytes(4) + b"\x02" + topic + b"\0"
+    return PREFIX + b"\0" + bytes(4) + b"\x02" + topic + b"\0"
 
 
 def tag_section(count: int, entry: Callable[[int], bytes]) -> bytes:
@@ -196,7 +199,7 @@ def unknown(tag: int, size: int = 0) -> bytes:
 FEATURE = b"\x02f\0\0\0\x01\0"
 HOSTILE: dict[str, tuple[str, int, Callable[[int], bytes]]] = {
     "a count of FF bytes": ("MetadataResponse", 12, lambda n: bytes(4) + b"\xff" * n),
-    "a string length of FF bytes": ("MetadataResponse", 12, lambda n: HEAD + b"\xff" * n),
+    "a string length of FF bytes": ("MetadataResponse", 12, lambda n: PREFIX + b"\xff" * n),
     "a tag of FF bytes": ("ApiVersionsResponse", 3, lambda n: api_versions(b"\x01" + b"\xff" * n)),
     "a count of 80 bytes": ("MetadataResponse", 12, lambda n: bytes(4) + b"\x80" * n),
     "one unknown tag a partition": ("MetadataResponse", 12, lambda n: metadata(n, b"\x01\x09\x01x")),
@@ -222,7 +225,7 @@ HOSTILE: dict[str, tuple[str, int, Callable[[int], bytes]]] = {
     "a string of bad UTF-8": (
         "MetadataResponse",
         12,
-        lambda n: HEAD + uvarint_bytes(n + 1) + b"\xff" * n + bytes(4) + b"\x01\0",
+        lambda n: PREFIX + uvarint_bytes(n + 1) + b"\xff" * n + bytes(4) + b"\x01\0",
     ),
     "many strings of bad UTF-8": (
         "DescribeGroupsRequest",

@@ -261,7 +261,7 @@ def test_tutorial_with_only_the_wheel(python: Path, tmp_path: Path) -> None:
             code = f"exec 2>&1\n{example.code}"
             printed = run("bash", "-euo", "pipefail", "-c", code, cwd=tmp_path, **more).stdout
         if example.expected is not None:
-            assert test_docs_examples.matches(printed, example.expected), f"{example.place} prints\n{printed}"
+            assert test_docs_examples.matches(printed, example.expected), f"{example.location} prints\n{printed}"
     assert time.monotonic() - start < 300, "five minutes, of which a person needs some for reading"
 
 

@@ -191,12 +191,12 @@ REJECTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("word", "said"), REJECTIONS)
-def test_set_names_the_whole_path(run: Any, word: str, said: str) -> None:
+@pytest.mark.parametrize(("word", "expected"), REJECTIONS)
+def test_set_names_the_whole_path(run: Any, word: str, expected: str) -> None:
     code, _, errors = run(
         "set", "OrderRequest", "1", word, "--hex", "--package", "shop", stdin=GOLDEN[1].hex().encode()
     )
-    assert code != 0 and said in errors
+    assert code != 0 and expected in errors
 
 
 def test_show_and_diff(run: Any) -> None:
@@ -230,8 +230,8 @@ def test_export_writes_numbers_for_names(run: Any, tmp_path: Path) -> None:
     del spec["imports"]
     (tmp_path / "specs/OrderRequest.json").write_text(json.dumps(spec))
     shutil.copy(SPECS / "specs/State.json", tmp_path / "specs")
-    code, said, errors = run("export", "--kafka", "--output", str(tmp_path / "kafka"), str(tmp_path / "specs"))
-    assert code == 0, said + errors
+    code, output, errors = run("export", "--kafka", "--output", str(tmp_path / "kafka"), str(tmp_path / "specs"))
+    assert code == 0, output + errors
     fields = json.loads((tmp_path / "kafka/OrderRequest.json").read_text())["fields"]
     assert fields[1] == {"name": "State", "type": "int16", "versions": "0+", "default": "0"}
 
@@ -245,8 +245,8 @@ def test_a_shared_struct_has_no_versions_of_a_message(
     money.write_text(money.read_text().replace('"validVersions"', '"flexibleVersions": "0+",\n  "validVersions"'))
     code, findings, _ = run("validate")
     assert code == 1
-    said = "a shared struct has no flexibleVersions; its lengths are compact if the lengths of the message"
-    assert f"specs/common/Money.json:5:3: error TW110: {said}" in findings
+    expected = "a shared struct has no flexibleVersions; its lengths are compact if the lengths of the message"
+    assert f"specs/common/Money.json:5:3: error TW110: {expected}" in findings
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

@@ -159,8 +159,8 @@ def _make(task: _Task) -> CacheEntry:
     registers = registers_among(task.registers)
     shared = _shared_structs(task.shared, task.options, task.registers)
     printer = Printer(task.templates, task.formatter)
-    place: dict[str, Any] = {"file": task.source, "component": task.component, "options": task.options}
-    result = read_data(task.data, **place, registers=registers, shared=shared)
+    known: dict[str, Any] = {"file": task.source, "component": task.component, "options": task.options}
+    result = read_data(task.data, **known, registers=registers, shared=shared)
     if result.register is not None:
         files = render_register(result.register, printer, task.source)
         return CacheEntry(files, result.register.summary(), result.problems)
@@ -194,8 +194,8 @@ def _directory_problems(summaries: Sequence[dict[str, Any]], options: SpecOption
 def _package_entry(
     spec_set: SpecSet, environment: str, summaries: Sequence[dict[str, Any]], cache: Cache | None
 ) -> CacheEntry:
-    place = spec_set.specs / HISTORY_FILE
-    history = place.read_bytes() if place.is_file() else b""
+    history_path = spec_set.specs / HISTORY_FILE
+    history = history_path.read_bytes() if history_path.is_file() else b""
     facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the package's modules don't use these keys
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
@@ -205,7 +205,7 @@ def _package_entry(
 
     messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
     registers = [summary["name"] for summary in summaries if _is_register(summary)]
-    releases = read_history(place) if history else None
+    releases = read_history(history_path) if history else None
     printer = Printer(spec_set.templates, spec_set.formatter)
     files = render_package(messages, registers, spec_set.package, printer, releases)
     entry = CacheEntry(files, {})

@@ -30,9 +30,11 @@ def render_corpus(
     compiled. Raises SpecError for a template that fails, and SettingsError for an invalid `targets.toml`.
     """
     name = str(templates)
-    place = resources.templates(name) if name.startswith("@") else Path(templates).resolve()
+    templates_folder = resources.templates(name) if name.startswith("@") else Path(templates).resolve()
     specs = resources.folder("message_specs")
-    made = {folder: generate(_set(specs, folder, place), jobs=jobs, use_cache=False).files for folder in corpus}
+    made = {
+        folder: generate(_set(specs, folder, templates_folder), jobs=jobs, use_cache=False).files for folder in corpus
+    }
     for files in made.values():
         for path, text in files.items():
             if path.endswith((".py", ".pyi")):

@@ -59,7 +59,7 @@ def session_of_command(
     Uses the Spark Connect server `remote` if it is given; otherwise the session of `spark-submit`, if that started this
     process; otherwise `master` (default: local). Raises PipelineError if Spark fails.
     """
-    with failures_told():
+    with spark_errors_converted():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
         try:
             yield spark
@@ -86,7 +86,7 @@ def _builder(
 
 
 @contextmanager
-def failures_told() -> Generator[None]:
+def spark_errors_converted() -> Generator[None]:
     """Convert a Spark error in the block to a PipelineError that names the cause."""
     try:
         yield

@@ -94,7 +94,7 @@ class CapturedFrame:
     _decoded: Frame[Any, Any] | None = None
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         """The frame's position in the capture, such as "line 3"."""
         return f"{self.unit} {self.number}"
 
@@ -142,7 +142,7 @@ class CapturedFrame:
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
-            raise CaptureError(f"{self.place} can't be decoded without a registry; open the capture with one")
+            raise CaptureError(f"{self.position} can't be decoded without a registry; open the capture with one")
         if self.is_request:
             return self.registry.decode_request(self.data, **options)
         if self.api is None:
@@ -274,8 +274,8 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
     """
     for number, each in enumerate(network_frames(stream, port, registry), 1):
         data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
-        place = (None, each.connection, None, each.time)
-        yield CapturedFrame(number, each.is_request, data, *place, gap=gap, unit="frame")
+        position = (None, each.connection, None, each.time)
+        yield CapturedFrame(number, each.is_request, data, *position, gap=gap, unit="frame")
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
@@ -319,7 +319,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
     return frame_of_row(number, row, f"{name}: line {number}")
 
 
-def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
+def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
     """Make a frame from a JSON object, with its bytes as hex digits (`hex`) or bytes (`data`).
 
     Raises CaptureError for an invalid object.
@@ -329,7 +329,7 @@ def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
             raise ValueError("it is not a JSON object")
         return _parsed(number, row)
     except ValueError as error:
-        raise CaptureError(f"{place} is not a captured frame: {error}") from None
+        raise CaptureError(f"{position} is not a captured frame: {error}") from None
 
 
 def _parsed(number: int, row: Mapping[str, Any]) -> CapturedFrame:

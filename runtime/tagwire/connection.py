@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
 
-__all__ = ["Answer", "AnswerError", "Asked", "Connection", "ServerConnection", "UnusableConnectionError"]
+__all__ = ["Answer", "AnswerError", "Connection", "RequestInfo", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
 """The steps that a driver carries out: send bytes, wait for the response to a request (`Sent`), or pause for a number
@@ -68,7 +68,7 @@ class AnswerError(TagwireError):
         self.errors = tuple(errors)
 
 
-class Asked(NamedTuple):
+class RequestInfo(NamedTuple):
     """A request that a client sent, or that a server received."""
 
     message: Any
@@ -84,7 +84,7 @@ class Asked(NamedTuple):
     """The position of the frame size in the bytes that the client sent."""
 
 
-class Sent(Asked):
+class Sent(RequestInfo):
     """A sent request for which a response is expected."""
 
     response: Any = None
@@ -211,8 +211,8 @@ class Connection(_Side):
         else:
             frame = self._encoded(request, version)
         number = self._next_id
-        asked = Sent(request, version, number if self._pairing.has_ids else None)
-        self.sent = asked if self._pairing.ask(None, frame, asked) else None
+        sent = Sent(request, version, number if self._pairing.has_ids else None)
+        self.sent = sent if self._pairing.ask(None, frame, sent) else None
         self._next_id = (number + 1) & 0x7FFFFFFF
         return len(frame).to_bytes(4, "big") + frame
 
@@ -383,15 +383,19 @@ class ServerConnection(_Side):
         self, registry: Registry, *, max_size: int = DEFAULT_MAX_SIZE, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         super().__init__(registry, max_size, limits)
-        asked = {row.name for row in registry.request_header.FIELDS}
-        self._echoed = [row.name for row in registry.response_header.FIELDS if row.name in asked]
+        names = {row.name for row in registry.request_header.FIELDS}
+        self._echoed = [row.name for row in registry.response_header.FIELDS if row.name in names]
 
-    def receive(self, data: bytes) -> list[Asked]:
+    def receive(self, data: bytes) -> list[RequestInfo]:
         """Take bytes from the client and return the requests that they complete; see `Connection.receive`."""
         return self._receive(data)
 
     def send(
-        self, response: Message, request: Asked, version: int | None = None, header: Mapping[str, Any] | None = None
+        self,
+        response: Message,
+        request: RequestInfo,
+        version: int | None = None,
+        header: Mapping[str, Any] | None = None,
     ) -> bytes:
         """Return the bytes of a response, including frame size and header. By default, use the request's version.
 
@@ -406,7 +410,7 @@ class ServerConnection(_Side):
             frame = self.registry.encode_response(response, used, header=self.registry.response_header(**fields))
         return len(frame).to_bytes(4, "big") + frame
 
-    def _read(self, frame: bytes, offset: int) -> Asked:
+    def _read(self, frame: bytes, offset: int) -> RequestInfo:
         cls, version = self.registry.request_class(frame)
         message = None
         if version in cls.VERSIONS:
@@ -414,7 +418,7 @@ class ServerConnection(_Side):
             header, message = found.header, found.message
         else:
             header, _ = self.registry.decode_header(frame, limits=self.limits)
-        return Asked(message, version, getattr(header, "correlation_id", None), header, frame, offset)
+        return RequestInfo(message, version, getattr(header, "correlation_id", None), header, frame, offset)
 
 
 def pauses(seconds: float) -> Iterator[float]:

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 HIDDEN: Final = "<hidden>"
 """Replaces a sensitive value in output."""
 
-_is_asked: Final = ContextVar("showing_sensitive", default=False)
+_is_shown: Final = ContextVar("showing_sensitive", default=False)
 
 
 class Hidden:
@@ -31,7 +31,7 @@ class Hidden:
 
 def hides() -> bool:
     """Return whether sensitive values are currently hidden."""
-    return not _is_asked.get()
+    return not _is_shown.get()
 
 
 def without_frames(function: F) -> F:
@@ -54,8 +54,8 @@ def without_frames(function: F) -> F:
 @contextmanager
 def showing_sensitive() -> Generator[None]:
     """Show sensitive values within this context: in `repr`, tables, traces and errors of the current thread or task."""
-    token = _is_asked.set(True)
+    token = _is_shown.set(True)
     try:
         yield
     finally:
-        _is_asked.reset(token)
+        _is_shown.reset(token)

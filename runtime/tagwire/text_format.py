@@ -116,13 +116,13 @@ def near(name: object, names: Iterable[str]) -> str:
 
 def ranges(numbers: list[int]) -> str:
     """Format ascending numbers with runs of consecutive numbers as ranges: `[0, 1, 2, 5]` becomes `0-2, 5`."""
-    texts: list[str] = []
+    parts: list[str] = []
     first = last = None
     for number in [*numbers, None]:
         if last is not None and number == last + 1:
             last = number
             continue
         if first is not None:
-            texts.append(str(first) if first == last else f"{first}-{last}")
+            parts.append(str(first) if first == last else f"{first}-{last}")
         first = last = number
-    return ", ".join(texts) or "none"
+    return ", ".join(parts) or "none"

@@ -50,9 +50,9 @@ def main() -> int:
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.rmtree(SITE, ignore_errors=True)
     for path, content in all_pages().items():
-        place = PAGES / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content if isinstance(content, bytes) else content.encode())
+        target = PAGES / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content if isinstance(content, bytes) else content.encode())
     configuration = BUILD / "site.yml"
     shutil.copy(FOLDER / "mkdocs.yml", configuration)
     status = subprocess.run(

@@ -42,16 +42,16 @@ _FENCE: Final = re.compile(r"^ *```", re.MULTILINE)
 
 def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
     """Return the pages and images made from the repository's documents, by path in the site."""
-    places = _NAMED | {f"docs/{path.name}": path.name for path in sorted((root / "docs").glob("*.*"))}
+    page_names = _NAMED | {f"docs/{path.name}": path.name for path in sorted((root / "docs").glob("*.*"))}
     pages: dict[str, str | bytes] = {}
-    for source, place in places.items():
+    for source, page in page_names.items():
         data = (root / source).read_bytes()
-        pages[place] = data
-        if place.endswith(".md"):
-            text = relinked(data.decode("utf-8"), source, places, _forge(root))
-            pages[place] = _COMMAND.sub(_with_help, text) if place.startswith("cli-") else text
-            if place == "index.md":
-                pages[place] = _CARDS.sub(_with_cards, _OUTPUT.sub(_with_tree, text, count=1))
+        pages[page] = data
+        if page.endswith(".md"):
+            text = relinked(data.decode("utf-8"), source, page_names, _forge(root))
+            pages[page] = _COMMAND.sub(_with_help, text) if page.startswith("cli-") else text
+            if page == "index.md":
+                pages[page] = _CARDS.sub(_with_cards, _OUTPUT.sub(_with_tree, text, count=1))
     return pages
 
 
@@ -84,19 +84,19 @@ def _forge(root: Path) -> str:
     return f"{project['urls']['Homepage']}/blob/main/"
 
 
-def relinked(text: str, source: str, places: Mapping[str, str], forge: str) -> str:
+def relinked(text: str, source: str, page_names: Mapping[str, str], forge: str) -> str:
     """Adjust the relative links of the document `source` to the site, except in code blocks.
 
-    `places` maps the files that are part of the site to their pages. Links to other files begin with the URL `forge`.
+    `page_names` maps the files of the site to their pages. Links to other files begin with the URL `forge`.
     """
     folder = PurePosixPath(source).parent
 
     def link(found: re.Match[str]) -> str:
         path, mark, anchor = found[0].partition("#")
         target = os.path.normpath(folder / path).replace(os.sep, "/")
-        if target in places:
-            here = PurePosixPath(places[source]).parent
-            return f"{os.path.relpath(places[target], here)}{mark}{anchor}".replace(os.sep, "/")
+        if target in page_names:
+            here = PurePosixPath(page_names[source]).parent
+            return f"{os.path.relpath(page_names[target], here)}{mark}{anchor}".replace(os.sep, "/")
         return f"{forge}{target}{mark}{anchor}"
 
     parts = _FENCE.split(text)

@@ -65,10 +65,10 @@ def format_pages() -> dict[str, str]:
         cls = record_format(name)
         rows = list(layout_rows(cls.layout().root))
         samples = samples_json(list(format_samples(name)))
-        place = file_of(name)
+        file = file_of(name)
         about = ABOUT.get(name, "")
-        entries.append((name, place.removeprefix("formats/"), about))
-        pages[f"{place}.md"] = render(
+        entries.append((name, file.removeprefix("formats/"), about))
+        pages[f"{file}.md"] = render(
             "format.md.jinja", name=name, cls=cls, rows=rows, samples=samples, about=about, magic=format_of(name).magic
         )
     pages["formats/index.md"] = render("formats.md.jinja", entries=entries)

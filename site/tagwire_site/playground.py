@@ -48,7 +48,7 @@ def answer(text: str) -> str:
 
     `text` is a JSON object that contains the function's name and arguments: `{"call": name, ...}`.
     """
-    asked: dict[str, Any] = json.loads(text)
+    request: dict[str, Any] = json.loads(text)
     calls: dict[str, Callable[..., Any]] = {
         "explain": explain,
         "edit": edited,
@@ -57,7 +57,7 @@ def answer(text: str) -> str:
         "messages": messages,
     }
     try:
-        return json.dumps(calls[asked.pop("call")](**asked))
+        return json.dumps(calls[request.pop("call")](**request))
     except Exception as error:  # show any error to the visitor, since there is no other log
         name = "" if isinstance(error, TagwireError) else f"{type(error).__name__}: "
         return json.dumps({"error": printable(f"{name}{getattr(error, 'message', error)}", keep="\n")})
@@ -71,8 +71,8 @@ def messages() -> dict[str, Any]:
 
 def explain(**question: Any) -> dict[str, Any]:
     """Explain bytes: return the text of `tagwire explain`, the tree of fields, and the bytes in hex."""
-    asked = Question(**question)
-    found, data, note = _explained(asked)
+    request = Question(**question)
+    found, data, note = _explained(request)
     return {
         "text": _annotated_text(found, note),
         "tree": tree_of([Unit([printable(fact) for fact in facts_of(one)], one.traces) for one in found], note),
@@ -81,7 +81,7 @@ def explain(**question: Any) -> dict[str, Any]:
         "failure": "; ".join(one.failure for one in found if one.failure),
         "names": [f"{trace.message_name} v{trace.version}" for one in found for trace in one.traces],
         "editable": _editable(found),
-        "read": f"Read as {encoding_of(asked.text.encode())}: {count(len(data), 'byte')}" if data else "",
+        "read": f"Read as {encoding_of(request.text.encode())}: {count(len(data), 'byte')}" if data else "",
         "candidates": [
             {"label": f"{each.kind} {each.name} v{each.version}", "kind": each.kind, "words": [each.name, each.version]}
             for one in found
@@ -100,23 +100,23 @@ def edited(*, row: int, value: str, **question: Any) -> dict[str, Any]:
     return explain(**{**question, "text": data.hex()})
 
 
-def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node], str]]:
+def _explained(request: Question) -> tuple[list[Explained], bytes, Callable[[Node], str]]:
     registry = kafka_messages()
     question = ExplainSettings(
         registry,
-        asked.kind,
-        list(asked.words),
-        format_set(asked.format),
+        request.kind,
+        list(request.words),
+        format_set(request.format),
         None,
         opens_records=True,
         strict=True,
         limits=DEFAULT_LIMITS,
     )
     way, _ = explainer_of(question)
-    data = bytes_of(asked.text.encode(), "auto") if asked.text.strip() else b""
-    _, units = explain_units(question, way, Input(data, "-", "binary", asked.many, None, 9092))
+    data = bytes_of(request.text.encode(), "auto") if request.text.strip() else b""
+    _, units = explain_units(question, way, Input(data, "-", "binary", request.many, None, 9092))
     found = list(units)
-    if asked.kind == "format" and found:  # show all batches as one unit
+    if request.kind == "format" and found:  # show all batches as one unit
         found = [found[0]._replace(traces=tuple(trace for one in found for trace in one.traces))]
     return found, data, name_note(registry)
 
@@ -140,14 +140,14 @@ def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
     [trace] = found[0].traces
     nodes: dict[int, tuple[Trace, Node]] = {}
     tree = tree_of([Unit([], [trace])])
-    places = {
+    rows = {
         (path, offset): row
         for row, (path, offset) in enumerate(zip(_paths(tree), tree["rows"]["offset"], strict=True))
         if not tree["rows"]["space"][row]
     }
     for part in trace.parts:
         for node in part.walk():
-            row = places.get((node.path, node.offset))
+            row = rows.get((node.path, node.offset))
             if row is not None and isinstance(node.layout_type, _EDITABLE) and not node.is_hidden:
                 nodes[row] = trace, node
     return nodes

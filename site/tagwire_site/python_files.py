@@ -44,15 +44,15 @@ def write_python(site: Path, npm: Path) -> None:
 
     Raises CalledProcessError if pip, the wheel build or node fails.
     """
-    place = site / "playground"
-    place.mkdir(parents=True, exist_ok=True)
+    target = site / "playground"
+    target.mkdir(parents=True, exist_ok=True)
     for name in PYODIDE:
-        shutil.copy(npm / "pyodide" / name, place / name)
+        shutil.copy(npm / "pyodide" / name, target / name)
     with tempfile.TemporaryDirectory(prefix="tagwire-site-") as work:
         wheels, modules, library = Path(work, "wheels"), Path(work, "modules"), Path(work, "library")
         _download(wheels)
         [compiled] = wheels.glob(f"*{_PLATFORM}.whl")
-        shutil.move(compiled, place / "cramjam.whl")
+        shutil.move(compiled, target / "cramjam.whl")
         for wheel in sorted(wheels.glob("*.whl")):
             _unpack(wheel, modules)
         _add_own(modules)
@@ -61,11 +61,11 @@ def write_python(site: Path, npm: Path) -> None:
             node = ("node", str(FOLDER / "playground" / "compile.mjs"), str(npm / "pyodide"), str(folder))
             subprocess.run(node, check=True)
         for name in ("core.zip", "generate.zip"):
-            _pack(place / name, modules, [path for path in _files(modules) if archive_of(path) == name])
-        _pack(place / LIBRARY, library, _files(library))
+            _pack(target / name, modules, [path for path in _files(modules) if archive_of(path) == name])
+        _pack(target / LIBRARY, library, _files(library))
     script = site / "assets" / "playground-cache.js"
     archives = ("core.zip", "generate.zip", LIBRARY)
-    build = hashlib.sha256(b"".join((place / name).read_bytes() for name in archives)).hexdigest()
+    build = hashlib.sha256(b"".join((target / name).read_bytes() for name in archives)).hexdigest()
     script.write_text(script.read_text("utf-8").replace("BUILD", build[:16]), "utf-8")
 
 

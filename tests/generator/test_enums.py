@@ -190,7 +190,7 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ({"state": "RUNING"}, "state: expected a member of TaskState, got str 'RUNING'; did you mean 'RUNNING'?"),
         ({"state": 128}, "state: expected int8 (-128 to 127), got int 128"),
@@ -199,12 +199,12 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
         ({"kind": 1.5}, "kind: expected uint16 (0 to 65535), got float 1.5"),
     ],
 )
-def test_json_that_is_rejected(tasks: Any, value: dict[str, Any], said: str) -> None:
+def test_json_that_is_rejected(tasks: Any, value: dict[str, Any], message: str) -> None:
     whole = {"id": 7, "state": "RUNNING", "kind": "STREAM"} | value
     for read in (tasks.Task.from_json, lambda obj, version: tasks.Task.from_json_text(json.dumps(obj), version)):
         with pytest.raises(tagwire.EncodeError) as rejected:
             read(whole, 0)
-        assert said in str(rejected.value)
+        assert message in str(rejected.value)
 
 
 def test_explain_shows_both(tasks: Any) -> None:

@@ -146,12 +146,12 @@ def test_no_module_is_made_twice(spec_set: SpecSet, monkeypatch: pytest.MonkeyPa
 
 
 def test_progress_includes_cached_specs(spec_set: SpecSet) -> None:
-    told: list[tuple[int, int]] = []
-    generate(spec_set, progress=lambda done, total: told.append((done, total)))
-    assert told == [(0, 2), (1, 2), (2, 2)]
-    told.clear()
-    generate(spec_set, progress=lambda done, total: told.append((done, total)))
-    assert told == [(2, 2)]
+    reported: list[tuple[int, int]] = []
+    generate(spec_set, progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(0, 2), (1, 2), (2, 2)]
+    reported.clear()
+    generate(spec_set, progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(2, 2)]
 
 
 def test_custom_templates_decide_the_output(spec_set: SpecSet, tmp_path: Path) -> None:

@@ -439,7 +439,7 @@ def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "rule", "said"),
+    ("field", "rule", "message"),
     [
         ({"type": "bytes[0]"}, "TW402", "from 1 to 65535"),
         ({"type": "bytes[65536]"}, "TW402", "from 1 to 65535"),
@@ -454,10 +454,10 @@ def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
         ({"type": "bytes", "semantic": "decimal", "precision": 3, "default": "1000"}, "TW506", "at most 3 digits"),
     ],
 )
-def test_specs_that_are_rejected(field: dict[str, Any], rule: str, said: str) -> None:
+def test_specs_that_are_rejected(field: dict[str, Any], rule: str, message: str) -> None:
     spec = {**VALUES, "fields": [{"name": "A", "versions": "0+", **field}]}
     [problem] = read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).problems
-    assert problem.rule == rule and said in problem.message and problem.line == 1
+    assert problem.rule == rule and message in problem.message and problem.line == 1
 
 
 def test_an_absent_tagged_number_is_null(package: ModuleType) -> None:

@@ -138,7 +138,7 @@ def test_json_that_breaks_a_rule(
 
 
 def test_match_statement_on_a_union(package: Any) -> None:
-    def said(value: Any) -> str:
+    def kinds(value: Any) -> str:
         match value.content:
             case ("text", text):
                 return f"text {text}"
@@ -149,7 +149,7 @@ def test_match_statement_on_a_union(package: Any) -> None:
             case other:
                 return "something newer" if other is None else str(other)
 
-    assert [said(golden(package, 2, each)[0]) for each in ("text", "goods", "flowers", "unknown")] == [
+    assert [kinds(golden(package, 2, each)[0]) for each in ("text", "goods", "flowers", "unknown")] == [
         "text hi",
         "9 grams",
         "flowers, r first",

@@ -70,7 +70,7 @@ def test_members_of_all_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "truncated gzip data"),
         (EMPTY[:-1], "truncated gzip data"),
@@ -81,6 +81,6 @@ def test_members_of_all_sizes() -> None:
         (gzip.compress(bytes(5000), mtime=0)[:-9], "truncated gzip data"),
     ],
 )
-def test_incomplete_gzip_files(data: bytes, said: str) -> None:
-    with pytest.raises(DecompressionError, match=said):
+def test_incomplete_gzip_files(data: bytes, message: str) -> None:
+    with pytest.raises(DecompressionError, match=message):
         decompress("gzip", data, Limits())

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.usefixtures("each_engine")
 class Lying(list[Any]):
     """A list that reports a false length."""
 
-    said = 3
+    claimed = 3
 
     def __len__(self) -> int:
-        return self.said
+        return self.claimed
 
 
 class LyingTuple(tuple[Any, ...]):

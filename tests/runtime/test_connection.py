@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tagwire_messages as messages
-from tagwire.connection import Answer, Asked, Connection, ServerConnection, UnusableConnectionError
+from tagwire.connection import Answer, Connection, RequestInfo, ServerConnection, UnusableConnectionError
 from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError
 from tagwire.versions import Versions
 from tagwire_messages.api_versions_response import ApiVersion
@@ -24,14 +24,14 @@ def announced(**ranges: tuple[int, int]) -> Any:
 def connected(**ranges: tuple[int, int]) -> tuple[Connection, ServerConnection]:
     """Return a client and a server after a handshake in which the server lists these version ranges."""
     client, server = Connection(REGISTRY, "me"), ServerConnection(REGISTRY)
-    [asked] = server.receive(client.handshake() or b"")
-    client.receive(server.send(announced(API_VERSIONS=(0, 4), **ranges), asked))
+    [request] = server.receive(client.handshake() or b"")
+    client.receive(server.send(announced(API_VERSIONS=(0, 4), **ranges), request))
     assert client.handshake() is None
     return client, server
 
 
-def answers(server: ServerConnection, asked: list[Asked]) -> bytes:
-    return b"".join(server.send(messages.MetadataResponse(cluster_id=str(each.correlation_id)), each) for each in asked)
+def answers(server: ServerConnection, sent: list[RequestInfo]) -> bytes:
+    return b"".join(server.send(messages.MetadataResponse(cluster_id=str(each.correlation_id)), each) for each in sent)
 
 
 @given(st.lists(st.integers(1, 200), max_size=20))
@@ -91,13 +91,13 @@ def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] |
 def test_older_peer_gets_another_request(lists: bool) -> None:
     """If a server rejects the ApiVersionsRequest, retry with a version that it lists or, without a list, with 0."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
-    [asked] = server.receive(client.handshake() or b"")
+    [request] = server.receive(client.handshake() or b"")
     rejection = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)
-    [answer] = client.receive(server.send(rejection, asked, 0))
+    [answer] = client.receive(server.send(rejection, request, 0))
     assert answer.version == 0 and not client.has_versions
-    [asked] = server.receive(client.handshake() or b"")
-    assert (asked.version, bool(asked.message.client_software_name)) == ((3, True) if lists else (0, False))
-    client.receive(server.send(announced(METADATA=(1, 2)), asked))
+    [request] = server.receive(client.handshake() or b"")
+    assert (request.version, bool(request.message.client_software_name)) == ((3, True) if lists else (0, False))
+    client.receive(server.send(announced(METADATA=(1, 2)), request))
     assert client.has_versions and client.versions[3].highest == 2
 
 
@@ -144,5 +144,5 @@ def test_the_end_of_the_stream() -> None:
 
 def test_a_server_sees_requests_in_versions_that_it_does_not_have() -> None:
     frame = b"\0\x12\0\x63" + (5).to_bytes(4, "big") + b"\0\1a\0"
-    [asked] = ServerConnection(REGISTRY).receive(len(frame).to_bytes(4, "big") + frame)
-    assert (asked.message, asked.version, asked.correlation_id, asked.header.client_id) == (None, 99, 5, "a")
+    [request] = ServerConnection(REGISTRY).receive(len(frame).to_bytes(4, "big") + frame)
+    assert (request.message, request.version, request.correlation_id, request.header.client_id) == (None, 99, 5, "a")

@@ -20,20 +20,20 @@ def row(direction: str, data: bytes, **more: Any) -> bytes:
 def test_frames_have_what_is_known_of_them(tmp_path: Path, pack: Any) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(pack(row("req", ASKED, timestamp=1500) + b"\n" + row("resp", ANSWER, client_label="c")))
-    asked, answer = captures.read(path)
+    request, answer = captures.read(path)
     facts = [
-        (each.number, each.direction, each.connection, each.client, each.time, each.api) for each in (asked, answer)
+        (each.number, each.direction, each.connection, each.client, each.time, each.api) for each in (request, answer)
     ]
     assert facts == [(1, "request", "r 1", None, 1.5, (12, 4)), (3, "response", "r 1", "c", None, (12, 4))]
-    assert (asked.header.client_id, asked.message.group_id, asked.version) == ("me", "g", 4)
+    assert (request.header.client_id, request.message.group_id, request.version) == ("me", "g", 4)
     assert (answer.header.correlation_id, answer.message.error_code, answer.data) == (7, 27, ANSWER)
 
 
 def test_a_response_without_its_request(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(row("req", ASKED, conn=2) + row("resp", ANSWER) + row("resp", ANSWER, api_key=12, api_version=4))
-    _, stray, told = captures.read(path)
-    assert stray.api is None and told.message.error_code == 27
+    _, stray, answered = captures.read(path)
+    assert stray.api is None and answered.message.error_code == 27
     with pytest.raises(captures.CaptureError, match="the request of this response was not captured"):
         _ = stray.message
 

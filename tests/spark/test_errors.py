@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from tagwire_spark import CONDITIONS, PipelineError
 from tagwire_spark.errors import failure
 from tagwire_spark.log_read.query import OPTIONS, STREAM_OPTIONS
-from tagwire_spark.session import failures_told
+from tagwire_spark.session import spark_errors_converted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ KAFKA_OPTIONS = (
 TRACE = 'Traceback (most recent call last):\n  File "worker.py", line 7, in main\n    work()\n    ^^^^^^\n'
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     (f"An exception was thrown from the Python worker:\n{TRACE}OSError: [Errno 28] No space left on device: '/mnt/a'\n",
      "a worker raised OSError: [Errno 28] No space left on device: '/mnt/a'"),
     (f"An error occurred while calling o9.save.\n: java.lang.X: {TRACE}MemoryError\n\n\tat java.lang.Thread.run()",
@@ -39,14 +39,14 @@ TRACE = 'Traceback (most recent call last):\n  File "worker.py", line 7, in main
      "java.lang.OutOfMemoryError: heap"),
     ("", "PySparkException"),
 ])  # fmt: skip
-def test_cause_is_reported(text: str, said: str) -> None:
+def test_cause_is_reported(text: str, message: str) -> None:
     class Failed(PySparkException):
         def __str__(self) -> str:
             return text
 
     Failed.__name__ = PySparkException.__name__
     error = failure(Failed(message="text"))
-    assert (error.condition, error.text) == ("SPARK_FAILED", f"Spark failed: {said}")
+    assert (error.condition, error.text) == ("SPARK_FAILED", f"Spark failed: {message}")
 
 
 @pytest.mark.spark
@@ -54,7 +54,7 @@ def test_errors_raised_by_workers(spark: "SparkSession") -> None:
     def divide(batches: Iterator[Any]) -> Iterator[Any]:
         yield from (batch for batch in batches if 1 / 0)
 
-    with pytest.raises(PipelineError, match="a worker raised ZeroDivisionError: division"), failures_told():
+    with pytest.raises(PipelineError, match="a worker raised ZeroDivisionError: division"), spark_errors_converted():
         spark.range(3).mapInArrow(divide, "id long").collect()
 
 

@@ -34,12 +34,12 @@ NO_LIMITS = Limits()
 Facts = tuple[type, str, dict[str, Any]] | None
 
 
-class AskedInterpreterError(Exception):
+class InterpreterUsedError(Exception):
     """Raised if the engine asks the interpreter for an error's position instead of finding it."""
 
 
-def asked(*_: object, **__: object) -> None:
-    raise AskedInterpreterError
+def raising(*_: object, **__: object) -> None:
+    raise InterpreterUsedError
 
 
 def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
@@ -55,7 +55,7 @@ def facts(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Facts:
 def closed_way() -> Generator[None]:
     """Within the `with` block, raise an error if the engine uses the interpreter to decode a whole message."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "decode", asked)
+        patch.setattr(reader, "decode", raising)
         yield
 
 

@@ -49,7 +49,7 @@ class Editor:
     def tell(self, method: str, params: Any) -> None:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def told(self, method: str) -> dict[str, Any]:
+    def notification(self, method: str) -> dict[str, Any]:
         params: dict[str, Any] = self._wait(lambda message: message.get("method") == method)["params"]
         return params
 
@@ -73,7 +73,7 @@ class Editor:
             found = self.published.get(uri)
             if found is not None and sorted(each["code"] for each in found) == sorted(rules):
                 return found
-            params = self.told("textDocument/publishDiagnostics")
+            params = self.notification("textDocument/publishDiagnostics")
             self.published[params["uri"]] = params["diagnostics"]
 
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def kafka_jars(folder: Path) -> Path:
     if not shutil.which("mvn"):
         pytest.skip("there is no mvn, which would bring the broker's jars")
     (folder / "pom.xml").write_text(POM)
-    said = ""
+    output = ""
     for options in (["--offline"], []):
         try:
             done = subprocess.run(
@@ -42,5 +42,5 @@ def kafka_jars(folder: Path) -> Path:
             pytest.skip(f"Maven takes more than {SECONDS} s to bring the broker's jars")
         if done.returncode == 0:
             return folder / "lib"
-        said = done.stdout[-200:]
-    pytest.skip(f"Maven can't bring the broker's jars: {said}")
+        output = done.stdout[-200:]
+    pytest.skip(f"Maven can't bring the broker's jars: {output}")

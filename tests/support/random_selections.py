@@ -92,12 +92,12 @@ def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: t
     """Set the fields at `paths` to the values in `rows`; return the message. Raise `Rejected` if one doesn't fit."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
     way = _shared(lines)
-    behind = [line[len(way) :] for line in lines]
+    suffixes = [line[len(way) :] for line in lines]
     if not way:
-        _put_row(message, behind, rows[0])
+        _put_row(message, suffixes, rows[0])
         return message
     rows = [*rows]
-    _put_elements([message], way, behind, rows, appended)
+    _put_elements([message], way, suffixes, rows, appended)
     assert not rows
     return message
 
@@ -112,24 +112,24 @@ def _shared(lines: list[list[tuple[str, bool]]]) -> list[tuple[str, bool]]:
     return lines[0][:shared]
 
 
-def _put_elements(owners: list[Any], way: list[Any], behind: list[Any], rows: list[Any], appended: Any) -> None:
+def _put_elements(owners: list[Any], way: list[Any], suffixes: list[Any], rows: list[Any], appended: Any) -> None:
     (name, each), *rest = way
     for owner in owners:
         value = getattr(owner, name)
         if rest:
-            _put_elements([] if value is None else list(value) if each else [value], rest, behind, rows, appended)
+            _put_elements([] if value is None else list(value) if each else [value], rest, suffixes, rows, appended)
             continue
         elements = []
         for element in value or ():
             row = rows.pop(0)
             if row is not DROP:
-                elements.append(row[0] if behind == [[]] else _put_row(element, behind, row))
+                elements.append(row[0] if suffixes == [[]] else _put_row(element, suffixes, row))
         if value is not None or appended:
             setattr(owner, name, (*elements, *appended))
 
 
-def _put_row(owner: Any, behind: list[Any], row: Any) -> Any:
-    for line, value in zip(behind, row, strict=True):
+def _put_row(owner: Any, suffixes: list[Any], row: Any) -> Any:
+    for line, value in zip(suffixes, row, strict=True):
         _put(owner, line, value)
     return owner
 

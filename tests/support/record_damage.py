@@ -17,7 +17,7 @@ from tagwire.records import Record, build, format_of
 from tagwire.records.format import Format
 from tagwire.wire.compression import compress
 
-__all__ = ["damaged", "damaged_behind_headers", "odd_records", "records_for"]
+__all__ = ["damaged", "damaged_after_headers", "odd_records", "records_for"]
 
 _NUMBERS: Final = tuple(
     bytes.fromhex(text)
@@ -64,7 +64,7 @@ def damaged(format: str, random: Random, count: int) -> Iterator[bytes]:
             yield _with_bad_messages(known, codec, batch, random)
 
 
-def damaged_behind_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
+def damaged_after_headers(format: str, random: Random, count: int) -> Iterator[bytes]:
     """Yield records that have 300 headers and are damaged near the end. Their checksums are valid."""
     known = format_of(format)
     keys: list[Any] = list(range(300)) if format.startswith("kip82-int") else [f"h{index:03}" for index in range(300)]

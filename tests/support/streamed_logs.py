@@ -10,9 +10,9 @@ from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 
 
 def stream(path: Path | str, **options: Any) -> LogStreamReader:
-    asked = stream_query({"path": str(path), **{name.replace("__", "."): str(v) for name, v in options.items()}})
-    schema = full_schema(asked.query)
-    return LogStreamReader(asked, schema, schema.names)
+    query = stream_query({"path": str(path), **{name.replace("__", "."): str(v) for name, v in options.items()}})
+    schema = full_schema(query.query)
+    return LogStreamReader(query, schema, schema.names)
 
 
 def rows(reader: LogStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[dict[str, Any]]:

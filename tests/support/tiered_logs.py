@@ -16,13 +16,13 @@ def tiered(source: Path, root: Path) -> Path:
     folder.mkdir(parents=True)
     bases = [segment.base_offset or 0 for segment in Partition(source).segments]
     snapshots = {int(path.stem): path for path in source.glob("*.snapshot")}
-    for base, behind in pairwise([*bases, max([*snapshots, *bases])]):
+    for base, next_base in pairwise([*bases, max([*snapshots, *bases])]):
         copy = urlsafe_b64encode(base.to_bytes(16, "big")).decode().rstrip("=")
         for kind in ("log", "index", "timeindex", "txnindex"):
             if (path := source / f"{base:020}.{kind}").exists():
                 shutil.copy(path, folder / f"{base}-{copy}.{kind}")
-        if behind in snapshots:
-            shutil.copy(snapshots[behind], folder / f"{base}-{copy}.snapshot")
+        if next_base in snapshots:
+            shutil.copy(snapshots[next_base], folder / f"{base}-{copy}.snapshot")
         if (source / "leader-epoch-checkpoint").exists():
             shutil.copy(source / "leader-epoch-checkpoint", folder / f"{base}-{copy}.leader_epoch_checkpoint")
     return folder

@@ -67,9 +67,9 @@ class Browser:
 
 def _request(url: str, body: "dict[str, Any] | None") -> Any:
     data = json.dumps(body or {}).encode()
-    asked = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(asked, timeout=300) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return json.load(answer)["value"]
     except urllib.error.HTTPError as error:
         raise AssertionError(json.load(error)["value"]["message"]) from None

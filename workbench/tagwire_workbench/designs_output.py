@@ -30,13 +30,18 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     from tagwire_generator.reading.register import registers_in
     from tagwire_generator.reading.spec import read_file
 
-    place = Path(path)
-    spec_set = load_settings(find_root(Path.cwd())).set_of(place)
+    spec_path = Path(path)
+    spec_set = load_settings(find_root(Path.cwd())).set_of(spec_path)
     options = spec_set.options if spec_set else SpecOptions()
-    registers = registers_in([*(spec_set.sources if spec_set else ()), place if place.is_dir() else place.parent])
-    known: dict[str, Any] = {"registers": registers, "shared": shared_structs_near(place, spec_set, options, registers)}
+    registers = registers_in(
+        [*(spec_set.sources if spec_set else ()), spec_path if spec_path.is_dir() else spec_path.parent]
+    )
+    known: dict[str, Any] = {
+        "registers": registers,
+        "shared": shared_structs_near(spec_path, spec_set, options, registers),
+    }
     found = list["MessageSpec"]()
-    for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
+    for each in find_specs(spec_path) if spec_path.is_dir() else [SpecFile("", spec_path)]:
         result = read_file(each.path, component=each.component, options=options, **known)
         if result.register is not None:  # a register only names numbers
             continue
@@ -51,7 +56,7 @@ def reject_unjudged(path: str, what: str) -> None:
     raise click.UsageError(f"{path} has {what}; use `tagwire validate` to check any spec")
 
 
-def at_their_places(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFinding]":
+def with_positions(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFinding]":
     """Add lines and columns to the findings, and sort them by position. Only files with findings are parsed again."""
     from tagwire_generator.reading.positions import placed
 
@@ -60,9 +65,9 @@ def at_their_places(findings: "Sequence[DesignFinding]") -> "Sequence[DesignFind
     return sorted(placed(findings, texts), key=lambda each: (order[each.file], each.line, each.column, each.rule))
 
 
-def tell(findings: "Sequence[DesignFinding]", output_format: str, looked_at: str, excused: int = 0) -> None:
+def tell(findings: "Sequence[DesignFinding]", output_format: str, paths: str, excused: int = 0) -> None:
     """Print the findings and, in text output, what was checked. Exit with status 1 if a finding is an error."""
-    findings = at_their_places(findings)
+    findings = with_positions(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])
     elif output_format == "github":
@@ -72,6 +77,6 @@ def tell(findings: "Sequence[DesignFinding]", output_format: str, looked_at: str
     else:
         print_problems([finding.problem() for finding in findings], err=False)
         also = f", {count(excused, 'excused finding')}" if excused else ""
-        say(f"{summary(findings)}{also} in {looked_at}", err=True)
+        say(f"{summary(findings)}{also} in {paths}", err=True)
     if any(finding.severity == "error" for finding in findings):
         raise click.exceptions.Exit(1)

@@ -36,9 +36,9 @@ def _quiet(offer: Offer) -> Offer:
     return safe
 
 
-def _starting(texts: Iterable[str], incomplete: str) -> Items:
+def _starting(words: Iterable[str], incomplete: str) -> Items:
     """Return the candidates that start with the typed text, ignoring case."""
-    return [CompletionItem(text) for text in texts if text.lower().startswith(incomplete.lower())]
+    return [CompletionItem(text) for text in words if text.lower().startswith(incomplete.lower())]
 
 
 @_quiet

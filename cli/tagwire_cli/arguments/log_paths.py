@@ -80,9 +80,9 @@ class Work(NamedTuple):
 
 
 def work_of(
-    paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
+    paths: Iterable[Path], done: str, target_of: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """Find the partitions to write. `place` maps a partition and its path argument to the partition's output folder.
+    """Find the partitions to write. `target_of` maps a partition and its path argument to its output folder.
 
     With `resumes`, partitions whose output folder exists are skipped. Writes nothing.
 
@@ -96,7 +96,7 @@ def work_of(
     for path in paths:
         found, left = partitions_below(path, done), []
         for partition in found:
-            target = place(partition, path)
+            target = target_of(partition, path)
             if target in seen:
                 raise LogPathError(
                     f"{partition.path} and {seen[target]} would both be written to {target}; give only one of them"

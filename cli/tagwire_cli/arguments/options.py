@@ -121,8 +121,8 @@ def selection_options(hex_help: str) -> Callable[[F], F]:
 def show_sensitive_option(function: F) -> F:
     """Add the option `--show-sensitive`, which shows secrets while the command runs."""
 
-    def begin(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
-        if is_asked:
+    def begin(ctx: click.Context, param: click.Parameter, is_requested: bool) -> None:
+        if is_requested:
             from tagwire.sensitive import showing_sensitive
 
             ctx.with_resource(showing_sensitive())
@@ -136,12 +136,12 @@ def show_sensitive_option(function: F) -> F:
     )(function)
 
 
-def limits_of(texts: Sequence[str]) -> "Limits":
+def limits_of(options: Sequence[str]) -> "Limits":
     """Parse `NAME=N` options into limits. Raises click.BadParameter for an unknown name or an invalid number."""
     from tagwire.limits import Limits
 
     values: dict[str, int] = {}
-    for text in texts:
+    for text in options:
         name, _, value = text.partition("=")
         number = whole_number(value)
         if name not in Limits.__slots__ or number is None:

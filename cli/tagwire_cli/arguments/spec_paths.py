@@ -28,12 +28,12 @@ def _all_sets(settings: "Settings") -> list[str]:
 
 
 def _below(settings: "Settings", path: str) -> Iterator[str]:
-    place = Path(path).resolve()
+    resolved = Path(path).resolve()
     folders = [folder for spec_set in settings.sets for folder in spec_set.sources]
-    below = [each for each in folders if each.is_dir() and each.is_relative_to(place)]
-    if path == STDIN or place in folders or not below:
+    below = [each for each in folders if each.is_dir() and each.is_relative_to(resolved)]
+    if path == STDIN or resolved in folders or not below:
         yield path
         return
     yield from map(os.path.relpath, below)
-    if place != settings.root or not settings.is_declared:
+    if resolved != settings.root or not settings.is_declared:
         yield from sorted(str(file) for file in Path(path).glob("*.json") if not file.name.startswith("."))

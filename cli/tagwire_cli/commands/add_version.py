@@ -167,10 +167,10 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
         found = siblings if any(each.path == path for each in siblings) else [*siblings, SpecFile("", path)]
     else:
         found = find_specs(spec_set.specs)
-    place = path.resolve()
+    resolved = path.resolve()
     made: list[SpecData] = []
     for each in found:
-        name = path if each.path.resolve() == place else Path(os.path.relpath(each.path))
+        name = path if each.path.resolve() == resolved else Path(os.path.relpath(each.path))
         made.append(SpecData(str(name), each.component, from_file(each.path).data))
     return made
 

@@ -87,9 +87,9 @@ def command(
     elif output_format == "sarif":
         print_sarif([report_of(finding) for finding in judged.findings])
     else:
-        texts: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
-        texts += [(excused_text(each), "excused") for each in judged.excused if show_excused]
-        print_findings(texts)
+        shown: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]
+        shown += [(excused_text(each), "excused") for each in judged.excused if show_excused]
+        print_findings(shown)
     for warning in judged.warnings:
         say(f"warning: {warning}", err=True)
     say(findings_summary(judged.findings, excused=len(judged.excused), messages=len(names)), err=True)
@@ -144,8 +144,8 @@ def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
         folders = [here.parent] if here.is_file() else []
     found: list[Path] = []
     for folder in folders:
-        texts = (each.read_bytes() for each in folder.rglob("*.json"))
-        if any(may_be_register(data) or may_be_shared(data) for data in texts):
+        contents = (each.read_bytes() for each in folder.rglob("*.json"))
+        if any(may_be_register(data) or may_be_shared(data) for data in contents):
             found.append(Path(os.path.relpath(folder)))
     return found
 
@@ -167,8 +167,8 @@ def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping
         return {}
     spec_set = settings.set_of(path)
     folders = [path.parent] if spec_set is None else [spec_set.specs, *spec_set.specs.iterdir()]
-    places = [folder / f"{name}.json" for folder in folders for name in HEADER_NAMES.values()]
-    files = [SpecData(str(place), "", place.read_bytes()) for place in places if place.is_file()]
+    paths = [folder / f"{name}.json" for folder in folders for name in HEADER_NAMES.values()]
+    files = [SpecData(str(path), "", path.read_bytes()) for path in paths if path.is_file()]
     return reader.read(files, options_for(settings, path)).specs
 
 
@@ -214,11 +214,11 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     from tagwire_generator.evolution.lock import read_lock
 
     baseline = read_lock(lock_file).baseline()
-    texts = read_path(settings, reader, path, options_for(settings, path))
+    sources = read_path(settings, reader, path, options_for(settings, path))
     if path.is_file():  # don't report the set's other messages as removed
-        aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
-        baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
-    return Check(baseline, texts, headers=_headers(settings, reader, path))
+        aliases = {alias for spec in sources.specs.values() for alias in spec.aliases}
+        baseline = baseline.only({*sources.specs, *sources.invalid, *aliases})
+    return Check(baseline, sources, headers=_headers(settings, reader, path))
 
 
 def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | KnownCheck"]:

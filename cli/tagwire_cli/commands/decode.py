@@ -175,7 +175,7 @@ def _decoder(
 
 
 def _with_decoder(placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder") -> "Iterator[_Part]":
-    return ((place, data, decoder) for place, data in placed)
+    return ((position, data, decoder) for position, data in placed)
 
 
 def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:
@@ -184,9 +184,9 @@ def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool
     The first error is raised as an InputError, unless `keep_going` is set.
     """
     good = True
-    for place, data, decoder in parts:
+    for position, data, decoder in parts:
         try:
-            with at(place):
+            with at(position):
                 text = decoder(data)
         except TagwireError as error:
             if not keep_going:

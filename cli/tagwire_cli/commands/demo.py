@@ -58,7 +58,7 @@ class _Outcome:
     """Frames that were rejected, as expected, because the sender's bytes are invalid."""
     failed: list[tuple[CapturedFrame, str]] = field(default_factory=list)
     """Frames with an unexpected result, and what it was."""
-    lacking: int = 0
+    missing: int = 0
     """The number of frames of unknown APIs or versions."""
     seconds: float = 0.0
 
@@ -109,7 +109,7 @@ def _replayed(registry: "Registry", captures: Sequence[CapturedFrame], faults: d
 
 def _replay(registry: "Registry", capture: CapturedFrame, is_fault: bool, outcome: _Outcome) -> None:
     if not is_fault and not _has_version(registry, capture):
-        outcome.lacking += 1
+        outcome.missing += 1
         return
     error = None
     again = b""
@@ -191,8 +191,8 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     sides = f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}"
     say(f"{sides}, {size:,} bytes in {outcome.seconds:.2f} s")
     say(f"({rate}, including class loading; engine: {tagwire.engine()}).")
-    if outcome.lacking:
-        say(f"Skipped {count(outcome.lacking, 'frame')} of unknown APIs or versions.")
+    if outcome.missing:
+        say(f"Skipped {count(outcome.missing, 'frame')} of unknown APIs or versions.")
 
 
 def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:

@@ -68,8 +68,8 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     else:
         encoder, files = _encoder(registry, kind, words)
     file = one_file(files)
-    for place, value in json_lines(file) if as_lines else json_values(file):
-        with at(place):
+    for position, value in json_lines(file) if as_lines else json_values(file):
+        with at(position):
             data = encoder(value)
         _write(data if kind is None else len(data).to_bytes(4, "big") + data, as_hex=as_hex)
 

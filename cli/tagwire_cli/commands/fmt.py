@@ -92,8 +92,8 @@ def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, st
         if path == STDIN:
             yield path, _decoded(read_bytes(path, is_hex=False), _title(path))
             continue
-        place = Path(path)
-        for file in [place] if place.is_file() else [each.path for each in find_specs(place)]:
+        spec_path = Path(path)
+        for file in [spec_path] if spec_path.is_file() else [each.path for each in find_specs(spec_path)]:
             if file.resolve() not in seen:
                 seen.add(file.resolve())
                 yield _relative_path(file), _decoded(file.read_bytes(), str(file))

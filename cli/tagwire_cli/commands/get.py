@@ -75,8 +75,8 @@ def command(
     except SelectionError as error:
         raise click.BadParameter(with_order_hint(str(error), words), param_hint="PATH") from None
     parts = selected.captured(chosen_frames(file, registry, where, port)) if is_capture else None
-    for number, place, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
-        with at(place, str if is_hex or kind else partial(input_hint, data, file)):
+    for number, position, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
+        with at(position, str if is_hex or kind else partial(input_hint, data, file)):
             version = version_of(data)
             rows = [] if version is None else selected.rows(data, version)
             inner = [] if version is None else _struct_versions(selected.selection, version)

@@ -63,7 +63,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
     settings = load(find_root(Path.cwd()))
     locks = [
         (file, specs, _locked(settings, specs, file, accept_breaking=accept_breaking or forget, forget=forget))
-        for specs, file in _places(settings, path, lock_file)
+        for specs, file in _specs_and_locks(settings, path, lock_file)
     ]
     texts = {file: str(lock) for file, _, lock in locks}
     changed = {each: text for each, text in texts.items() if not has_text(each, text)}
@@ -80,7 +80,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
         raise click.exceptions.Exit(1)
 
 
-def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> list[tuple[Path, Path]]:
+def _specs_and_locks(settings: "Settings", path: Path | None, lock_file: Path | None) -> list[tuple[Path, Path]]:
     if path is None:
         if lock_file is not None:
             raise click.UsageError("--file needs DIR, the folder of specs")
@@ -105,16 +105,16 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     from tagwire_generator.evolution.spec_sources import SpecReader
 
     options = options_for(settings, specs)
-    texts = read_path(settings, SpecReader(), specs, options)
+    sources = read_path(settings, SpecReader(), specs, options)
     old = read_lock(file) if file.is_file() and not forget else None
-    check = Check(old.baseline() if old else Baseline(), texts)
+    check = Check(old.baseline() if old else Baseline(), sources)
     rejected = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
     if rejected:
         print_findings([(finding_text(each), each.severity) for each in rejected])
         say(findings_summary(rejected, excused=0, messages=len(check.names)), err=True)
         say("nothing was written; use --accept-breaking to release the specs anyway", err=True)
         raise click.exceptions.Exit(1)
-    return updated_lock(old, texts, options)
+    return updated_lock(old, sources, options)
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:

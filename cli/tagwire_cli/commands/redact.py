@@ -83,9 +83,9 @@ def command(
         redact, files = _redactor(registry, redaction, kind, words, responses)
         parts = _stream(redact, one_file(files), responses, is_hex=is_hex)
     failed = 0
-    for place, data, redact, write in parts:
+    for position, data, redact, write in parts:
         try:
-            with at(place):
+            with at(position):
                 data = redact(data)
         except TagwireError as error:
             failed += 1
@@ -103,7 +103,7 @@ def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int)
         redact: Redact = bytes if frame.is_close else redaction.request
         if frame.gap or not (frame.is_request or frame.is_close):
             redact = partial(_response, redaction, frame.api, frame.rivals) if frame.api else partial(_rejected, frame)
-        yield frame.place, frame.data, redact, partial(_write_row, frame)
+        yield frame.position, frame.data, redact, partial(_write_row, frame)
 
 
 def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
@@ -155,8 +155,8 @@ def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_h
         write_bytes(data.hex().encode() + b"\n" if is_hex else data)
 
     placed = frames(file, DEFAULT_LIMITS, is_hex=is_hex)
-    for place, frame in placed if responses is None else responses.checked(placed):
-        yield place, frame, redact, write
+    for position, frame in placed if responses is None else responses.checked(placed):
+        yield position, frame, redact, write
 
 
 def _redactor(

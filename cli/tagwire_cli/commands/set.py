@@ -66,8 +66,8 @@ def command(
         raise click.BadParameter(with_order_hint(str(error), words), param_hint="PATH=VALUE") from None
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
-    for _, place, data, version_of in selected.parts(file, kind, is_hex=is_hex):
-        with at(place, str if is_hex or kind else partial(input_hint, data, file)):
+    for _, position, data, version_of in selected.parts(file, kind, is_hex=is_hex):
+        with at(position, str if is_hex or kind else partial(input_hint, data, file)):
             version = version_of(data)
             if version is not None:
                 data = _changed(selected, data, version, values)
@@ -104,10 +104,10 @@ def _is_text(path: str, row: "FieldRow") -> bool:
 
 def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -> bytes:
     selection = selected.selection
-    places = zip(selection.paths, selection.fields, values, selection.holder_versions(version), strict=True)
+    selected_fields = zip(selection.paths, selection.fields, values, selection.holder_versions(version), strict=True)
     made = [
         field_from_json(selection.message, path, row, value, version, holder=holder)
-        for path, row, value, holder in places
+        for path, row, value, holder in selected_fields
     ]
 
     def new(*row: Any) -> Any:

@@ -103,11 +103,11 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool
         return
     for line in _title(message):
         say(line)
-    texts = abouts(message)
-    if texts[""]:
-        say(texts[""])
+    descriptions = abouts(message)
+    if descriptions[""]:
+        say(descriptions[""])
     rows = {path: _cells(row, around, path.count(".")) for path, row, around in _walk(message, None, "")}
-    _print_fields(_BY_VERSIONS, list(rows.items()), texts if wide else None)
+    _print_fields(_BY_VERSIONS, list(rows.items()), descriptions if wide else None)
     say()
     has_releases = any(step.releases for step in steps)
     columns = _HISTORY if has_releases else (_HISTORY[0], _HISTORY[2])
@@ -274,9 +274,9 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
     rows = list(_wire_rows(root, 0, "", {}))
     _print_fields(_IN_WIRE_ORDER, rows, None if documented is None else abouts(documented))
     if root.missing:
-        lacking = ", ".join(field.name + (" (ignorable)" if field.ignorable else "") for field in root.missing)
+        missing = ", ".join(field.name + (" (ignorable)" if field.ignorable else "") for field in root.missing)
         say()
-        say(f"Not in this version: {lacking}")
+        say(f"Not in this version: {missing}")
 
 
 def _wire_rows(

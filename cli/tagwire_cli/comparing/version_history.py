@@ -40,8 +40,8 @@ class VersionStep:
 
     def spans(self) -> str:
         """Format the releases that have this version, such as `3.0 to 3.4, redefined 3.5` if 3.5 changed its bytes."""
-        texts = [first if first == last else f"{first} to {last}" for first, last in self.releases]
-        return ", redefined ".join(texts)
+        ranges = [first if first == last else f"{first} to {last}" for first, last in self.releases]
+        return ", redefined ".join(ranges)
 
     def as_dict(self) -> dict[str, Any]:
         return {"version": self.version, "releases": [list(span) for span in self.releases], "change": self.change}

@@ -112,10 +112,10 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
         return
     if one.traces:
         first = one.guess.candidates[0]
-        yield f"{_said(first)}: {', '.join(first.why)}"
+        yield f"{_description(first)}: {', '.join(first.why)}"
         rivals = [each for each in one.guess.candidates[1:] if each.whole]
         if rivals:
-            yield f"next best: {_said(rivals[0])}, much less likely"
+            yield f"next best: {_description(rivals[0])}, much less likely"
         return
     source = one.data.hex() if len(one.data) <= _MOST_HEX and (one.is_part or not file) else file
     is_known = source != file or not one.is_part
@@ -136,7 +136,7 @@ def _readings(guess: Guess, again: str | None) -> Iterator[str]:
         is_one = len(guess.candidates) == 1
         yield ("one message matches these bytes:" if is_one else "several messages match these bytes, likeliest first:")
     listed = [
-        (_said(each), "" if again is None else f"{how_to_explain(each)} {again}", each)
+        (_description(each), "" if again is None else f"{how_to_explain(each)} {again}", each)
         for each in guess.candidates[:_LISTED]
     ]
     width = max((len(name) for name, _, _ in listed), default=0)
@@ -158,7 +158,7 @@ def how_to_explain(candidate: Candidate) -> str:
     return "tagwire explain --record-format auto" if candidate.kind == "batches" else "tagwire explain --request"
 
 
-def _said(candidate: Candidate) -> str:
+def _description(candidate: Candidate) -> str:
     """Describe a candidate, such as `response MetadataResponse v9/10`."""
     if candidate.kind == "batches":
         return f"record batches ({candidate.name})"

@@ -207,7 +207,7 @@ def _dump(text: str) -> bytes:
         raise InputError(f"dump input: expected bytes, got 16-bit words of unknown byte order; {_SINGLE_BYTES_HINT}")
     data = bytearray()
     previous = b""
-    for place, (number, line) in enumerate(lines):
+    for index, (number, line) in enumerate(lines):
         if line.strip() == "*":  # xxd and hexdump print `*` for repetitions of the previous line
             previous = bytes(data[-_DUMP_WIDTH:])
             continue
@@ -223,10 +223,10 @@ def _dump(text: str) -> bytes:
             raise InputError(
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )
-        behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
+        next_line = _DUMP_LINE.fullmatch(lines[index + 1][1]) if index + 1 < len(lines) else None
         # xxd ends the bytes with two blanks. Other tools also use two blanks between bytes, but print at most 16 bytes.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
-        most = int(behind["offset"], 16) - offset if behind else widest
+        most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
     if len(data) == 0:
         raise InputError("dump input: no bytes after the offsets")
@@ -236,12 +236,12 @@ def _dump(text: str) -> bytes:
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
     """Return the bytes of a dump line. They end after `most` bytes, or at a gap of more than `gap` blanks."""
     found = bytearray()
-    place = 0
-    while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):
+    position = 0
+    while len(found) < most and (match := _DUMP_BYTES.match(rest, position)):
         if found and len(match["gap"].expandtabs()) > gap:
             break
         found += bytes.fromhex(match["bytes"])
-        place = match.end()
+        position = match.end()
     return bytes(found[:most])
 
 

@@ -21,8 +21,8 @@ _CHUNK: Final = 1 << 16
 
 
 @contextlib.contextmanager
-def at(place: str, hint: Callable[[], str] = str) -> Generator[None]:
-    """Put `place`, such as `frame 3`, before the message of a TagwireError raised in the `with` block.
+def at(position: str, hint: Callable[[], str] = str) -> Generator[None]:
+    """Put `position`, such as `frame 3`, before the message of a TagwireError raised in the `with` block.
 
     If decoding fails and `hint` returns a text, raise an InputError with this text instead.
     """
@@ -31,9 +31,9 @@ def at(place: str, hint: Callable[[], str] = str) -> Generator[None]:
     except TagwireError as error:
         if isinstance(error, DecodeError) and (text := hint()):
             raise InputError(text) from None
-        if not place:
+        if not position:
             raise
-        raise InputError(f"{place}: {error}") from error
+        raise InputError(f"{position}: {error}") from error
 
 
 def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:

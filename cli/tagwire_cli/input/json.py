@@ -29,7 +29,7 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
     """Yield ("frame N", value) for the Nth JSON value in a file. Values are separated as in `decode` output."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_reject_constant)
-    end, number = _behind_blanks(text, 0), 0
+    end, number = _skip_blanks(text, 0), 0
     if end == len(text):
         note_empty(file)
     while end < len(text):
@@ -37,7 +37,7 @@ def json_values(file: str) -> Iterator[tuple[str, Any]]:
             value, end = decoder.raw_decode(text, end)
         number += 1
         yield f"frame {number}", value
-        end = _behind_blanks(text, end)
+        end = _skip_blanks(text, end)
 
 
 def json_lines(file: str) -> Iterator[tuple[str, Any]]:
@@ -73,17 +73,17 @@ def _errors(line: int = 1) -> Generator[None]:
     except json.JSONDecodeError as error:
         if not error.doc.strip():
             raise InputError("JSON input: empty; give a JSON object in a file or on standard input") from None
-        place = f"line {line + error.lineno - 1}, column {error.colno}"
+        position = f"line {line + error.lineno - 1}, column {error.colno}"
         if not error.doc[: error.pos].strip():
-            raise InputError(f"JSON input: {place}: found {shown(error.doc[error.pos :])}, expected JSON") from None
-        raise InputError(f"JSON input: {place}: {error.msg}") from None
+            raise InputError(f"JSON input: {position}: found {shown(error.doc[error.pos :])}, expected JSON") from None
+        raise InputError(f"JSON input: {position}: {error.msg}") from None
     except RecursionError:
         raise InputError("JSON input: nested too deeply; no message has that many levels") from None
     except ValueError:  # raised for an integer with too many digits
         raise InputError("JSON input: a number has more digits than any field can hold") from None
 
 
-def _behind_blanks(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at] in _BLANKS:
         at += 1
     return at

@@ -29,8 +29,8 @@ class ResponseApis:
         self._ambiguous: dict[bytes, str] = {}
         if not self._pairing.has_ids or "RequestHeader" not in registry:
             raise click.UsageError("--requests needs correlation IDs, which the headers of this package do not have.")
-        for place, data in frames(file, limits, is_hex=is_hex):
-            with at(f"{file}: {place}"):
+        for position, data in frames(file, limits, is_hex=is_hex):
+            with at(f"{file}: {position}"):
                 header, _ = registry.decode_header(data, strict=False)
             api = header.request_api_key, header.request_api_version
             if self._pairing.ask(None, data, api):

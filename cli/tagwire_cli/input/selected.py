@@ -42,7 +42,7 @@ class Selected:
         api_of: ResponseApis | None = None,
     ) -> None:
         self.selection = selection
-        self._asked = api_of
+        self._api_option = api_of
         self._version_of = version_of
         self._limits = limits
 
@@ -51,8 +51,8 @@ class Selected:
         if kind is None:
             return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
         found = frames(file, self._limits, is_hex=is_hex)
-        found = found if self._asked is None else self._asked.checked(found)
-        return ((number, place, data, self._version_of) for number, (place, data) in enumerate(found, 1))
+        found = found if self._api_option is None else self._api_option.checked(found)
+        return ((number, position, data, self._version_of) for number, (position, data) in enumerate(found, 1))
 
     def captured(self, frames: "Iterator[CapturedFrame]") -> "Iterator[Part]":
         """Yield the captured frames that contain the selected message."""

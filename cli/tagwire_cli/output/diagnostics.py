@@ -85,8 +85,10 @@ def print_error(error: TagwireError) -> int:
     if problems:
         print_problems(problems, err=True)
     else:
-        place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
-        text = re.sub(r"argument `(\w+)(=True)?`", lambda found: f"--{found[1].replace('_', '-')}", f"{place}{error}")
+        location = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
+        text = re.sub(
+            r"argument `(\w+)(=True)?`", lambda found: f"--{found[1].replace('_', '-')}", f"{location}{error}"
+        )
         if isinstance(error, LogError) and error.rule in ("TWL101", "TWL103") and error.offset <= _MAGIC_AT:
             file = error.file if given_name(error.file) == error.file else "-"
             text = f"{text}; if this is not a log segment, `tagwire explain {quote(file)}` detects what it is"

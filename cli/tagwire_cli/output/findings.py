@@ -32,17 +32,17 @@ _INDENT: Final = "    "
 _WIDTH: Final = 112
 
 
-def print_findings(texts: Sequence[tuple[str, str]]) -> None:
+def print_findings(findings: Sequence[tuple[str, str]]) -> None:
     """Print paragraphs, given as pairs of text and severity, on standard output. The severity determines the color."""
     if not is_coloured(sys.stdout):
-        if texts:
-            say("\n\n".join(text for text, _ in texts), lines=True)
+        if findings:
+            say("\n\n".join(text for text, _ in findings), lines=True)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
-    for number, (text, severity) in enumerate(texts):
+    for number, (text, severity) in enumerate(findings):
         head, line_end, body = text.partition("\n")
         shown = Text(head, style="bold")
         shown.highlight_words([f" {severity} "], _COLOURS.get(severity, "bold cyan"))
@@ -74,8 +74,8 @@ def _placed_text(finding: "Finding") -> str:
 
 
 def _prefix(finding: "Finding") -> str:
-    place = f"{finding.file}: " if finding.file else ""
-    return f"{place}{finding.severity} {finding.rule}: "
+    location = f"{finding.file}: " if finding.file else ""
+    return f"{location}{finding.severity} {finding.rule}: "
 
 
 def excused_text(excused: "Excused[Finding]") -> str:

@@ -94,7 +94,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 
     def message(record: Record) -> dict[str, str]:
         try:
-            return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
+            return _line(entry_at(record, log, registry, segment.name, position, is_control=is_control), registers)
         except LogError as error:
             options.skip(error)
         # A record that can't be decoded may contain a secret, so its value is hidden.
@@ -103,7 +103,7 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
     return message
 
 
-def _told(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
+def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return `message`, a key of a record's JSON. If secrets must be hidden, also return a placeholder for `value`.
 
     Fields in `registers`, which maps field paths to enums, are shown as names instead of numbers.

@@ -115,7 +115,7 @@ def _result(report: Report, index: int) -> dict[str, Any]:
     result = {"ruleId": report.rule, "ruleIndex": index, "level": report.level, "message": {"text": report.message}}
     if given_name(report.file) in ("", "standard input"):  # a result without a file has no location in SARIF
         return result
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": quote(PurePath(report.file).as_posix())}}
     if report.line:
-        place["region"] = {"startLine": report.line, "startColumn": report.column}
-    return result | {"locations": [{"physicalLocation": place}]}
+        location["region"] = {"startLine": report.line, "startColumn": report.column}
+    return result | {"locations": [{"physicalLocation": location}]}

@@ -155,8 +155,8 @@ def named(name: str) -> str:
 
 def render(problem: Problem) -> str:
     """Format a problem as `file:line:column: severity rule: message`, with the source line and a caret below it."""
-    place = f"{printable(problem.file)}:{problem.line}:{problem.column}"
-    head = f"{place}: {problem.severity} {problem.rule}: {printable(problem.message)}"
+    location = f"{printable(problem.file)}:{problem.line}:{problem.column}"
+    head = f"{location}: {problem.severity} {problem.rule}: {printable(problem.message)}"
     if not problem.source_line.strip():
         return head
     start = max(0, problem.column - 1 - _SHOWN // 2) if len(problem.source_line) > _SHOWN else 0

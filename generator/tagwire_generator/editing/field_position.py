@@ -109,7 +109,7 @@ def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) ->
     tag = _next_tag(struct) if field.next_tag else field.tag
     since = f"{version}+"
     is_optional = is_draft and tag is not None
-    says: Tree = {
+    entry: Tree = {
         "name": field.name,
         "type": field.type,
         "versions": None if is_optional else since,
@@ -121,7 +121,7 @@ def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) ->
         "ignorable": True if field.ignorable else None,
         "about": field.about or None,
     }
-    return {key: value for key, value in says.items() if value is not None}
+    return {key: value for key, value in entry.items() if value is not None}
 
 
 def _next_tag(struct: Tree) -> int:

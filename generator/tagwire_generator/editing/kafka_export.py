@@ -77,9 +77,9 @@ def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Export
     made: list[Exported] = []
     problems: list[Problem] = []
     for spec in specs:
-        place: dict[str, Any] = {"file": spec.file, "component": spec.component, "options": options}
+        known: dict[str, Any] = {"file": spec.file, "component": spec.component, "options": options}
         text = spec.data.decode("utf-8", "replace")
-        result = read_spec(text, **place, registers=registers, shared=shared)
+        result = read_spec(text, **known, registers=registers, shared=shared)
         problems += [each for each in result.problems if each.severity == "error"]
         if not result.has_errors:
             made.append(_exported(spec, text, result, shared, registers, options))
@@ -114,9 +114,9 @@ def _root(spec: SpecData) -> Object:
     return root
 
 
-def _verdict(place: str, key: str) -> str:
+def _verdict(owner: str, key: str) -> str:
     """Return a key's `kafka` property in the schema, such as "inlined"; "" for a key of Kafka's own language."""
-    key_schema = schema()["$defs"][place]["properties"].get(key, {})
+    key_schema = schema()["$defs"][owner]["properties"].get(key, {})
     return str(key_schema.get("kafka", "rejected" if "dialect" in key_schema else ""))
 
 
@@ -124,8 +124,8 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressib
     """Yield (key or type, how to export it) for each key and type that Kafka's spec language doesn't have."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
-    for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):
-        verdict = _verdict(place, key)
+    for node, key, owner in _keys(root, "sharedStruct" if is_shared else "message"):
+        verdict = _verdict(owner, key)
         if verdict and not (is_shared and key in ("type", "dialect")):
             member = node.members[key]
             yield Inexpressible(f"the key {key}", spec.file, member.line, member.column), verdict
@@ -153,13 +153,13 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
     return "\n".join(lines)
 
 
-def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
+def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
     """Yield (object, key, name of the object's schema definition) for each key of an object and of nested objects."""
-    for key, kind in key_kinds(place).items():
+    for key, kind in key_kinds(owner).items():
         value = node.get(key)
         if value is None:
             continue
-        yield node, key, place
+        yield node, key, owner
         inner = _PLACES.get(kind)
         for each in _objects(value) if inner else ():
             yield from _keys(each, inner or "")
@@ -170,18 +170,18 @@ def _objects(node: JsonNode) -> list[Object]:
     return [each for each in found if isinstance(each, Object)]
 
 
-def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, Any]:
+def _plain(tree: dict[str, Any], owner: str, registers: Registers) -> dict[str, Any]:
     """Remove tagwire's own keys from a spec tree, and replace enum names in defaults with numbers."""
     made: dict[str, Any] = {}
     for key, value in tree.items():
-        inner = _PLACES.get(key_kinds(place)[key])
-        if not _verdict(place, key):
+        inner = _PLACES.get(key_kinds(owner)[key])
+        if not _verdict(owner, key):
             made[key] = [_plain(each, inner, registers) for each in value] if inner else value
     register = registers.get(tree.get("enum", ""))
     entry = register.entry(str(made.get("default", ""))) if register is not None else None
     if entry is not None:
         made["default"] = str(entry.key)
-    if place == "field" and made.get("versions") == "none":
+    if owner == "field" and made.get("versions") == "none":
         return {}
     if "fields" in made:
         made["fields"] = [each for each in made["fields"] if each]
@@ -198,6 +198,6 @@ def _other_stops(
     for problem in read_spec(written, file=message.file, options=SpecOptions()).problems:
         if problem.severity == "error":
             retired = next((each for each in lost if each.what == "the key reservedTags"), None)
-            place = retired or Inexpressible("", message.file, message.line, message.column)
-            yield replace(place, what=problem.message)
+            located = retired or Inexpressible("", message.file, message.line, message.column)
+            yield replace(located, what=problem.message)
             return

@@ -71,12 +71,12 @@ def plan_next_version(
     the change violates a rule (`problems` lists all violations) or breaks a released version.
     """
     reader = SpecReader()
-    texts = reader.read(files, options)
+    sources = reader.read(files, options)
     data = {each.file: each for each in files}
-    spec = _message(path, texts)
+    spec = _message(path, sources)
     version = spec.valid_versions.highest + 1
     changes = [_changed(spec, data, version, field, options, is_new=True)]
-    partner = _partner(spec, texts)
+    partner = _partner(spec, sources)
     if partner is not None and partner.valid_versions.highest < version:
         if partner.valid_versions.highest < version - 1:
             raise SpecError(
@@ -85,7 +85,7 @@ def plan_next_version(
                 file=partner.file,
             )
         changes.append(_changed(partner, data, version, None, options, is_new=True))
-    _check(changes, files, texts, options, released)
+    _check(changes, files, sources, options, released)
     return NextVersion(tuple(changes), tuple(_notes(spec, version, partner)))
 
 
@@ -97,26 +97,26 @@ def plan_optional_field(
     Nothing is written. Readers of released versions skip unknown tags. Raises SpecError as `plan_next_version` does,
     and for a message without flexible versions.
     """
-    texts = SpecReader().read(files, options)
-    spec = _message(path, texts)
+    sources = SpecReader().read(files, options)
+    spec = _message(path, sources)
     flexible = spec.valid_versions & (spec.flexible_versions or spec.optional_versions)
     if not flexible:
         text = f"{spec.name} has no flexible versions; `tagwire add-version` adds the field in a new version"
         raise SpecError(f"{path}: {text}", file=str(path))
     data = {each.file: each for each in files}
     changes = [_changed(spec, data, flexible.lowest, field, options, is_new=False)]
-    _check(changes, files, texts, options, released)
+    _check(changes, files, sources, options, released)
     return NextVersion(tuple(changes), (), is_version=False)
 
 
-def _message(path: Path, texts: SpecSources) -> MessageSpec:
+def _message(path: Path, sources: SpecSources) -> MessageSpec:
     """Return the message in a file. Raises SpecError if no version can be added to the message."""
-    problems = texts.invalid.get(path.stem, ())
+    problems = sources.invalid.get(path.stem, ())
     if any(problem.file == str(path) for problem in problems):
         raise _broken(problems)
-    spec = next((each for each in texts.specs.values() if each.file == str(path)), None)
+    spec = next((each for each in sources.specs.values() if each.file == str(path)), None)
     if spec is None:
-        shared = any(each.file == str(path) for each in texts.shared.values())
+        shared = any(each.file == str(path) for each in sources.shared.values())
         if not shared:
             raise SpecError(f"{path}: a register has no versions, so no version can be added", file=str(path))
         raise SpecError(
@@ -135,13 +135,13 @@ def _message(path: Path, texts: SpecSources) -> MessageSpec:
     return spec
 
 
-def _partner(spec: MessageSpec, texts: SpecSources) -> MessageSpec | None:
+def _partner(spec: MessageSpec, sources: SpecSources) -> MessageSpec | None:
     """Return the response of a request, or the request of a response; None if there is none."""
     kind = _PARTNERS.get(spec.kind)
     wanted = (kind, spec.api_key, spec.component)
     if kind is None or spec.api_key is None:
         return None
-    found = (each for each in texts.specs.values() if (each.kind, each.api_key, each.component) == wanted)
+    found = (each for each in sources.specs.values() if (each.kind, each.api_key, each.component) == wanted)
     return next((each for each in found if each.valid_versions), None)
 
 
@@ -180,14 +180,14 @@ def _changed(
 
 def _add_field(edit: SpecEdit, wanted: dict[str, Any], field: NewField, version: int, file: str) -> None:
     is_optional = "versionsWithOptional" in wanted and (field.tag is not None or field.next_tag)
-    place = field_list(edit.root, wanted, field, "optionalFields" if is_optional else "fields", file)
-    entry = new_entry(field, place.struct, version, is_draft="versionsWithOptional" in wanted)
-    if place.items is None:
-        edit.add_list(place.node, place.key, entry)
-        place.struct[place.key] = [entry]
+    slot = field_list(edit.root, wanted, field, "optionalFields" if is_optional else "fields", file)
+    entry = new_entry(field, slot.struct, version, is_draft="versionsWithOptional" in wanted)
+    if slot.items is None:
+        edit.add_list(slot.node, slot.key, entry)
+        slot.struct[slot.key] = [entry]
     else:
-        edit.insert(place.items, place.index, entry)
-        place.struct[place.key].insert(place.index, entry)
+        edit.insert(slot.items, slot.index, entry)
+        slot.struct[slot.key].insert(slot.index, entry)
 
 
 def _others(files: Iterable[SpecData], changed: Sequence[SpecData]) -> list[SpecData]:
@@ -225,8 +225,8 @@ def _check(
 def _broken(problems: Sequence[Problem]) -> SpecError:
     first = problems[0]
     text = "\n".join(map(render, problems))
-    place: Mapping[str, Any] = {"file": first.file, "line": first.line, "column": first.column, "rule": first.rule}
-    return SpecError(text, problems=problems, **place)
+    location: Mapping[str, Any] = {"file": first.file, "line": first.line, "column": first.column, "rule": first.rule}
+    return SpecError(text, problems=problems, **location)
 
 
 def _notes(spec: MessageSpec, version: int, partner: MessageSpec | None) -> Iterable[str]:

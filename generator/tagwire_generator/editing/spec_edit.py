@@ -50,16 +50,16 @@ class SpecEdit:
         elif index == 0:
             self._insert_first(items, entry)
         else:
-            self._insert_behind(items, index - 1, entry)
+            self._insert_after(items, index - 1, entry)
 
     def add_list(self, parent: Object, key: str, entry: Mapping[str, Any]) -> None:
         """Add a key to an object, with a list of one entry as its value."""
         last = self._end(self._start(parent.all_members[-1].value))
         indent = self._indent(self._start(parent.all_members[-1]))
         lines = ["", f"{indent}{json.dumps(key)}: [", f"{indent}{_STEP}{inline(entry)}", f"{indent}]"]
-        place = self._behind_comments(last)
+        position = self._after_comments(last)
         self._edits.append((last, last, ","))
-        self._edits.append((place, place, self._line_end.join(lines)))
+        self._edits.append((position, position, self._line_end.join(lines)))
 
     # ------------------------------------------------------------ entries
 
@@ -77,10 +77,10 @@ class SpecEdit:
             self._edits.append((first, first, f"{self._set(entry, items.items[0], '')}, "))
             return
         indent = self._indent(first)
-        place = self._behind_comments(opening)
-        self._edits.append((place, place, f"{self._line_end}{indent}{self._set(entry, items.items[0], indent)},"))
+        position = self._after_comments(opening)
+        self._edits.append((position, position, f"{self._line_end}{indent}{self._set(entry, items.items[0], indent)},"))
 
-    def _insert_behind(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
+    def _insert_after(self, items: Items, index: int, entry: Mapping[str, Any]) -> None:
         neighbour = items.items[index]
         start = self._start(neighbour)
         end = self._end(start)
@@ -91,12 +91,12 @@ class SpecEdit:
         gap = f"{self._line_end}{indent}" if is_lined else " "
         comma = self._comma(end)
         if comma is None:
-            place = self._behind_comments(end) if is_lined else end
+            position = self._after_comments(end) if is_lined else end
             self._edits.append((end, end, ","))
-            self._edits.append((place, place, f"{gap}{new}"))
+            self._edits.append((position, position, f"{gap}{new}"))
         else:
-            place = self._behind_comments(comma) if is_lined else comma
-            self._edits.append((place, place, f"{gap}{new},"))
+            position = self._after_comments(comma) if is_lined else comma
+            self._edits.append((position, position, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: JsonNode, indent: str) -> str:
         """Format a new list entry with the line breaks and spacing of the entry `like`. Don't indent the first line."""
@@ -127,16 +127,16 @@ class SpecEdit:
                 return found.end()
         raise AssertionError("the end of a parsed value is unknown")
 
-    def _comma(self, place: int) -> int | None:
+    def _comma(self, position: int) -> int | None:
         """Return the position after the next comma; None if anything but comments comes before it."""
-        for found in TOKEN.finditer(self._text, place):
+        for found in TOKEN.finditer(self._text, position):
             if found.lastgroup != "comment":
                 return found.end() if found[0] == "," else None
         return None
 
-    def _behind_comments(self, place: int) -> int:
-        """Return the end of the comments after `place` on the same line; `place` itself if anything else follows."""
-        end = place
+    def _after_comments(self, position: int) -> int:
+        """Return the end of the comments after `position` on its line; `position` itself if anything else follows."""
+        end = position
         while True:
             rest = self._text[end:]
             blank = len(rest) - len(rest.lstrip(" \t\r"))
@@ -144,11 +144,11 @@ class SpecEdit:
                 return end
             found = TOKEN.match(self._text, end + blank)
             if found is None or found.lastgroup != "comment":
-                return place
+                return position
             end = found.end()
 
-    def _indent(self, place: int) -> str:
-        line = self._text[self._text.rfind("\n", 0, place) + 1 : place]
+    def _indent(self, position: int) -> str:
+        line = self._text[self._text.rfind("\n", 0, position) + 1 : position]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
 
@@ -177,7 +177,7 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
     comments = read_comments(text)
     _move_homeless(comments, form)
     formatted = spec_text(form, comments)
-    if _form(formatted, file) != form or _texts(read_comments(formatted)) != _texts(comments):
+    if _form(formatted, file) != form or _comment_lines(read_comments(formatted)) != _comment_lines(comments):
         raise SpecError(f"{file}: formatting would lose a comment; move the comment to a line of its own", file=file)
     return formatted
 
@@ -188,25 +188,25 @@ def _form(text: str, file: str) -> dict[str, Any]:
     return normal_form(plain_tree(root))
 
 
-def _texts(comments: Comments) -> list[str]:
+def _comment_lines(comments: Comments) -> list[str]:
     lines = [line.strip() for above in comments.above.values() for comment in above for line in comment.splitlines()]
-    return sorted([*lines, *comments.behind.values()])
+    return sorted([*lines, *comments.line_ends.values()])
 
 
 def _move_homeless(comments: Comments, form: Mapping[str, Any]) -> None:
     """Move the comments of redundant keys, which canonical text omits, to the top of the spec."""
-    places = {(), ("end",), ("tail",), *((key,) for key in form), *_places(form, ())}
-    for path in [path for path in comments.above if path not in places]:
+    paths = {(), ("end",), ("tail",), *((key,) for key in form), *_item_paths(form, ())}
+    for path in [path for path in comments.above if path not in paths]:
         comments.above.setdefault((), []).extend(comments.above.pop(path))
-    for path in [path for path in comments.behind if path not in places]:
-        comments.above.setdefault((), []).append(comments.behind.pop(path))
+    for path in [path for path in comments.line_ends if path not in paths]:
+        comments.above.setdefault((), []).append(comments.line_ends.pop(path))
 
 
-def _places(entry: Mapping[str, Any], path: Path) -> Iterator[Path]:
+def _item_paths(entry: Mapping[str, Any], path: Path) -> Iterator[Path]:
     for key in BLOCKS:
         members: Sequence[Mapping[str, Any]] = entry.get(key) or ()
         if members:
             yield (*path, key, "end")
         for index, member in enumerate(members):
             yield (*path, key, index)
-            yield from _places(member, (*path, key, index))
+            yield from _item_paths(member, (*path, key, index))

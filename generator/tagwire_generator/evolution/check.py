@@ -20,9 +20,9 @@ class Baseline:
     invalid: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, texts: SpecSources) -> "Baseline":
+    def of(cls, sources: SpecSources) -> "Baseline":
         """Return a baseline of specs that have no release history."""
-        return cls({name: Released(spec) for name, spec in texts.specs.items()}, texts.invalid)
+        return cls({name: Released(spec) for name, spec in sources.specs.items()}, sources.invalid)
 
     def only(self, names: Collection[str]) -> "Baseline":
         """Return a baseline with only these messages."""

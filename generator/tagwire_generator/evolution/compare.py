@@ -312,23 +312,23 @@ def _stand_in(missing: Missing) -> Item:
 
 def _moved(members: Iterable[MatchedField], old_items: Sequence[Item]) -> set[str]:
     """Return the new names of the fields that moved, assuming that as few fields as possible were moved."""
-    places = {item.name: place for place, item in enumerate(old_items)}
+    positions = {item.name: position for position, item in enumerate(old_items)}
     kept = [
-        (places[step.old.name], step.new.name)
+        (positions[step.old.name], step.new.name)
         for step in members
         if step.old and step.new and step.old.tag is None and step.new.tag is None and step.new.type.minimum
     ]
-    in_order = _longest_ascending([place for place, _ in kept])
-    return {name for place, name in kept if place not in in_order}
+    in_order = _longest_ascending([position for position, _ in kept])
+    return {name for position, name in kept if position not in in_order}
 
 
 def _longest_ascending(numbers: Sequence[int]) -> set[int]:
     tails: list[int] = []
     before: dict[int, int | None] = {}
     for number in numbers:
-        place = bisect_left(tails, number)
-        before[number] = tails[place - 1] if place else None
-        tails[place : place + 1] = [number]
+        position = bisect_left(tails, number)
+        before[number] = tails[position - 1] if position else None
+        tails[position : position + 1] = [number]
     found: set[int] = set()
     last = tails[-1] if tails else None
     while last is not None:

@@ -21,11 +21,11 @@ def specs_at(revision: str, path: Path) -> list[SpecData]:
     The file name of each spec is `REVISION:PATH`, with PATH relative to the top of the repository. Raises GitError if
     git fails, and SpecError for a spec more than one folder below `path`.
     """
-    place = path.resolve()
-    here = place if place.is_dir() else place.parent
+    resolved = path.resolve()
+    here = resolved if resolved.is_dir() else resolved.parent
     top = Path(os.fsdecode(run_git(here, "rev-parse", "--show-toplevel").rstrip(b"\n"))).resolve()
     commit = _commit(here, revision)
-    inside = PurePosixPath(place.relative_to(top).as_posix())
+    inside = PurePosixPath(resolved.relative_to(top).as_posix())
     entries = _entries(top, commit, inside)
     if not entries:
         raise NotAtRevisionError(

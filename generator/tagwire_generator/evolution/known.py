@@ -87,10 +87,10 @@ class Memory:
     def _changed(self, lock: "Lock") -> set[str] | None:
         """Return the names of messages without a cached result, or None if all messages must be checked again."""
         entry = self._cache.get(self._each)
-        places = {(each.component, each.path.stem) for each, _ in self._files}
-        names = {name for _, name in places}
+        files = {(each.component, each.path.stem) for each, _ in self._files}
+        names = {name for _, name in files}
         there = {(each.component, each.name) for each in lock.messages if each.current is not None}
-        if entry is None or not there <= places or len(names) != len(places):
+        if entry is None or not there <= files or len(names) != len(files):
             return None
         fine = set(entry.summary["fine"])
         changed: set[str] = set()

@@ -117,8 +117,8 @@ def _telling(type: Type) -> Iterator[Any]:
             yield twin, twin
     elif isinstance(type, Nested):
         others = {name for union in type.struct.unions for name in union.alternatives[1:]}
-        told = [field for field in type.struct.fields if field.name not in others]
-        yield _fresh(type.struct) | {field.name: next(_telling(field.type)) for field in told}
+        fields = [field for field in type.struct.fields if field.name not in others]
+        yield _fresh(type.struct) | {field.name: next(_telling(field.type)) for field in fields}
         yield _fresh(type.struct)
     elif isinstance(type, Fixed | NullableFixed | Sized):
         yield from type.wire.samples
@@ -139,7 +139,7 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
     return whole | dict.fromkeys(others) | {name: value}
 
 
-def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
+def converted(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
     """Convert a value from layout `source` to layout `target`. Fields that only `target` has get their defaults.
 
     Both are layouts of one version, before and after a spec change; `is_forward` means that `source` is the old one.
@@ -151,20 +151,20 @@ def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *
         if theirs is not None and ours is None:
             made[theirs.name] = _default(theirs)
         elif theirs is not None and ours is not None:
-            made[theirs.name] = _carried(value[ours.name], ours.type, theirs.type, is_forward=is_forward)
+            made[theirs.name] = _converted(value[ours.name], ours.type, theirs.type, is_forward=is_forward)
     return made
 
 
-def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any:
+def _converted(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any:
     if isinstance(value, tuple) and isinstance(source, Array) and isinstance(target, Array):
-        return tuple(_carried(each, source.element, target.element, is_forward=is_forward) for each in value)
+        return tuple(_converted(each, source.element, target.element, is_forward=is_forward) for each in value)
     if isinstance(value, dict) and isinstance(source, Nested) and isinstance(target, Nested):
-        return carried(value, source.struct, target.struct, is_forward=is_forward)
+        return converted(value, source.struct, target.struct, is_forward=is_forward)
     inner, outer = wrapped(source), wrapped(target)
     if isinstance(value, dict) and inner is not None:
-        return _carried(value[inner.name], inner.type, target, is_forward=is_forward)
+        return _converted(value[inner.name], inner.type, target, is_forward=is_forward)
     if value is not None and outer is not None:
-        return {outer.name: _carried(value, source, outer.type, is_forward=is_forward)}
+        return {outer.name: _converted(value, source, outer.type, is_forward=is_forward)}
     if isinstance(source, Fixed) and isinstance(target, Fixed):
         return _same_member(value, source.wire, target.wire)
     return value

@@ -100,7 +100,7 @@ class SpecReader:
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
         if result is None or result.message is None:  # errors name a file, so read an invalid spec again for each file
-            place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
-            result = read_data(each.data, **place, registers=registers, shared=shared)
+            known: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
+            result = read_data(each.data, **known, registers=registers, shared=shared)
             self._known[key] = result
         return result

@@ -19,7 +19,7 @@ from tagwire.layout import DEFAULT_STRUCT, Layout, Nested
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.sensitive import showing_sensitive
 from tagwire_generator.evolution.compare import Steps
-from tagwire_generator.evolution.samples import as_json, carried, field_at, samples, without_classes
+from tagwire_generator.evolution.samples import as_json, converted, field_at, samples, without_classes
 
 Side = Literal["old", "new"]
 
@@ -89,10 +89,10 @@ def _trials(old: Layout, new: Layout, steps: Steps) -> Iterator["_Trial"]:
     defaults = [item.default for item in ends if item.default is not DEFAULT_STRUCT]
     if is_new:
         for value in samples(new, theirs, defaults):
-            yield _Trial(old, new, carried(value, new.root, old.root, is_forward=False), value, "new")
+            yield _Trial(old, new, converted(value, new.root, old.root, is_forward=False), value, "new")
     if is_old:
         for value in samples(old, ours, defaults):
-            yield _Trial(old, new, value, carried(value, old.root, new.root, is_forward=True), "old")
+            yield _Trial(old, new, value, converted(value, old.root, new.root, is_forward=True), "old")
 
 
 class _Trial:
@@ -112,13 +112,15 @@ class _Trial:
         data = self.bytes[_other(reader)]
         if data is None:
             return None
-        can_carry = self.bytes[reader] is not None
+        can_represent = self.bytes[reader] is not None
         try:
             value, _ = decode(self.layouts[reader], data, whole=True, strict=True, limits=DEFAULT_LIMITS)
         except DecodeError as error:
-            return _Outcome(reader, data, error, None, can_carry)
+            return _Outcome(reader, data, error, None, can_represent)
         read = as_json(value, Nested(self.layouts[reader].root))
-        return None if can_carry and read == self._json(reader) else _Outcome(reader, data, None, read, can_carry)
+        return (
+            None if can_represent and read == self._json(reader) else _Outcome(reader, data, None, read, can_represent)
+        )
 
     def proof(self, outcome: "_Outcome") -> Proof:
         layout = self.layouts[outcome.reader]
@@ -148,7 +150,7 @@ class _Outcome:
     data: bytes
     error: DecodeError | None
     read: Any
-    can_carry: bool
+    can_represent: bool
     """Whether the reader's own layout can represent the value."""
 
     def rank(self, paths: Collection[str]) -> int:
@@ -157,9 +159,9 @@ class _Outcome:
         A wrong value or an error in the changed field itself is clearest. An error elsewhere may have another cause.
         """
         if self.error is None:
-            return 0 if self.can_carry else 1
-        place = _INDEX.sub("", self.error.path)
-        return 0 if any(f"{place}.".startswith(f"{path}.") for path in paths) else 2
+            return 0 if self.can_represent else 1
+        error_path = _INDEX.sub("", self.error.path)
+        return 0 if any(f"{error_path}.".startswith(f"{path}.") for path in paths) else 2
 
 
 def _other(side: Side) -> Side:

@@ -13,7 +13,7 @@ from tagwire.message.framing_table import Framing
 from tagwire.message.record_format import RecordFormat
 from tagwire_generator.expansion.message_classes import field_row
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.framing_rules import fields_before, places
+from tagwire_generator.model.framing_rules import fields_before, first_uses
 from tagwire_generator.model.framing_spec import REST, BitsSpec
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.struct_spec import StructGraph
@@ -27,8 +27,12 @@ def format_class(spec: MessageSpec, options: SpecOptions) -> type[RecordFormat]:
     classes: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         classes[struct.name] = type(struct.name, (Struct,), _format_members(struct, tables[struct.name], classes))
-    head = {"NAME": spec.name, "FORMAT": spec.format.name, "DISCRIMINATOR": attribute_name(spec.format.discriminator)}
-    return type(spec.name, (RecordFormat,), _format_members(spec.root, tables[spec.name], classes) | head)
+    constants = {
+        "NAME": spec.name,
+        "FORMAT": spec.format.name,
+        "DISCRIMINATOR": attribute_name(spec.format.discriminator),
+    }
+    return type(spec.name, (RecordFormat,), _format_members(spec.root, tables[spec.name], classes) | constants)
 
 
 def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
@@ -49,7 +53,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
     """Return the field tables of a format and its structs, by struct name. `FieldRow.struct` is not set yet."""
     graph = StructGraph(spec.root, spec.structs)
-    around = places(graph)
+    around = first_uses(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}
     for position, struct in graph.owners():
         rows = []

@@ -53,10 +53,10 @@ def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[V
     if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
         where = f"field {spec.name} is {spec.type}, which has no null"
         text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"
-        yield Violation("TW406", "nullableVersions", f"{text}, or {_asked_for(message)}", ("type",))
+        yield Violation("TW406", "nullableVersions", f"{text}, or {_required(message)}", ("type",))
     if spec.type.is_extension:
         where = f"field {spec.name} is {spec.type}, which is an extension, but the spec is plain Kafka"
-        yield Violation("TW709", "type", f"{where}; {_asked_for(message)}, or use another type")
+        yield Violation("TW709", "type", f"{where}; {_required(message)}, or use another type")
 
 
 def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
@@ -67,7 +67,7 @@ def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
         yield Violation("TW511", "nullableVersions", f"{text}; {remedy}", ("default", "type"))
 
 
-def _asked_for(message: "MessageSpec") -> str:
+def _required(message: "MessageSpec") -> str:
     """Return a hint for error messages: how to enable the tagwire dialect for this spec."""
     if message.format is not None:
         return 'give the spec set the option dialect = "tagwire"'

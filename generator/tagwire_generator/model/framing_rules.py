@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def framing_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
     """Yield violations of the rules for lengths, counts, checksums and compression in a record format."""
-    yield from _head_violations(message)
+    yield from _format_violations(message)
     if graph.cycle:
         return
-    around = places(graph)
+    around = first_uses(graph)
     for position, struct in graph.owners():
         for index, spec in enumerate(struct.fields):
             before = fields_before(graph, around, position, index)
@@ -33,27 +33,26 @@ def framing_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[V
                 )
 
 
-def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
-    head = message.format
-    assert head is not None
-    if not is_format_name(head.name):
-        text = f"{quoted(head.name)} can't be a format's name; use lower-case letters, digits, - and +"
+def _format_violations(message: "MessageSpec") -> Iterator[Violation]:
+    format = message.format
+    assert format is not None
+    if not is_format_name(format.name):
+        text = f"{quoted(format.name)} can't be a format's name; use lower-case letters, digits, - and +"
         yield Violation("TW010", "format", text)
     fields = {spec.name: spec for spec in message.fields}
-    if head.discriminator:
-        spec = fields.get(head.discriminator)
+    if format.discriminator:
+        spec = fields.get(format.discriminator)
         if spec is None or spec.framing.equals is None:
-            text = (
-                f"the discriminator {quoted(head.discriminator)} must be a field of the message with a value in equals"
-            )
+            name = quoted(format.discriminator)
+            text = f"the discriminator {name} must be a field of the message with a value in equals"
             yield Violation("TW009", "discriminator", text, ("fields", "members"))
-    for claim in head.claims:
+    for claim in format.claims:
         if claim.field not in fields:
             text = f"a claim is about {quoted(claim.field)}, but the format has no such field"
             yield Violation("TW011", "claims", text, ("fields", "members"))
 
 
-def places(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
+def first_uses(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
     """Map each struct to the first field of its type. A field is a pair (index of its own struct, field index)."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():

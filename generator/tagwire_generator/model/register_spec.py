@@ -73,7 +73,7 @@ class RegisterSpec:
     ranges: tuple[KeyRangeSpec, ...] = ()
     entries: tuple[RegisterEntry, ...] = ()
     file: str = field(default="", compare=False)
-    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    positions: tuple[tuple[int, int], ...] = field(default=(), compare=False)
     """The line and column of each item in `names`, for errors."""
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class RegisterSpec:
 
     def summary(self) -> dict[str, Any]:
         """Return the register's properties as a JSON object, for the package index and for rules about spec sets."""
-        named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
+        named = [[path, *position] for path, position in zip(self.names, self.positions, strict=True)]
         return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 
     def _name(self) -> Iterator[Violation]:

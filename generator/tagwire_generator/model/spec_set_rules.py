@@ -140,8 +140,8 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
         if valid <= answered or options.unanswered_versions:
             yield _problem("TW820", response, f"{text}; they should agree")
         else:
-            lacking = next(version for version in valid if version not in answered)
-            text += f": a request of version {lacking} can't be answered; give both the same versions"
+            missing = next(version for version in valid if version not in answered)
+            text += f": a request of version {missing} can't be answered; give both the same versions"
             yield _problem("TW808", response, text)
         return
     ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))

@@ -96,5 +96,5 @@ def _counts(exemption: Exemption, today: datetime.date) -> bool:
 
 
 def _named(exemption: Exemption) -> str:
-    place = f" {exemption.path}" if exemption.path else ""
-    return f"the exception for {exemption.rule} in {exemption.message}{place} ({exemption.reason})"
+    location = f" {exemption.path}" if exemption.path else ""
+    return f"the exception for {exemption.rule} in {exemption.message}{location} ({exemption.reason})"

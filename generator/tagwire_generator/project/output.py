@@ -158,10 +158,10 @@ def _formatters(files: Mapping[str, str], changes: Sequence[FileChange], directo
 
 def _reject_links(directory: Path) -> None:
     """Raise OutputError for a folder that is a link, because files in its target would be overwritten or deleted."""
-    for place in (directory, *directory.parents):
-        if place.is_symlink():
+    for folder in (directory, *directory.parents):
+        if folder.is_symlink():
             raise OutputError(
-                f"{place} is a link to {place.readlink()}, and links are not followed; remove the link, or give the "
+                f"{folder} is a link to {folder.readlink()}, and links are not followed; remove the link, or give the "
                 "folder itself with --output"
             )
 
@@ -183,19 +183,19 @@ def write_all(texts: Mapping[Path, str]) -> None:
     Existing files keep their mode. If a file is a link, its target is replaced. Raises OutputError if writing fails.
     """
     ready: dict[Path, Path] = {}
-    place = Path()
+    target = Path()
     try:
         for path, text in texts.items():
-            place = path.resolve()
-            place.parent.mkdir(parents=True, exist_ok=True)
-            ready[place] = place.with_name(f".{place.name}.{os.getpid()}.tmp")
-            ready[place].write_text(text, encoding="utf-8", newline="")
-            if place.exists():
-                shutil.copymode(place, ready[place])
-        for place, temporary in ready.items():
-            temporary.replace(place)
+            target = path.resolve()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            ready[target] = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+            ready[target].write_text(text, encoding="utf-8", newline="")
+            if target.exists():
+                shutil.copymode(target, ready[target])
+        for target, temporary in ready.items():
+            temporary.replace(target)
     except OSError as error:
-        raise OutputError(f"{place} can't be written: {error.strerror}") from None
+        raise OutputError(f"{target} can't be written: {error.strerror}") from None
     finally:
         for temporary in ready.values():
             temporary.unlink(missing_ok=True)

@@ -16,16 +16,16 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 def folder(name: Literal["templates", "message_specs"]) -> Path:
     """Return the folder with this name, from the wheel or the checkout. Raises TagwireError if it is missing."""
-    for place in (_PACKAGE / name, _PACKAGE.parents[1] / name):
-        if place.is_dir():
-            return place
+    for path in (_PACKAGE / name, _PACKAGE.parents[1] / name):
+        if path.is_dir():
+            return path
     raise TagwireError(f"{_PACKAGE} has no folder {name!r}: the installation is incomplete; install tagwire again")
 
 
 def templates(name: str) -> Path:
     """Return the folder of built-in templates such as `@markdown`. Raises TagwireError for an unknown name."""
-    place = folder("templates") / "targets"
-    known = sorted(f"@{path.name}" for path in place.iterdir())
+    path = folder("templates") / "targets"
+    known = sorted(f"@{path.name}" for path in path.iterdir())
     if name not in known:
         raise TagwireError(f"unknown templates {name!r}; built-in templates are {', '.join(known)}")
-    return place / name[1:]
+    return path / name[1:]

@@ -152,8 +152,8 @@ class Settings:
 
     def set_of(self, path: Path) -> SpecSet | None:
         """Return the first set whose spec or register folder contains a path; None if there is none."""
-        place = path.resolve()
-        return next((each for each in self.sets if any(map(place.is_relative_to, each.sources))), None)
+        resolved = path.resolve()
+        return next((each for each in self.sets if any(map(resolved.is_relative_to, each.sources))), None)
 
 
 def find_root(start: Path) -> Path:

@@ -65,18 +65,18 @@ def find_specs(folder: Path) -> list[SpecFile]:
     if not folder.is_dir():
         raise SpecError(f"{folder}: the specs folder does not exist", file=str(folder))
     found: list[SpecFile] = []
-    for place, folders, names in os.walk(folder, onerror=_reject):
+    for parent, folders, names in os.walk(folder, onerror=_reject):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        components = Path(place).relative_to(folder).parts
+        components = Path(parent).relative_to(folder).parts
         for name in names:
             if name.endswith(".json") and not name.startswith("."):
                 if len(components) > 1:
                     raise SpecError(
-                        f"{Path(place, name)}: nested too deeply; a spec belongs in the folder of specs or in a "
+                        f"{Path(parent, name)}: nested too deeply; a spec belongs in the folder of specs or in a "
                         "subfolder named after its component",
-                        file=str(Path(place, name)),
+                        file=str(Path(parent, name)),
                     )
-                found.append(SpecFile(_component(components, place), _named(Path(place, name))))
+                found.append(SpecFile(_component(components, parent), _named(Path(parent, name))))
     if not found:
         raise SpecError(f"{folder}: no specs (*.json) in this folder", file=str(folder))
     return sorted(found)
@@ -99,13 +99,13 @@ def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
     return frozenset(each.name for each in has)
 
 
-def _component(parts: tuple[str, ...], place: str) -> str:
+def _component(parts: tuple[str, ...], parent: str) -> str:
     component = "".join(parts)
     if parts and not _COMPONENT.fullmatch(component):
         raise SpecError(
-            f"{place!r}: {component!r} is not a valid component name; use ASCII letters, digits, hyphens and "
+            f"{parent!r}: {component!r} is not a valid component name; use ASCII letters, digits, hyphens and "
             "underscores, but not the name of a Windows device such as NUL; rename the folder",
-            file=place,
+            file=parent,
         )
     return component
 

@@ -77,11 +77,11 @@ def copy_staged(folder: Path, target: Path) -> Path:
     top = _top(folder)
     if top is None:
         raise GitError(f"{folder} is not in a git work tree, so it has no staged files")
-    place = folder.resolve().relative_to(top)
+    relative = folder.resolve().relative_to(top)
     index = _index(top)
-    names = run_git(top, "ls-files", "-z", "--", str(place), index=index)
+    names = run_git(top, "ls-files", "-z", "--", str(relative), index=index)
     run_git(top, "checkout-index", "-z", "--stdin", f"--prefix={target.resolve()}/", stdin=names, index=index)
-    return target.resolve() / place
+    return target.resolve() / relative
 
 
 def copy_ignored(folder: Path, target: Path) -> None:
@@ -89,10 +89,10 @@ def copy_ignored(folder: Path, target: Path) -> None:
     top = _top(folder)
     if top is None or not folder.is_dir():
         return
-    place = folder.resolve().relative_to(top)
-    listing = run_git(top, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", str(place))
+    relative = folder.resolve().relative_to(top)
+    listing = run_git(top, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", str(relative))
     for name in map(os.fsdecode, listing.split(b"\0")[:-1]):
-        copy = target / Path(name).relative_to(place)
+        copy = target / Path(name).relative_to(relative)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(top / name, copy)
 
@@ -109,8 +109,8 @@ def _by_tree(files: Iterable[Path]) -> dict[Path, list[Path]]:
 
 def _top(path: Path) -> Path | None:
     """Return the work tree that contains a path; None if there is none. A submodule is a separate work tree."""
-    place = path.parent.resolve() / path.name
-    return next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
+    resolved = path.parent.resolve() / path.name
+    return next((folder for folder in (resolved, *resolved.parents) if (folder / ".git").exists()), None)
 
 
 def _index(top: Path) -> Path | None:

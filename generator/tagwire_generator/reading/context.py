@@ -1,8 +1,8 @@
 """Collect the problems in a spec while it is read.
 
 A key that violates a rule is reported, and the object is built again without it, so that the rest of the file can still
-be checked. Violations that depend on such a key (`Part.wounds`) are not reported, because they may only follow from the
-first problem.
+be checked. Violations that depend on such a key (`Part.broken_keys`) are not reported, because they may only follow
+from the first problem.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,17 +34,17 @@ T = TypeVar("T", bound=_Checked)
 
 
 class Part:
-    """An object of a spec while it is read: its node in the tree, and its invalid keys (`wounds`).
+    """An object of a spec while it is read: its node in the tree, and its invalid keys (`broken_keys`).
 
     `spelled` maps attributes of the model to keys of the spec, where the names differ.
     """
 
     def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
         self.node = node
-        self.wounds: set[str] = set()
+        self.broken_keys: set[str] = set()
         self._spelled = spelled or {}
 
-    def place(self, key: str) -> JsonNode:
+    def node_of(self, key: str) -> JsonNode:
         """Return the node at which to report a problem with a key: the key's value, or the object if it is absent."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
@@ -73,7 +73,7 @@ class Reading:
         self.optional_versions = EVERYWHERE
         """The versions in the draft dialect's versionsWithOptional, once these have been read."""
         self.problems: list[Problem] = [*document.problems]
-        self.message_wounds: set[str] = set()
+        self.broken_message_keys: set[str] = set()
         """Wrong keys of the message, and "structs", "uses", "members" or "unions" if some could not be read."""
         self._source = document.source
         self._rejected: set[int] = set()
@@ -100,23 +100,23 @@ class Reading:
         return any(id(each) in self._rejected for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[JsonNode], Any]) -> Any:
-        """Return a key's converted value; None if the key is absent or invalid. An invalid key is added to `wounds`."""
+        """Return a key's converted value; None if it is absent or invalid. Adds an invalid key to `broken_keys`."""
         node = part.node.get(key)
         if node is None:
             return None
         if self.is_rejected(node):
-            part.wounds.add(key)
+            part.broken_keys.add(key)
             return None
         try:
             value = convert(node)
         except BadValue as bad:
             self.report(bad.rule, bad.node, bad.message)
-            part.wounds.add(key)
+            part.broken_keys.add(key)
             return None
         except InvalidSpec as invalid:
             for violation in invalid.violations:
                 self.report(violation.rule, node, violation.message)
-            part.wounds.add(key)
+            part.broken_keys.add(key)
             return None
         if convert is version_range and isinstance(node, Scalar) and is_reversed(node, value):
             message = f"the range {quoted(node.raw)} contains no version; write none if that is intended"
@@ -134,7 +134,7 @@ class Reading:
                 for violation in invalid.errors:
                     self.report_violation(violation, part)
                 for violation in broken:
-                    part.wounds.add(violation.key)
+                    part.broken_keys.add(violation.key)
                     values.pop(violation.key, None)
             else:
                 for violation in built.warnings:
@@ -143,9 +143,9 @@ class Reading:
 
     def report_violation(self, violation: Violation, part: Part, around: Iterable[Part] = ()) -> None:
         """Report that an object violates a rule, unless the rule depends on a value already reported as invalid."""
-        wounds = part.wounds.union(*(other.wounds for other in around))
+        broken_keys = part.broken_keys.union(*(other.broken_keys for other in around))
         for need in (violation.key, *violation.needs):
             scope, _, key = need.rpartition(":")
-            if key in (self.message_wounds if scope else wounds):
+            if key in (self.broken_message_keys if scope else broken_keys):
                 return
-        self.report(violation.rule, part.place(violation.key), violation.message)
+        self.report(violation.rule, part.node_of(violation.key), violation.message)

@@ -26,13 +26,13 @@ def _bits(node: JsonNode) -> tuple[BitsSpec, ...]:
 
 def _group(node: JsonNode) -> BitsSpec:
     assert isinstance(node, Object)
-    place = node.members["bits"].value
-    found = _BITS.fullmatch(text(place).strip())
+    value = node.members["bits"].value
+    found = _BITS.fullmatch(text(value).strip())
     if found is None:
         message = (
-            f"{text(place)!r} is not a range of bits; write one bit, such as 4, or the first and the last, such as 0-2"
+            f"{text(value)!r} is not a range of bits; write one bit, such as 4, or the first and the last, such as 0-2"
         )
-        raise BadValue("TW005", place, message)
+        raise BadValue("TW005", value, message)
     low = int(found[1])
     about = node.get("about")
     return BitsSpec(
@@ -101,15 +101,15 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
         _check_dialect(reading, part, read)
         _check_own_flexible(reading, part)
         _infer_versions(reading, part, read, default_versions)
-    part.wounds |= {key for key in ("name", "type") if read[key] is None}
+    part.broken_keys |= {key for key in ("name", "type") if read[key] is None}
     values = {key: value for key, value in read.items() if value is not None}
     _resolve_enum(reading, part, values)
     _parse_default(reading, part, values)
     stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
     kind = {"is_of_format": reading.is_format, "is_optional": is_optional}
     part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, **kind))
-    if "union" in part.wounds:
-        reading.message_wounds.add("unions")
+    if "union" in part.broken_keys:
+        reading.broken_message_keys.add("unions")
     return part
 
 
@@ -141,26 +141,26 @@ def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
             message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"
             reading.report("TW701", part.node.members[key], message)
             values[key] = None
-            part.wounds.add(key)
+            part.broken_keys.add(key)
 
 
 def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
     node = part.node.get("flexibleVersions")
     if node is not None and not reading.is_rejected(node) and not text(node).strip():
         reading.report("TW410", node, "the field's flexibleVersions is empty; remove the key, or write none")
-        part.wounds.add("flexibleVersions")
+        part.broken_keys.add("flexibleVersions")
 
 
 def _infer_versions(
     reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
 ) -> None:
     """Set the versions of a field without the key `versions`. If there is no default for them, report the field."""
-    if values["versions"] is not None or "versions" in part.wounds:
+    if values["versions"] is not None or "versions" in part.broken_keys:
         return
     values["versions"] = values["taggedVersions"] or default_versions
     if values["versions"] is None:
-        part.wounds.add("versions")
-        if "taggedVersions" not in part.wounds:
+        part.broken_keys.add("versions")
+        if "taggedVersions" not in part.broken_keys:
             message = "the field has neither versions nor taggedVersions; give the versions in which it exists"
             if reading.is_draft:
                 message = "the field has no versions; give those in which it exists, or move it to optionalFields"
@@ -176,9 +176,9 @@ def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> 
     register = None if registers is None else registers.get(name)
     if registers is not None and name not in registers:
         known = f"the set has no register {quoted(name)}; {suggestion(name, registers)}"
-        reading.report("TW417", part.place("enum"), f"field {values.get('name', '?')}: {known}")
+        reading.report("TW417", part.node_of("enum"), f"field {values.get('name', '?')}: {known}")
     if register is None:
-        part.wounds |= {"enum", "default"}
+        part.broken_keys |= {"enum", "default"}
         values.pop("default", None)
     else:
         values["enum"] = register
@@ -197,8 +197,8 @@ def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
     if written is None or type is None:
         return
     if str(type) == "records" and written not in ("", "null"):
-        reading.report("TW520", part.place("default"), "records are always null by default; remove the key")
+        reading.report("TW520", part.node_of("default"), "records are always null by default; remove the key")
     name, enum = values.get("name", "?"), values.get("enum")
     default = reading.value(part, "default", lambda _: parse_default(name, type, written, enum, _meaning(values)))
-    if "default" not in part.wounds:
+    if "default" not in part.broken_keys:
         values["default"] = default

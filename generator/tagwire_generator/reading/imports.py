@@ -266,7 +266,7 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):
-        reading.message_wounds.add("structs")
+        reading.broken_message_keys.add("structs")
     if not listed or shared is None:
         return Imports()
     if reading.is_draft:
@@ -297,15 +297,15 @@ class _Uses:
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}
-        part.wounds |= {"name"} - values.keys()
+        part.broken_keys |= {"name"} - values.keys()
         spec = reading.build(part, values, _import_of)
-        shared = None if part.wounds else self._found(spec, part, user)
+        shared = None if part.broken_keys else self._found(spec, part, user)
         if shared is None:
-            reading.message_wounds.add("structs")
+            reading.broken_message_keys.add("structs")
             return
         versions = self._checked_versions(spec, part, shared)
         if versions is None:
-            reading.message_wounds.add("structs")
+            reading.broken_message_keys.add("structs")
             return
         self.direct.add(spec.name)
         self._unite(spec.name, versions, part)
@@ -318,20 +318,20 @@ class _Uses:
         if known is None:
             every = "a shared struct is a spec of type struct in the same set"
             text = f"there is no shared struct {named(name)}; {suggestion(name, self.shared.names(), every)}"
-            reading.report("TW314", part.place("name"), text)
+            reading.report("TW314", part.node_of("name"), text)
             return None
         if name in self.direct:
-            reading.report("TW304", part.place("name"), f"{name} is already imported; import it once")
+            reading.report("TW304", part.node_of("name"), f"{name} is already imported; import it once")
             return None
         way = self.shared.way(name, user) if self.shared.get(user) else ()
         if way:
             text = f"{' contains '.join((user, *way))}: a struct can't contain itself; break the cycle"
-            reading.report("TW308", part.place("name"), text)
+            reading.report("TW308", part.node_of("name"), text)
             return None
         found = None if self.shared.is_circular(name) else self.shared.read(name).message
         if found is None:
             text = f"the shared struct {name} has errors; fix {known.spec.file} first"
-            reading.report("TW314", part.place("name"), text, because=known.spec.file)
+            reading.report("TW314", part.node_of("name"), text, because=known.spec.file)
         return found
 
     def _checked_versions(self, spec: ImportSpec, part: Part, shared: MessageSpec) -> StructVersions | None:
@@ -346,7 +346,7 @@ class _Uses:
             if number not in valid:
                 text = f"versions {versions} use version {number} of {spec.name}, which has versions {valid}"
         if text:
-            self.reading.report("TW315", part.place("structVersions"), text)
+            self.reading.report("TW315", part.node_of("structVersions"), text)
             return None
         return spec.struct_versions if ranges else StructVersions([(Versions(0, HIGHEST), valid.lowest)])
 
@@ -363,8 +363,8 @@ class _Uses:
         text = f"version {both} already uses version {one} of {name}, but this import uses version {other}"
         if one is None or other is None or one == other:
             text = f"up to version {both}, one import uses a later version of {name} than another import does after it"
-        self.reading.report("TW316", part.place("name"), f"{text}; use one version of a struct per message version")
-        self.reading.message_wounds.add("structs")
+        self.reading.report("TW316", part.node_of("name"), f"{text}; use one version of a struct per message version")
+        self.reading.broken_message_keys.add("structs")
 
     def imports(self) -> Iterator[ImportSpec]:
         """Yield the direct and indirect imports, with the struct versions that the spec uses."""

@@ -21,7 +21,7 @@ _FOR_EDITORS: Final = "schemaReference"
 """The kind of a key that only editors use."""
 
 
-def _texts(node: JsonNode) -> tuple[str, ...]:
+def _strings(node: JsonNode) -> tuple[str, ...]:
     return tuple(text(item) for item in items(node))
 
 
@@ -29,7 +29,7 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
     "entityType": text,
     "flag": boolean,
     "lengthForm": text,
-    "listeners": _texts,
+    "listeners": _strings,
     "messageType": text,
     "name": text,
     "range": version_range,
@@ -37,14 +37,14 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
     "structName": text,
     "tag": tag_number,
     "text": text,
-    "texts": _texts,
+    "texts": _strings,
     "whole": whole_number,
     "word": text,
 }
 
 
 def keys_of(
-    place: str, models: Iterable[type], own: Mapping[str, Convert], renamed: Mapping[str, str] | None = None
+    kind_of_object: str, models: Iterable[type], own: Mapping[str, Convert], renamed: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, Convert]]:
     """Return an object's keys in schema order, each with its model attribute and converter.
 
@@ -54,13 +54,14 @@ def keys_of(
     """
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}
-    for key, kind in key_kinds(place).items():
+    for key, kind in key_kinds(kind_of_object).items():
         if kind in _MEMBERS or kind == _FOR_EDITORS:
             continue
         attribute = (renamed or {}).get(key, snake_case(key))
         if attribute not in known:
             raise TypeError(
-                f"spec.schema.json defines the key {key} for a {place}, but no model class has an attribute {attribute}"
+                f"spec.schema.json defines the key {key} for a {kind_of_object}, "
+                f"but no model class has an attribute {attribute}"
             )
         found[key] = attribute, own.get(key) or _BY_KIND[kind]
     return found

@@ -87,19 +87,19 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}
     if reading.is_format:
         values["validVersions"] = Versions(0, 0)
-    part.wounds |= _STAND_INS.keys() - values.keys()
+    part.broken_keys |= _STAND_INS.keys() - values.keys()
     bad_name = name_violation(values["name"]) if "name" in values else None
     if bad_name is not None:
         reading.report_violation(bad_name, part)
         del values["name"]
-        part.wounds.add("name")
+        part.broken_keys.add("name")
     if not is_gone and not reading.is_format:
         _check_dialect(reading, part, values)
-    reading.message_wounds |= part.wounds
+    reading.broken_message_keys |= part.broken_keys
     known = {**_STAND_INS, **values}
     attributes = {MESSAGE_KEYS[key][0]: value for key, value in known.items()}
-    place = part.place("name")
-    attributes |= {"component": component, "file": file, "line": place.line, "column": place.column}
+    node_of = part.node_of("name")
+    attributes |= {"component": component, "file": file, "line": node_of.line, "column": node_of.column}
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
@@ -128,31 +128,35 @@ def _is_gone(node: Object) -> bool:
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
     """Report missing or misplaced keys of a dialect: flexibleVersions or, in KIP-482's draft, versionsWithOptional."""
-    node, wounds = part.node, part.wounds
+    node, broken_keys = part.node, part.broken_keys
     if not reading.is_draft:
-        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
+        if (
+            "flexibleVersions" not in broken_keys
+            and node.get("flexibleVersions") is None
+            and not is_shared_struct(node)
+        ):
             reading.report("TW204", node, "the key 'flexibleVersions' is missing; write none if no version is flexible")
-            wounds.add("flexibleVersions")
+            broken_keys.add("flexibleVersions")
         return
     if is_shared_struct(node):
         message = (
             "a shared struct belongs to the released dialect, but the spec is in the draft's; remove optionalFields"
         )
-        reading.report("TW701", part.place("type"), message)
+        reading.report("TW701", part.node_of("type"), message)
     if reading.is_extended and node.get("dialect"):
         message = "the tagwire dialect extends the released dialect, but the spec is in the draft's; remove the key"
         reading.report("TW701", node.members["dialect"], message)
     if values.pop("flexibleVersions", None) is not None:
         message = "flexibleVersions belongs to the released dialect, but the spec is in the draft dialect; use one"
         reading.report("TW701", node.members["flexibleVersions"], message)
-        wounds.add("flexibleVersions")
-    if "versionsWithOptional" in wounds:
+        broken_keys.add("flexibleVersions")
+    if "versionsWithOptional" in broken_keys:
         return
     optional: Versions | None = values.get("versionsWithOptional")
-    if not optional and (place := _first_optional_fields(node)) is not None:
+    if not optional and (node_of := _first_optional_fields(node)) is not None:
         message = "optional fields need versions; give them in the message's versionsWithOptional, such as 9+"
-        reading.report("TW702", place, message)
-        wounds.add("versionsWithOptional")
+        reading.report("TW702", node_of, message)
+        broken_keys.add("versionsWithOptional")
     elif not optional:
         reading.optional_versions = NONE
     else:
@@ -163,7 +167,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
             # Report a closed range only for the message. Its fields are then read as if the range were open.
-            reading.message_wounds.add("versionsWithOptional")
+            reading.broken_message_keys.add("versionsWithOptional")
 
 
 def _first_optional_fields(node: Object) -> JsonNode | None:
@@ -181,7 +185,7 @@ def _read_structs(reading: Reading, node: Object, name: str, versions: Versions)
         reader.read_common(item)
     root = reader.read_message(node, name, versions)
     if len(common) < len(items(node.get("commonStructs"))):
-        reading.message_wounds.add("structs")
+        reading.broken_message_keys.add("structs")
     reader.check_references()
     return root, reader.structs
 
@@ -209,9 +213,9 @@ def _build(
         if isinstance(struct, ImportedStruct):
             struct.report(reading, violation)
             continue
-        place = struct if violation.field is None else struct.fields[violation.field]
-        reading.report_violation(violation, place, [struct])
+        node_of = struct if violation.field is None else struct.fields[violation.field]
+        reading.report_violation(violation, node_of, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
         for violation in violations:  # caused by an invalid imported struct, and so not reported above
-            reading.report(violation.rule, part.place("name"), violation.message)
+            reading.report(violation.rule, part.node_of("name"), violation.message)
     return message

@@ -46,11 +46,11 @@ def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str,
     `texts` has the text of each spec file. `shared` has the file of each shared struct, because a finding about a
     shared struct is positioned in the struct's file.
     """
-    places = _Places(texts, shared or {})
-    return tuple(map(places.placed, findings))
+    positions = _Positions(texts, shared or {})
+    return tuple(map(positions.placed, findings))
 
 
-class _Places:
+class _Positions:
     """Finds positions in a set of specs. Each text is parsed only once."""
 
     def __init__(self, texts: Mapping[str, str], shared: Mapping[str, str]) -> None:

@@ -32,14 +32,14 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
             ranges=tuple(_range(item) for item in items(root.get("ranges"))),
             entries=tuple(_entry(item) for item in items(root.get("entries"))),
             file=file,
-            places=tuple((item.line, item.column) for item in items(root.get("names"))),
+            positions=tuple((item.line, item.column) for item in items(root.get("names"))),
         )
     except BadValue as bad:
         reading.report(bad.rule, bad.node, bad.message)
     except InvalidSpec as invalid:
         for violation in invalid.violations:
-            place = root.get(violation.key) or root
-            node = place if violation.field is None else items(place)[violation.field]
+            owner = root.get(violation.key) or root
+            node = owner if violation.field is None else items(owner)[violation.field]
             reading.report(violation.rule, node, violation.message)
     return None
 

@@ -50,25 +50,25 @@ class StructReader:
         name = reading.value(part, "name", text)
         versions = reading.value(part, "versions", version_range)
         reading.value(part, "deprecatedVersions", version_range)
-        if versions is None and "versions" not in part.wounds and node.get("versions") is not None:
+        if versions is None and "versions" not in part.broken_keys and node.get("versions") is not None:
             reading.report(
-                "TW113", part.place("versions"), "the struct's versions are empty; give the versions that have it"
+                "TW113", part.node_of("versions"), "the struct's versions are empty; give the versions that have it"
             )
         part.about = reading.value(part, "about", text) or ""
         part.deprecated = reading.value(part, "deprecated", text)
         if name is None:
-            reading.message_wounds.add("structs")
+            reading.broken_message_keys.add("structs")
             name = _stand_in_name(node)
         self.structs.append(self._read(node, part, name, versions or EVERYWHERE, is_common=True))
         if versions is None:
-            part.wounds.add("versions")
+            part.broken_keys.add("versions")
 
     def check_references(self) -> None:
         """Report a field that uses a struct declared inline by another field."""
         for part, name in self._references:
             if name in self._inline:
                 message = f"another field declares the struct {name} inline; to share it, move it to commonStructs"
-                self._reading.report("TW306", part.place("type"), message)
+                self._reading.report("TW306", part.node_of("type"), message)
 
     def _read(
         self,
@@ -84,12 +84,12 @@ class StructReader:
         for key, is_optional in (("fields", False), ("optionalFields", True)):
             for item in items(node.get(key)):
                 if not isinstance(item, Object):
-                    self._wound(part)
+                    self._mark_broken(part)
                     continue
                 field = read_field(reading, item, member_versions, is_optional=is_optional)
                 part.fields.append(field)
-                if field.wounds & {"tag", "taggedVersions"}:
-                    part.wounds.add("members")
+                if field.broken_keys & {"tag", "taggedVersions"}:
+                    part.broken_keys.add("members")
                 inner = reading.optional_versions if is_optional else member_versions
                 self._read_inline(field, inner, is_common=is_common)
         part.spec = self._build(part, name, versions, self._reserved_tags(part))
@@ -99,22 +99,22 @@ class StructReader:
         node, reading, struct = field.node, self._reading, field.spec.struct
         declaring = [key for key in ("fields", "optionalFields") if node.get(key) is not None]
         filled = [key for key in (*declaring, "reservedTags") if items(node.get(key))]
-        if "type" in field.wounds:
-            reading.message_wounds |= {"uses", "structs"} if declaring else {"uses"}
+        if "type" in field.broken_keys:
+            reading.broken_message_keys |= {"uses", "structs"} if declaring else {"uses"}
             struct = _stand_in_name(node)
         if struct is None:
             for key in filled[:1]:
                 message = f"field {field.spec.name} is {field.spec.type}, which has no {key}; remove the key"
-                reading.report("TW408", field.place(key), message)
+                reading.report("TW408", field.node_of(key), message)
         elif not set(declaring) & set(filled) and (not declaring or struct in self._common):
             self._references.append((field, struct))
-            if filled and "type" not in field.wounds:
+            if filled and "type" not in field.broken_keys:
                 message = f"reservedTags belong where the struct {struct} is declared; move them there"
-                reading.report("TW614", field.place("reservedTags"), message)
+                reading.report("TW614", field.node_of("reservedTags"), message)
         else:
             if is_common:
                 message = f"a common struct can't declare {struct} inline; declare {struct} in commonStructs, too"
-                reading.report("TW307", field.place(declaring[0]), message)
+                reading.report("TW307", field.node_of(declaring[0]), message)
             self._inline.add(struct)
             part = StructPart(node, {"name": "type"})
             inline = self._read(
@@ -126,13 +126,13 @@ class StructReader:
         reading, tags = self._reading, list[int]()
         for node in items(part.node.get("reservedTags")):
             if reading.is_rejected(node):
-                part.wounds |= {"reservedTags", "members"}
+                part.broken_keys |= {"reservedTags", "members"}
                 continue
             try:
                 tags.append(tag_number(node))
             except BadValue as bad:
                 reading.report(bad.rule, bad.node, bad.message)
-                part.wounds |= {"reservedTags", "members"}
+                part.broken_keys |= {"reservedTags", "members"}
             else:
                 check_hexadecimal(reading, node)
         return tuple(tags)
@@ -156,17 +156,17 @@ class StructReader:
                         self._reading.report_violation(violation, part)
                         name = _stand_in_name(part.node) if violation.key == "name" else name
                         reserved_tags = () if violation.key == "reservedTags" else reserved_tags
-                        part.wounds.add(violation.key)
+                        part.broken_keys.add(violation.key)
                     else:
                         self._reading.report_violation(violation, part.fields[violation.field])
                 broken = {violation.field for violation in invalid.violations}
                 part.fields = [field for position, field in enumerate(part.fields) if position not in broken]
-                self._wound(part)
+                self._mark_broken(part)
 
-    def _wound(self, part: StructPart) -> None:
+    def _mark_broken(self, part: StructPart) -> None:
         """Note that a field could not be read. Rules that need all fields of the struct are then skipped."""
-        part.wounds.add("members")
-        self._reading.message_wounds.add("members")
+        part.broken_keys.add("members")
+        self._reading.broken_message_keys.add("members")
 
 
 def _stand_in_name(node: JsonNode) -> str:

@@ -154,7 +154,7 @@ def _list(value: Any, scope: _Scope) -> list[Any]:
     return items
 
 
-def _texts(value: Any, scope: _Scope) -> list[str] | None:
+def _strings(value: Any, scope: _Scope) -> list[str] | None:
     return [str(item) for item in _list(value, scope)] or None
 
 
@@ -197,10 +197,10 @@ def _optional_fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
     return [_field(field, scope, "optionalField") for field in _list(value, scope)]
 
 
-def _field(field: Mapping[str, Any], outer: _Scope, place: str) -> dict[str, Any]:
-    keys = _keys(place)
+def _field(field: Mapping[str, Any], outer: _Scope, owner: str) -> dict[str, Any]:
+    keys = _keys(owner)
     scope = outer.inside(str(field.get("name", "?")), _type(field.get("type", ""), outer))
-    form = _ordered(field, keys, scope, "field" if place == "field" else "field of optionalFields")
+    form = _ordered(field, keys, scope, "field" if owner == "field" else "field of optionalFields")
     if "versions" not in form and "taggedVersions" in form:
         form["versions"] = form["taggedVersions"]
         scope.note(f"{scope.path}: has no versions; using its taggedVersions {form['versions']}")
@@ -251,7 +251,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "structs": _Key(_structs, list),
     "tag": _Key(_tag, int),
     "text": _Key(_not_empty, str),
-    "texts": _Key(_texts, list),
+    "texts": _Key(_strings, list),
     "versions": _Key(_versions, str),
     "whole": _Key(_number, int),
     "word": _Key(_not_empty, str),
@@ -268,6 +268,6 @@ _OWN: Final[Mapping[str, _Key]] = {
 
 
 @cache
-def _keys(place: str) -> Mapping[str, _Key]:
+def _keys(owner: str) -> Mapping[str, _Key]:
     """Return an object's keys in canonical order, each with the function that converts its value to normal form."""
-    return {key: _OWN.get(key) or _BY_KIND[kind] for key, kind in key_kinds(place).items()}
+    return {key: _OWN.get(key) or _BY_KIND[kind] for key, kind in key_kinds(owner).items()}

@@ -136,11 +136,11 @@ class _TreeBuilder(lark.Transformer[Any, JsonNode]):
         brace, *rest = children
         found: tuple[Member, ...] = tuple(rest[0]) if rest else ()
         first = {member.key: member for member in reversed(found)}
-        return Object(brace.line, brace.column, found, first, _place(rest[1:]))
+        return Object(brace.line, brace.column, found, first, _trailing_node(rest[1:]))
 
     def array(self, children: list[Any]) -> Items:
         bracket, *rest = children
-        return Items(bracket.line, bracket.column, tuple(rest[0]) if rest else (), _place(rest[1:]))
+        return Items(bracket.line, bracket.column, tuple(rest[0]) if rest else (), _trailing_node(rest[1:]))
 
     def members(self, children: list[Any]) -> list[JsonNode]:
         if len(children) == 1:
@@ -169,7 +169,7 @@ class _TreeBuilder(lark.Transformer[Any, JsonNode]):
         return Scalar(token.line, token.column, {"true": True, "false": False, "null": None}[token], str(token))
 
 
-def _place(trailing: list[Any]) -> JsonNode | None:
+def _trailing_node(trailing: list[Any]) -> JsonNode | None:
     return JsonNode(trailing[0].line, trailing[0].column) if trailing else None
 
 

@@ -75,12 +75,13 @@ def schema() -> dict[str, Any]:
 
 
 @functools.cache
-def key_kinds(place: str) -> Mapping[str, str]:
+def key_kinds(definition: str) -> Mapping[str, str]:
     """Return the keys of an object in canonical order, each with the kind of its value.
 
-    `place` and the kinds are names of definitions (`$defs`) in the schema. Readers and canonical text use this order.
+    `definition` and the kinds are names of definitions (`$defs`) in the schema. Readers and canonical text use this
+    order.
     """
-    return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][place]["properties"].items()}
+    return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][definition]["properties"].items()}
 
 
 @functools.lru_cache(maxsize=1)
@@ -194,8 +195,8 @@ def _missing_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
     for key in error.validator_value:
         if key not in error.instance:
             # A key whose value is null also counts as missing; the error then points to the null.
-            place = node.members.get(key, node)
-            yield ShapeError("TW113", place, f"the key {key!r} is missing", node)
+            node_of_key = node.members.get(key, node)
+            yield ShapeError("TW113", node_of_key, f"the key {key!r} is missing", node)
 
 
 def _unknown_key(node: JsonNode, error: _Error) -> ShapeError:

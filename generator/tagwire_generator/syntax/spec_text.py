@@ -22,15 +22,15 @@ class Comments:
 
     def __init__(self) -> None:
         self.above: dict[Path, list[str]] = {}
-        self.behind: dict[Path, str] = {}
+        self.line_ends: dict[Path, str] = {}
 
     def lines_above(self, path: Path, indent: str) -> list[str]:
         """Return the comments that precede the item at a path, as indented lines."""
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
-    def mark_behind(self, path: Path, lines: list[str]) -> list[str]:
+    def add_line_ends(self, path: Path, lines: list[str]) -> list[str]:
         """Append an item's trailing comment to the item's last line. `_finished` later moves it after the comma."""
-        comment = self.behind.get(path)
+        comment = self.line_ends.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
 
@@ -43,7 +43,7 @@ def spec_text(form: Mapping[str, Any], comments: Comments | None = None) -> str:
             lines = [f'  "{key}": [', *_block_lines(value, (key,), "    ", comments), "  ]"]
         else:
             lines = [f'  "{key}": {inline(value)}']
-        parts.append([*comments.lines_above((key,), "  "), *comments.mark_behind((key,), lines)])
+        parts.append([*comments.lines_above((key,), "  "), *comments.add_line_ends((key,), lines)])
     last = comments.lines_above(("end",), "  ")
     head, tail = comments.lines_above((), ""), comments.lines_above(("tail",), "")
     return "\n".join(map(_finished, [*head, "{", *_with_commas(parts), *last, "}", *tail])) + "\n"
@@ -58,7 +58,7 @@ def _with_commas(parts: Sequence[list[str]]) -> list[str]:
 
 
 def _finished(line: str) -> str:
-    """Move the comment marked by `mark_behind` to the end of its line, after any commas and brackets."""
+    """Move the comment marked by `add_line_ends` to the end of its line, after any commas and brackets."""
     text, mark, rest = line.partition(_MARK)
     if not mark:
         return line
@@ -69,9 +69,9 @@ def _finished(line: str) -> str:
 def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, comments: Comments) -> list[str]:
     parts: list[list[str]] = []
     for index, entry in enumerate(entries):
-        place = (*path, index)
-        lines = comments.mark_behind(place, _entry_lines(entry, place, indent, comments))
-        parts.append([*comments.lines_above(place, indent), *lines])
+        item_path = (*path, index)
+        lines = comments.add_line_ends(item_path, _entry_lines(entry, item_path, indent, comments))
+        parts.append([*comments.lines_above(item_path, indent), *lines])
     return [*_with_commas(parts), *comments.lines_above((*path, "end"), indent)]
 
 
@@ -173,12 +173,12 @@ class _Scan:
         else:
             self.last = path
 
-    def behind(self, comment: str) -> bool:
+    def attach_to_item(self, comment: str) -> bool:
         """Attach a comment to the item that ends just before it on its line. Return False if no item ends there."""
         path = self.last
-        if not path or _owner(path) != path or path in self.comments.behind or "\n" in comment:
+        if not path or _owner(path) != path or path in self.comments.line_ends or "\n" in comment:
             return False
-        self.comments.behind[path] = comment
+        self.comments.line_ends[path] = comment
         return True
 
 
@@ -191,8 +191,8 @@ def read_comments(text: str) -> Comments:
         if kind == "comment":
             comment = "\n".join(line.rstrip() for line in found[0].splitlines())
             ends_line = found[0].startswith("//") or not text[found.end() :].partition("\n")[0].strip()
-            is_behind = "\n" not in text[end : found.start()] and ends_line and before not in ("", "{", "[", ":")
-            if not (is_behind and scan.stack and scan.behind(comment)):
+            is_at_line_end = "\n" not in text[end : found.start()] and ends_line and before not in ("", "{", "[", ":")
+            if not (is_at_line_end and scan.stack and scan.attach_to_item(comment)):
                 scan.pending.append(comment)
         else:
             scan.token(kind, found[0])

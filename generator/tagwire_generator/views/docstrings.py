@@ -31,12 +31,12 @@ def message_doc(spec: MessageSpec) -> str:
 
 def class_doc(spec: MessageSpec, history: Sequence[str] = ()) -> str:
     """Return the docstring of a message class: purpose, deprecated versions, and the changes in each version."""
-    texts = [documented(spec.about, _message_facts(spec)) if spec.about else prose(message_doc(spec))]
+    paragraphs = [documented(spec.about, _message_facts(spec)) if spec.about else prose(message_doc(spec))]
     if spec.deprecated is not None:
-        texts.append(prose(deprecated_versions(spec)))
+        paragraphs.append(prose(deprecated_versions(spec)))
     if history:
-        texts.append("\n    ".join(map(prose, history)))
-    return "\n\n    ".join(texts) + ("\n    " if len(texts) > 1 else "")
+        paragraphs.append("\n    ".join(map(prose, history)))
+    return "\n\n    ".join(paragraphs) + ("\n    " if len(paragraphs) > 1 else "")
 
 
 def _message_facts(spec: MessageSpec) -> list[str]:
@@ -50,13 +50,13 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
     The name of a field in another struct is preceded by that struct's name.
     """
-    places = []
+    paths = []
     for owner in (spec.root, *spec.structs):
         prefix = "" if owner is spec.root else f"{owner.name}."
         for field in owner.fields:
             if field.struct == struct.name:
-                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
-    where = f"{' and '.join(places) or 'unused'} of {spec.name}"
+                paths.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
+    where = f"{' and '.join(paths) or 'unused'} of {spec.name}"
     return documented(spec.about_of_struct(struct), [where, in_versions(struct.versions)], deprecated_part(struct))
 
 
@@ -109,9 +109,9 @@ def _reason(what: str, why: str) -> str:
     return f"{what}: {why}" if why else f"{what}."
 
 
-def sentences(*texts: str) -> str:
+def sentences(*parts: str) -> str:
     """Join sentences with spaces. Add a missing period to each sentence except the last."""
-    *before, last = [text.strip() for text in texts if text] or [""]
+    *before, last = [text.strip() for text in parts if text] or [""]
     return " ".join([*(text if text.endswith((".", "!", "?")) else f"{text}." for text in before), last])
 
 

@@ -36,7 +36,7 @@ class _FormatViews(DataViews):
             base=self.imports.use("tagwire.message", "RecordFormat" if is_root else "FormatStruct"),
             doc=self.struct_doc(struct),
             fields=tuple(self.format_field(field, row) for field, row in zip(struct.fields, rows, strict=True)),
-            constants=tuple(self.head()) if is_root else (),
+            constants=tuple(self.constants()) if is_root else (),
             unions=(),
             which=None,
             keyed=(),
@@ -50,7 +50,7 @@ class _FormatViews(DataViews):
         about = self.spec.about if is_root else struct.about
         return documented(about, [f"{'' if about else 'The ' if is_root else 'A '}{what} {self.spec.format.name}"])
 
-    def head(self) -> list[tuple[str, str]]:
+    def constants(self) -> list[tuple[str, str]]:
         assert self.spec.format is not None
         constants = [("NAME", repr(self.spec.name)), ("FORMAT", repr(self.spec.format.name))]
         if self.spec.format.discriminator:

@@ -78,8 +78,8 @@ def _without_version(name: str, data: Any, version: Any, *, permissive: bool) ->
 
 
 def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowName | None = None) -> PipelineError:
-    place = row_name(row) if row_name is not None else f"row {row}"
-    return PipelineError(condition, f"{place}: {name}: {misfit}; choose other fields, or leave out such rows.")
+    row_label = row_name(row) if row_name is not None else f"row {row}"
+    return PipelineError(condition, f"{row_label}: {name}: {misfit}; choose other fields, or leave out such rows.")
 
 
 def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:

@@ -45,17 +45,17 @@ def decode_messages(
     number, names = (version, []) if isinstance(version, int) else (None, [version])
     wanted = decoding(messageName, number, options, fields)
     kept = [name for name in df.columns if name != data] if keep is None else list(dict.fromkeys(keep))
-    places = {name: place for place, name in enumerate(dict.fromkeys((data, *names, *kept)))}
-    source = df.select(*_columns(df, places))
+    indexes = {name: index for index, name in enumerate(dict.fromkeys((data, *names, *kept)))}
+    source = df.select(*_columns(df, indexes))
     inner = wanted.schema
     made = list(inner.fields) if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
         raise invalid(f"Column {', '.join(sorted(twice))} would be duplicated; drop it from keep or rename it.")
-    there = [source.schema[places[name]] for name in kept]
+    there = [source.schema[indexes[name]] for name in kept]
     schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
-    version_place = places[names[0]] if names else None
-    return source.mapInArrow(_mapping(wanted, version_place, {name: places[name] for name in kept}, into), schema)
+    version_index = indexes[names[0]] if names else None
+    return source.mapInArrow(_mapping(wanted, version_index, {name: indexes[name] for name in kept}, into), schema)
 
 
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
@@ -69,7 +69,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
             raise invalid(f"There is no column {name!r}; the DataFrame has {', '.join(there)}.")
         if there.count(name) > 1:
             raise invalid(f"Column {name!r} exists {there.count(name)} times; drop or rename all but one.")
-    return [col("`" + name.replace("`", "``") + "`").alias(f"_{place}") for place, name in enumerate(names)]
+    return [col("`" + name.replace("`", "``") + "`").alias(f"_{index}") for index, name in enumerate(names)]
 
 
 def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
@@ -81,8 +81,8 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
             versions = None if version is None else batch.column(version)
             structs = wanted.decode(batch.column(0), versions, _row_name(batch, kept))
             made = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
-            for number, (name, place) in enumerate(kept.items()):
-                made = made.add_column(number, name, batch.column(place))
+            for number, (name, index) in enumerate(kept.items()):
+                made = made.add_column(number, name, batch.column(index))
             yield made
 
     return decode
@@ -104,7 +104,7 @@ def in_log_order(df: DataFrame) -> DataFrame:
 
     This causes a shuffle. Rows that were read from a log, or grouped by topic and partition, don't need this call.
     """
-    place = [name for name in ("topic", "partition") if name in df.columns]
-    order = [*place, *(name for name in ("offset",) if name in df.columns)]
-    moved = df.repartition(*place) if place else df.coalesce(1)
+    keys = [name for name in ("topic", "partition") if name in df.columns]
+    order = [*keys, *(name for name in ("offset",) if name in df.columns)]
+    moved = df.repartition(*keys) if keys else df.coalesce(1)
     return moved.sortWithinPartitions(*order) if order else moved

@@ -62,7 +62,7 @@ def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: 
         raise _of_type("MALFORMED_KAFKA_MESSAGE", "data", data, "binary")
     rows = _rows(_FROM_MESSAGE, names, versions, options)
     found = [
-        None if value is None else _json(place, value, *rows[place]) for place, value in enumerate(data.to_pylist())
+        None if value is None else _json(number, value, *rows[number]) for number, value in enumerate(data.to_pylist())
     ]
     return pa.array(found, pa.string())
 
@@ -89,38 +89,40 @@ def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: 
     rows = _rows(_TO_MESSAGE, names, versions, options)
     is_there = values.is_valid().to_pylist()
     groups: dict[Row, list[int]] = {}
-    for place, row in enumerate(rows):
-        if is_there[place]:
-            groups.setdefault(row, []).append(place)
+    for number, row in enumerate(rows):
+        if is_there[number]:
+            groups.setdefault(row, []).append(number)
     found: list[bytes | None] = [None] * len(rows)
-    for row, places in groups.items():
-        part = values if len(places) == len(rows) else values.take(pa.array(places))
-        for place, encoded in zip(places, _encoded(part, places, *row), strict=True):
-            found[place] = encoded
+    for row, numbers in groups.items():
+        part = values if len(numbers) == len(rows) else values.take(pa.array(numbers))
+        for number, encoded in zip(numbers, _encoded(part, numbers, *row), strict=True):
+            found[number] = encoded
     return pa.array(found, pa.binary())
 
 
-def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
-    """Encode values of one message type and version. `places` contains their row numbers, for error messages."""
-    _check_name(places[0], name)
+def _encoded(
+    values: pa.Array, numbers: list[int], name: str, version: int | None, options: Pairs
+) -> list[bytes | None]:
+    """Encode values of one message type and version. `numbers` contains their row numbers, for error messages."""
+    _check_name(numbers[0], name)
     wanted = encoding(name, version, dict(options))
     if version is None:
         if not wanted.permissive:
-            raise unversioned(name, places[0])
+            raise unversioned(name, numbers[0])
         return [None] * len(values)
     if pa.types.is_struct(values.type):
-        encoded: list[bytes | None] = wanted.encode(values, None, lambda row: f"row {places[row]}").to_pylist()
+        encoded: list[bytes | None] = wanted.encode(values, None, lambda row: f"row {numbers[row]}").to_pylist()
         return encoded
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or a string of JSON")
     cls = message_class(name, wanted.package)
     made: list[bytes | None] = []
-    for place, text in zip(places, values.to_pylist(), strict=True):
+    for number, text in zip(numbers, values.to_pylist(), strict=True):
         try:
             made.append(cls.from_json_text(text, version).encode(version))
         except TagwireError as error:
             if not wanted.permissive:
-                raise _of_row(place, rejection(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
+                raise _of_row(number, rejection(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
             made.append(None)
     return made
 

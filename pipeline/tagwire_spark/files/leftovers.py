@@ -25,7 +25,7 @@ _WORK: Final = re.compile(rf"\..+\.[0-9a-f]{{{_DIGITS}}}")
 class Leftover(NamedTuple):
     """A hidden folder next to the logs, with the number and size of its files."""
 
-    place: str
+    path: str
     files: int
     bytes: int
     last_written: float
@@ -42,8 +42,8 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
     found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
     if is_remote(root):
         return found
-    place = local_path(root)
-    folders = [path for path in place.iterdir() if _WORK.fullmatch(path.name)] + work_folders(place)
+    root_path = local_path(root)
+    folders = [path for path in root_path.iterdir() if _WORK.fullmatch(path.name)] + work_folders(root_path)
     return found + [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
 
 

@@ -306,7 +306,7 @@ class _Tree:
         self.marks: Marks | None = None
         self.states: dict[Path, FileState] = {}
         self._name = root.strip("/")
-        self._url, self._behind = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
+        self._url, self._suffix = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-")))
         self.root = folder / (PurePosixPath(self._name).name or "root")
         self.root.mkdir()
@@ -336,8 +336,8 @@ class _Tree:
     def named(self, folder: Path) -> tuple[str, str]:
         """Return fsspec's name for a folder, and its URL, such as ("bucket/logs", "s3://bucket/logs")."""
         if folder == self.root.parent:
-            above, behind = _above(self._url + self._behind, 1)
-            return self._name.rpartition("/")[0], above + behind
+            above, suffix = _above(self._url + self._suffix, 1)
+            return self._name.rpartition("/")[0], above + suffix
         relative = "" if folder == self.root else folder.relative_to(self.root).as_posix()
         return _joined(self._name, relative), self.url_of(folder)
 
@@ -348,14 +348,14 @@ class _Tree:
     def url_of(self, path: Path) -> str:
         """Return the URL of the remote file or folder that a path in the tree represents."""
         relative = path.relative_to(self.root).as_posix()
-        return _joined(self._url, "" if relative == "." else relative) + self._behind
+        return _joined(self._url, "" if relative == "." else relative) + self._suffix
 
     def bring_from_above(self, path: Path) -> None:
         """Fetch a file from the parent of the listed folder, if it exists. Raises PipelineError if reading fails."""
         if not self._name:
             return
-        above, behind = _above(self._url + self._behind, 1)
-        url = _joined(above, path.name) + behind
+        above, suffix = _above(self._url + self._suffix, 1)
+        url = _joined(above, path.name) + suffix
         system, name = store(url, self.options)
         with reaching(url, self.options), suppress(FileNotFoundError):
             path.write_bytes(retried(partial(system.cat_file, name)))

@@ -73,7 +73,7 @@ def compact_logs(
         fetch_companions(partitions, lambda found: companion_files(found.partition) if found in apart else ())
         for log in logs:
             log.finish(made)
-        folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
+        folders = ((folder, made.whole / path) for folder, path in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
 
@@ -137,20 +137,20 @@ class _Log:
         """Return units of work, with their sizes in bytes. A unit merges several segments, or copies one unchanged."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
-            behind = index + len(group)
-            found.append((self._group(index, behind), sum(self.sizes[index:behind])))
-            index = behind
+            next_index = index + len(group)
+            found.append((self._group(index, next_index), sum(self.sizes[index:next_index])))
+            index = next_index
         for segment, size in zip(self.segments[index:], self.sizes[index:], strict=True):
             found.append(({"do": "carry", "log": self.number, "file": self._sent(segment)}, size))
         return found
 
-    def _group(self, index: int, behind: int) -> dict[str, Any]:
-        begin, end = self.begins[index], self.begins[behind]
+    def _group(self, index: int, next_index: int) -> dict[str, Any]:
+        begin, end = self.begins[index], self.begins[next_index]
         first = min(begin, self.known.begun.get(self.segments[index].base_offset or 0, begin))
         return {
             "do": "rewrite",
             "log": self.number,
-            "files": [self._sent(segment) for segment in self.segments[index:behind]],
+            "files": [self._sent(segment) for segment in self.segments[index:next_index]],
             "before": [self._sent(segment) for segment in self.segments[bisect_right(self.begins, first) - 1 : index]],
             "first": first,
             "end": end,
@@ -168,12 +168,12 @@ class _Log:
 
     def report(self) -> CompactReport:
         rows = [facts for result in self.results for facts in result["segments"]]
-        as_place = str if is_remote(self.found.name) else Path
-        segments = [SegmentReport(**facts | {"file": as_place(facts["file"])}) for facts in rows]
+        as_path = str if is_remote(self.found.name) else Path
+        segments = [SegmentReport(**facts | {"file": as_path(facts["file"])}) for facts in rows]
         end, because, keys = self.known.end, self.known.because, self.keys
         if not self.is_apart:
             [(end, because, keys)] = [result["report"] for result in self.results]
-        return CompactReport(self.found.place, end, because, keys, segments)
+        return CompactReport(self.found.report_path, end, because, keys, segments)
 
 
 class _Job:
@@ -260,7 +260,7 @@ def _rewrite(unit: dict[str, Any], job: JobFolders, compaction: Compaction, stor
         return _written(made, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
 
 
-def _carry(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
+def _copy(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     with received_segment(unit["file"], storage) as segment:
         copy_segment(segment, made)
@@ -287,4 +287,4 @@ def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> d
     return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}
 
 
-_WORK: Final = {"summaries": _summaries, "rewrite": _rewrite, "carry": _carry, "partition": _partition}
+_WORK: Final = {"summaries": _summaries, "rewrite": _rewrite, "carry": _copy, "partition": _partition}

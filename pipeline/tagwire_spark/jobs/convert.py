@@ -70,10 +70,10 @@ def convert_logs(
         for found in partitions:
             (made.whole / found.target).mkdir(parents=True, exist_ok=True)
             for path in files_to_copy(found.partition, conversion):
-                made.carry(path, f"{found.target}/{path.name}")
+                made.copy(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
             made.take(result.attempt, unit.target)
-        folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
+        folders = ((folder, made.whole / path) for folder, path in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True)]
 
@@ -173,4 +173,4 @@ def _report(unit: SegmentUnit, done: _Done) -> ConvertReport:
     losses = LossReport()
     for row in done.losses:
         losses.add_row(LossRow(**row))
-    return ConvertReport._make((unit.place, *done.counts, losses))
+    return ConvertReport._make((unit.report_path, *done.counts, losses))

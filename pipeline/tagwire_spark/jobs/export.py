@@ -53,12 +53,12 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """The files in `folder` that one task exports. For a segment, `place` is its topic and partition."""
+    """The files in `folder` that one task exports. For a segment, `partition` is its topic and partition."""
 
     part: ExportedFiles
     folder: Path
     root: Location
-    place: SegmentPartition | None
+    partition: SegmentPartition | None
 
     @property
     def source(self) -> str:
@@ -66,7 +66,7 @@ class _Unit(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         listed = self.root.listed(self.folder, [self.folder / name for name, _ in self.part.files])
-        facts = {"part": self.part, "source": self.source, "place": self.place, "file": self.part.path_of(0)}
+        facts = {"part": self.part, "source": self.source, "partition": self.partition, "file": self.part.path_of(0)}
         return facts if listed is None else facts | {"listed": listed}
 
 
@@ -109,15 +109,15 @@ def export_logs(
             part = unit.part
             if result["exact_bytes"]:
                 made.take(f"{result['attempt']}/{EXACT}", EXACT)
-            if result.get("records") and unit.place:
-                folder = table_folder(*unit.place)
+            if result.get("records") and unit.partition:
+                folder = table_folder(*unit.partition)
                 made.take(f"{result['attempt']}/{TABLE}", folder)
                 part = part._replace(rows=f"{folder}/{part.name}.parquet")
             parts.append(part)
         if not any(part.rows for part in parts):
             _write_no_rows(made.whole, options.columns)
         Export(tuple(parts), tuple(folders)).write(made.whole)
-    return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.place]
+    return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.partition]
 
 
 def _write_no_rows(folder: Path, columns: list[str]) -> None:
@@ -184,9 +184,9 @@ def _of_folder(
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):
         segments = [segment.path for segment in partition.segments]
-        place = SegmentPartition(*partition_key(folder))
+        topic_partition = SegmentPartition(*partition_key(folder))
         for path in segments:
-            yield _Unit(ExportedFiles(0, target, ((path.name, sizes[path]),)), folder, root, place)
+            yield _Unit(ExportedFiles(0, target, ((path.name, sizes[path]),)), folder, root, topic_partition)
     others = tuple((path.name, sizes[path]) for path in files if path not in segments)
     if others:
         yield _Unit(ExportedFiles(0, target, others), folder, root, None)

@@ -24,7 +24,7 @@ from tagwire_spark.errors import PipelineError, changed, rejection
 from tagwire_spark.files.commit import if_gone
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, ExportedFiles, Table
+from tagwire_spark.jobs.exported import BYTES, EXACT, HEADER, NEEDED, PIECES, ROWS, ZEROS, ExportedFiles, Table
 from tagwire_spark.jobs.outputs import attempt
 from tagwire_spark.jobs.units import received_folder
 from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
@@ -68,13 +68,13 @@ def export_part(
         for number, (name, size) in enumerate(part.files):
             path = source.local / name
             try:
-                if unit["place"] is None:
+                if unit["partition"] is None:
                     with source.opened(path) as data:
                         made.add_file(number, data)
                 else:
                     table = folder / TABLE / f"{part.name}.parquet"
                     facts = _Segment(source, path, size, unit["file"], ExportOptions(*options), storage).export(
-                        SegmentPartition(*unit["place"]), table, made
+                        SegmentPartition(*unit["partition"]), table, made
                     )
                 now = source.size_of(path)
             except LogPathError as error:
@@ -98,14 +98,14 @@ class _Segment:
         self.options = options
         self.storage = storage
 
-    def export(self, place: SegmentPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
+    def export(self, partition: SegmentPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
         """Export the segment's rows and exact bytes. Return the counts and sizes for the segment's ExportReport."""
         try:
-            rows, damage = self._rows(place, table, permissive=False)
+            rows, damage = self._rows(partition, table, permissive=False)
         except PipelineError:
             if not self.options.permissive:
                 raise
-            rows, damage = self._rows(place, table, permissive=True)
+            rows, damage = self._rows(partition, table, permissive=True)
         batches, kept = self._pieces(made)
         return {
             "records": rows.rows,
@@ -115,7 +115,7 @@ class _Segment:
             "damage": damage,
         }
 
-    def _rows(self, place: SegmentPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
+    def _rows(self, partition: SegmentPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
         """Write the segment's rows to a table. Return the table, and the position and error of each damaged range.
 
         The caller must close the table, which writes the last rows.
@@ -123,7 +123,7 @@ class _Segment:
         query = LogQuery(paths=(), permissive=permissive, formats=self.options.formats, storage=self.storage)
         name = self.source.name_of(self.path)
         state = self.source.state_of(self.path) if is_remote(name) else None
-        split = Split(name, *place, 0, self.size, None, 0, NO_OFFSET, is_last=False, state=state)
+        split = Split(name, *partition, 0, self.size, None, 0, NO_OFFSET, is_last=False, state=state)
         names = [name for name in self.options.columns if name != "file"]
         extra = ["position", "_error"] if permissive else []
         known = full_schema(query)
@@ -177,7 +177,7 @@ class _Segment:
         if header is None:
             made.add(BYTES, batch.encode(), format=batch.format)
             return False
-        made.add(HEAD, header.data, header.size, format=header.format, timestamps=header.timestamps)
+        made.add(HEADER, header.data, header.size, format=header.format, timestamps=header.timestamps)
         return True
 
 

@@ -30,7 +30,7 @@ from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import received_segment
-from tagwire_spark.session import failures_told
+from tagwire_spark.session import spark_errors_converted
 from tagwire_spark.worker import settle_worker
 
 _WIDTH: Final = 8
@@ -55,7 +55,7 @@ def find_last_offsets(
         return {}
     keys = over_units(spark, units, sizes, partial(_last_of_keys, format=format, storage=storage), _KEYS)
     lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
-    with failures_told():
+    with spark_errors_converted():
         rows = lasts.mapInArrow(_writing(str(made.attempts)), _WRITTEN).collect()
     for name in {row.attempt for row in rows}:
         made.lasts.mkdir(exist_ok=True)

@@ -50,16 +50,16 @@ class Staging(JobFolders):
 
     def take(self, attempt: str, target: str) -> None:
         """Move the files of a task attempt to the folder `target` in the output."""
-        place = self.whole / target
-        place.mkdir(parents=True, exist_ok=True)
+        target_path = self.whole / target
+        target_path.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
-            path.rename(place / path.name)
+            path.rename(target_path / path.name)
 
-    def carry(self, source: Path, target: str) -> None:
+    def copy(self, source: Path, target: str) -> None:
         """Copy a small file of the input to the path `target` in the output."""
-        place = self.whole / target
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, place)
+        target_path = self.whole / target
+        target_path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target_path)
 
 
 def is_url(text: str) -> bool:
@@ -70,7 +70,7 @@ def is_url(text: str) -> bool:
 class JobOutput(NamedTuple):
     """The folder or URL to which a job writes."""
 
-    place: Path | str
+    location: Path | str
     """A folder, or the URL of a prefix in object storage."""
     work: Path | None = None
     """The folder in which the output for a URL is made before the upload; None for a temporary folder."""
@@ -78,7 +78,7 @@ class JobOutput(NamedTuple):
 
     def below(self, name: str) -> Path | str:
         """Return the path or URL of a file in the output, given the file's relative path."""
-        return self.place / name if isinstance(self.place, Path) else f"{self.place}/{name}"
+        return self.location / name if isinstance(self.location, Path) else f"{self.location}/{name}"
 
 
 def job_output(
@@ -103,7 +103,9 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
     The other folders are always removed. Raises LogPathError or PipelineError if the output is not empty, is being
     written by another process, or can't be written.
     """
-    with _renamed(output.place) if isinstance(output.place, Path) else _uploaded(output, output.place, spark) as folder:
+    with (
+        _renamed(output.location) if isinstance(output.location, Path) else _uploaded(output, output.location, spark)
+    ) as folder:
         made = Staging(folder)
         made.attempts.mkdir(parents=True)
         made.whole.mkdir()

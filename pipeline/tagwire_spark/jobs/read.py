@@ -68,7 +68,7 @@ def read_logs(
     `spark.sql.shuffle.partitions`). Raises PipelineError for an invalid option or an unreadable log.
     """
     query = _query(paths, options or {})
-    requested = _asked(schema, query)
+    requested = _requested_schema(schema, query)
     columns = check_requested_columns("kafka_log", requested, full_schema(query, strict=True))
     count = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200) if tasks is None else tasks
     if count < 1:
@@ -95,7 +95,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
 
 
-def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
+def _requested_schema(schema: StructType | str | None, query: LogQuery) -> StructType:
     """Return the requested schema as a StructType. The default is all columns of the query."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
@@ -179,8 +179,8 @@ def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
 
 
 def _within(url: str, name: str) -> str:
-    first, chain, behind = url.partition("::")
-    return f"{first.rstrip('/')}/{name}{chain}{behind}"
+    first, chain, rest = url.partition("::")
+    return f"{first.rstrip('/')}/{name}{chain}{rest}"
 
 
 def _folder(path: str) -> str:

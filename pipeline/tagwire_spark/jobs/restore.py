@@ -28,7 +28,7 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.exported import (
     BYTES,
     EXACT,
-    HEAD,
+    HEADER,
     NEEDED,
     PIECES,
     ROWS,
@@ -151,7 +151,7 @@ class _Files:
 
     def _data(self, piece: dict[str, Any]) -> bytes:
         kind, data, size = piece["kind"], piece["data"], piece["size"]
-        if kind == HEAD and data is not None:
+        if kind == HEADER and data is not None:
             return self._batch(piece)
         if kind == BYTES and data is not None and len(data) == size:
             return bytes(data)

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
 from tagwire_spark.errors import PipelineError, rejection
-from tagwire_spark.session import failures_told
+from tagwire_spark.session import spark_errors_converted
 from tagwire_spark.worker import settle_worker
 
 TASK_BYTES: Final = 64 << 20
@@ -67,7 +67,7 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
     if not units:
         return []
     found: list[Any] = [None] * len(units)
-    with failures_told():
+    with spark_errors_converted():
         results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
     # Convert the rows in slices, because a million row objects at once would need too much memory.
     for batch in results.to_batches(max_chunksize=_ROWS):
@@ -90,8 +90,8 @@ def over_units(
     tasks = _tasks(sizes)
     numbers = [number for task in tasks for number in task]
     of_task = [number for number, task in enumerate(tasks) for _ in task]
-    texts = pa.array((json.dumps(units[number]) for number in numbers), pa.string(), size=len(numbers))
-    df = spark.createDataFrame(pa.table([of_task, numbers, texts], schema=_UNIT_COLUMNS))
+    unit_json = pa.array((json.dumps(units[number]) for number in numbers), pa.string(), size=len(numbers))
+    df = spark.createDataFrame(pa.table([of_task, numbers, unit_json], schema=_UNIT_COLUMNS))
     return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), schema)
 
 
@@ -131,8 +131,8 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
         except LogPathError:
             raise
         except OSError as error:  # if the disk is full, `error.filename` is often None
-            place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
-            text = f"{place} can't be written by a worker: {error.strerror or error}."
+            path = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
+            text = f"{path} can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
         yield pa.RecordBatch.from_pylist([{"unit": number, "result": result}], schema=_RESULT_COLUMNS)
 

@@ -49,7 +49,7 @@ class FoundPartition(NamedTuple):
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
     @property
-    def place(self) -> Path | str:
+    def report_path(self) -> Path | str:
         """The partition folder, as reports show it: a Path, or a string for a URL."""
         return self.name if is_remote(self.name) else self.partition.path
 
@@ -64,7 +64,7 @@ class SegmentUnit(NamedTuple):
     """The inode of a local segment, or the listing entries of a remote segment and its indexes."""
 
     @property
-    def place(self) -> Path | str:
+    def report_path(self) -> Path | str:
         """The segment file, as reports show it: a Path, or a string for a URL."""
         return self.file if is_remote(self.file) else Path(self.file)
 
@@ -168,15 +168,15 @@ def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
     `what` is the word for such a folder in the error.
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
-    reject_inside([each for each in (output.place, output.work) if isinstance(each, Path)], local, what)
-    if isinstance(output.place, Path):
+    reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local, what)
+    if isinstance(output.location, Path):
         return
-    system, name = store(output.place, output.storage)
+    system, name = store(output.location, output.storage)
     for root, folder in folders:
         if is_remote(root.origin):
             other, bare = store(root.name_of(folder), output.storage)
             if type(other) is type(system) and f"{name}/".startswith(f"{bare}/"):
-                raise LogPathError(f"{output.place} is inside the {what} that is read; choose another output")
+                raise LogPathError(f"{output.location} is inside the {what} that is read; choose another output")
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
@@ -202,7 +202,7 @@ def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
 
     A partition that was itself given as an input path has no log folder.
     """
-    return [(folder, place) for folder, place, _ in _log_folders(partitions)]
+    return [(folder, target) for folder, target, _ in _log_folders(partitions)]
 
 
 def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, Location]]:

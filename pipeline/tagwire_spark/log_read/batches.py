@@ -39,7 +39,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
     The offset is NO_OFFSET if it is unknown. Raises LogError, LogPathError, and PipelineError if the file has changed
     since planning.
     """
-    hint = split.hint or _looked_up(split, query)
+    hint = split.hint or _start_hint(split, query)
     first = hint[0] if hint else 0
     with opened(split.file, split.state, first, split.end, query.storage, may_grow=split.is_last) as data:
         data.end_at(split.stop)
@@ -55,13 +55,13 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     Raises LogError at the first invalid batch. A permissive query yields a Damage object instead and continues.
     """
     with begun_scan(split, query) as (scan, position, last):
-        reached, behind, after, before = next_offset(split, position), None, -1, last
+        reached, previous_offset, after, before = next_offset(split, position), None, -1, last
         while position < split.end and not scan.ends_at(position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
                 # The file ends within this batch because the broker is still writing it.
-                if behind is not None and split.is_last and error.rule == CUT_OFF:
+                if previous_offset is not None and split.is_last and error.rule == CUT_OFF:
                     return
                 if not query.permissive:
                     raise
@@ -76,13 +76,13 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 _check_offsets(scan.file, piece, before, split, query)
             before = piece.batch.last_offset
             if piece.batch.base_offset >= split.end_offset:
-                if behind is not None and piece.batch.base_offset > behind:
+                if previous_offset is not None and piece.batch.base_offset > previous_offset:
                     return
                 # No checksum protects a batch's offset, so stop only when a second batch is also beyond the end.
-                behind = piece.batch.base_offset
+                previous_offset = piece.batch.base_offset
                 position += piece.batch.size
                 continue
-            behind = None
+            previous_offset = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
             reached, after = last + 1, position
@@ -113,8 +113,8 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     compacted logs, and in logs written by `kafka_log`.
     """
     end = min(split.next_base, split.end_offset)
-    lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
-    if not (query.fails_on_loss and lacks and scan.ends_at(position)):
+    is_incomplete = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
+    if not (query.fails_on_loss and is_incomplete and scan.ends_at(position)):
         return
     try:
         if has_gaps(scan) or _is_intended(split, query):
@@ -208,16 +208,16 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
     return 0
 
 
-def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
+def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
     """Return the position and offset of the last index entry at or before the split's start; None if there is none."""
     if split.start == 0:
         return None
     # A strict read starts one batch earlier, to compare the offsets of that batch and the first batch in the split.
-    place = split.start if query.permissive else split.start - 1
+    position = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
-            found = entries.at_or_before(place, 1) if entries else None
+            found = entries.at_or_before(position, 1) if entries else None
     except (LogError, LogPathError):
         return None  # the index only saves time, so the read works without it
     if found is None or not 0 < found[1] <= split.start:

@@ -74,12 +74,12 @@ class SparkColumn(NamedTuple):
     make: Callable[..., Any] = _same
     split: Callable[[SplitNames], Any] | None = None
 
-    def array(self, columns: dict[str, Any], places: RowSplits) -> Any:
+    def array(self, columns: dict[str, Any], splits: RowSplits) -> Any:
         """Return this column's values for the rows of a batch, from the batch's log columns or from its splits."""
         if self.split is not None:
-            return places.spread(pa.array([self.split(place) for place in places.splits], self.type))
+            return splits.spread(pa.array([self.split(split) for split in splits.splits], self.type))
         if not self.needs:
-            return pa.nulls(places.rows, self.type)
+            return pa.nulls(splits.rows, self.type)
         return self.make(*(columns[name] for name in self.needs))
 
 
@@ -152,15 +152,15 @@ def _column(name: str, type: Any, needed: str | None = None) -> SparkColumn:
 
 
 _SPLIT: Final = (
-    SparkColumn("topic", pa.string(), split=lambda place: place.topic),
-    SparkColumn("partition", pa.int32(), split=lambda place: place.partition),
+    SparkColumn("topic", pa.string(), split=lambda split: split.topic),
+    SparkColumn("partition", pa.int32(), split=lambda split: split.partition),
 )
 _FILE: Final = (
-    SparkColumn("file", pa.string(), split=lambda place: place.file),
+    SparkColumn("file", pa.string(), split=lambda split: split.file),
     _column("position", pa.int64()),
 )
 _TIMESTAMP_TYPE: Final = SparkColumn("timestampType", pa.int32(), ("timestamp_type", "magic"), _timestamp_type_array)
-_HEAD: Final = (
+_BATCH_HEADER: Final = (
     _column("magic", pa.int32()),
     _column("format", pa.string()),
     _column("compression", pa.string()),
@@ -182,7 +182,7 @@ RECORD_COLUMNS: Final = (
     SparkColumn("headers", HEADERS, ("headers",), _header_array),
     SparkColumn("headerNames", HEADER_NAMES, ("headers",), _header_name_array),
     _column("tombstone", pa.bool_()),
-    *_HEAD,
+    *_BATCH_HEADER,
     SparkColumn("sequence", pa.int32(), ("base_sequence", "offset", "base_offset"), _sequence_array),
     *_FILE,
     SparkColumn("_error", ERROR_TYPE),
@@ -191,7 +191,7 @@ RECORD_COLUMNS: Final = (
 
 BATCH_COLUMNS: Final = (
     *_SPLIT,
-    *_HEAD,
+    *_BATCH_HEADER,
     _column("lastOffset", pa.int64(), "last_offset"),
     _column("baseSequence", pa.int32(), "base_sequence"),
     _column("count", pa.int32()),

@@ -83,7 +83,7 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
     """Return the end offset (at most `end`) of each segment that overlaps the offsets from `start` to `end`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
-    return [min(end, behind) for base, behind in ranges if base < end and behind > start]
+    return [min(end, next_base) for base, next_base in ranges if base < end and next_base > start]
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
@@ -111,8 +111,8 @@ def has_gaps(scan: Scan) -> bool:
 def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
     """Yield the spans (positions and offsets) of batches, starting with the batch that contains `offset`."""
     segments = partition.segments
-    for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
-        if behind is not None and behind <= offset:
+    for segment, next_base in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
+        if next_base is not None and next_base <= offset:
             continue
         with segment.opened() as data:
             scan = Scan(segment.name, data, format)

@@ -31,10 +31,10 @@ class _Known(NamedTuple, Generic[_T]):
 
 
 class LocalListing(Generic[_T]):
-    """A cache of the partition folders below each root, and of a value that `look` computes for each partition."""
+    """A cache of the partition folders below each root, and of a value that `value_of` computes for each partition."""
 
-    def __init__(self, look: Callable[[Partition], _T]) -> None:
-        self._look = look
+    def __init__(self, value_of: Callable[[Partition], _T]) -> None:
+        self._compute = value_of
         self._folders: dict[Path, tuple[dict[Path, int], list[Path]]] = {}
         """Maps a root to the modification times of the searched folders, and to the partition folders found."""
         self._known: dict[Path, _Known[_T]] = {}
@@ -55,7 +55,7 @@ class LocalListing(Generic[_T]):
             self._folders[root] = times, found
         return found
 
-    def look(self, folder: Path) -> _T:
+    def value_of(self, folder: Path) -> _T:
         """Call the constructor's function for a partition. Return the cached result if the partition is unchanged.
 
         Raises LogPathError if the folder is gone, and any error that the function raises.
@@ -68,7 +68,7 @@ class LocalListing(Generic[_T]):
         start, partition = time.time_ns(), Partition(folder)
         last = str(partition.segments[-1].path) if partition.segments else ""
         status = _status(last or folder)
-        found = self._look(partition)
+        found = self._compute(partition)
         if start - max(changed, status.st_mtime_ns) > _SETTLED:
             self._known[folder] = _Known(changed, last, state_of_status(status), found)
         return found

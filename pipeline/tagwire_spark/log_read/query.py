@@ -89,7 +89,7 @@ class LogQuery(NamedTuple):
     """Milliseconds, for each partition or for all. Reading starts at the first record that is at or after this time."""
     end_times: Offsets | int | None = None
     """As `start_times`, but reading ends before that record."""
-    late_is_error: bool = True
+    future_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
     first_timestamp: int | None = None
     """First requested timestamp, in milliseconds."""
@@ -207,7 +207,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         ends=None if end_times is not None else ends,
         start_times=start_times,
         end_times=end_times,
-        late_is_error=read.choice("startingOffsetsByTimestampStrategy", ("error", "latest")) == "error",
+        future_is_error=read.choice("startingOffsetsByTimestampStrategy", ("error", "latest")) == "error",
         first_timestamp=_milliseconds(read, "recordsFromTimestamp"),
         end_timestamp=_milliseconds(read, "recordsBeforeTimestamp"),
         message=_message(read),

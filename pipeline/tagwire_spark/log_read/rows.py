@@ -126,7 +126,7 @@ class _Rows:
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
-        self._places = [SplitNames.of(split) for split in splits]
+        self._split_names = [SplitNames.of(split) for split in splits]
         self._query = query
         self._schema = schema
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
@@ -201,29 +201,29 @@ class _Rows:
         wanted = batch if keep is None else batch.filter(keep)
         if not wanted.num_rows:
             return
-        places = RowSplits(self._places, self._split_numbers(wanted), wanted.num_rows)
+        splits = RowSplits(self._split_names, self._split_numbers(wanted), wanted.num_rows)
         columns = {name: wanted.column(name) for name in self._needed}
-        made = {name: self._columns[name].array(columns, places) for name in self._names}
-        yield self._finished(made, places)
+        made = {name: self._columns[name].array(columns, splits) for name in self._names}
+        yield self._finished(made, splits)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
         """Yield a batch with one row for a damaged range. Columns other than position and error are null."""
-        places = RowSplits(self._places[number : number + 1], None, 1)
+        splits = RowSplits(self._split_names[number : number + 1], None, 1)
         made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
-        made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
+        made |= {name: each.array({}, splits) for name, each in self._columns.items() if each.split is not None}
         made["position"] = pa.array([damage.position], pa.int64())
         made["_error"] = pa.array([described(damage.error)], self._columns["_error"].type)
-        yield self._finished(made, places)
+        yield self._finished(made, splits)
 
-    def _finished(self, made: dict[str, Any], places: RowSplits) -> Any:
+    def _finished(self, made: dict[str, Any], splits: RowSplits) -> Any:
         if _MESSAGE in self._schema.names:
             assert self._query.message is not None
-            names = record_names(places.file_of, made["offset"])
+            names = record_names(splits.file_of, made["offset"])
             made[_MESSAGE] = self._query.message.decode(made["value"], row_name=names)
         if not self._schema.names:  # `count()` may request no columns
-            nothing = pa.Array.from_buffers(pa.struct([]), places.rows, [None], children=[])
+            nothing = pa.Array.from_buffers(pa.struct([]), splits.rows, [None], children=[])
             return pa.RecordBatch.from_struct_array(nothing)
-        return requested_batch(made, self._schema, places.file_of)
+        return requested_batch(made, self._schema, splits.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
         """Return an array with the index of each row's split; None if the task has only one split."""
@@ -284,7 +284,7 @@ class _Rows:
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
             # With level=batch, there is no key column to tell abort from commit markers, so check every marker.
             is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
-            if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
+            if is_abort and split.transactions is not None and split.transactions.misses_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
@@ -339,15 +339,15 @@ class _SplitPass(Pass):
         self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
         self.rows.leave(position, last)
-        behind = None
+        batch_end = None
         for piece in self.of_file(scan, split.first_offset or None, cut_off=False, end=split.end):
             yield piece
             self._check_end()
             reached = self.rows.last_offset + 1
-            if behind is not None and reached > behind:
+            if batch_end is not None and reached > batch_end:
                 return
             # No checksum covers a batch's offset, so stop only when a second batch confirms that the end is reached.
-            behind = reached if reached >= split.end_offset else None
+            batch_end = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
         if end not in (position, self.damage_end):

@@ -260,9 +260,9 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     Returns None if there are none, but `kafka_log` has written to a location: an empty DataFrame creates no partitions.
     Raises LogPathError if a folder can't be listed.
     """
-    places = [each.local.parent if each.local.is_file() else each.local for each in found]
-    keys = {partition_key(folder) for place in places for folder in counted_folders(place)}
-    return keys if keys or not any((place / DONE).exists() for place in places) else None
+    roots = [each.local.parent if each.local.is_file() else each.local for each in found]
+    keys = {partition_key(folder) for root in roots for folder in counted_folders(root)}
+    return keys if keys or not any((root / DONE).exists() for root in roots) else None
 
 
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
@@ -301,15 +301,15 @@ def requested_segments(
     transactions = transactions_of(partition, location, query) if query.committed else None
     for index, segment in enumerate(segments):
         base = segment.base_offset or 0
-        behind = NO_OFFSET if index + 1 == len(segments) else segments[index + 1].base_offset or 0
-        if base >= end or behind <= first:
+        next_base = NO_OFFSET if index + 1 == len(segments) else segments[index + 1].base_offset or 0
+        if base >= end or next_base <= first:
             continue
-        file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
-        is_last = behind == NO_OFFSET
+        file, known = location.name_of(segment.path), transactions and transactions.within(base, next_base)
+        is_last = next_base == NO_OFFSET
         path = segment.path
         state = location.growing_state_of(path, segment.end) if is_last else location.state_of(path)
         size = state.size if segment.end is None else min(state.size, segment.end)
-        whole = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, behind, segment.end)
+        whole = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, next_base, segment.end)
         yield RequestedSegment(segment, whole)
 
 
@@ -322,8 +322,8 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
-    is_late = query.fails_on_loss and max(given.values()) > (last.base_offset or 0)
-    is_compared = is_late and not (is_remote(name) and last.sibling("index") is None)
+    is_beyond_base = query.fails_on_loss and max(given.values()) > (last.base_offset or 0)
+    is_compared = is_beyond_base and not (is_remote(name) and last.sibling("index") is None)
     if not (query.partial or is_compared):
         return
     # Ignore damage here, because the task that reads the rows reports it.
@@ -339,9 +339,9 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
 
 def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
     """Yield a split for each segment with requested rows. Indexes of remote segments are read concurrently."""
-    asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
+    has_start = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
-    for whole in at_once(begun, wanted, is_concurrent=asks and location.is_concurrent):
+    for whole in at_once(begun, wanted, is_concurrent=has_start and location.is_concurrent):
         if whole is not None:
             yield whole
 

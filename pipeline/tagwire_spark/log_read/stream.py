@@ -73,36 +73,36 @@ _LIMITS: Final = {
     "maxFilesPerTrigger": ReadMaxFiles,
 }
 
-_LOOKS: Final = 3
+_TRIES: Final = 3
 _MAY_PASS: Final = ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "KAFKA_LOG_UNREADABLE", "MALFORMED_KAFKA_LOG")
 """Error conditions that may disappear when the logs are listed again."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
+def _retried(read_logs: Callable[_P, _T]) -> Callable[_P, _T]:
     """Decorate a function so that it is called again after an error, up to a limit.
 
     A listed segment may have been deleted by retention. The next call lists the logs without that segment, and finds
     out whether its records were already read. An error that persists is raised.
     """
 
-    @wraps(look)
-    def looked(*args: _P.args, **named: _P.kwargs) -> _T:
-        for _ in range(_LOOKS - 1):
+    @wraps(read_logs)
+    def retrying(*args: _P.args, **named: _P.kwargs) -> _T:
+        for _ in range(_TRIES - 1):
             try:
-                return look(*args, **named)
+                return read_logs(*args, **named)
             except (OSError, LogPathError):
                 continue
             except PipelineError as error:
                 if error.condition not in _MAY_PASS:
                     raise
         try:
-            return look(*args, **named)
+            return read_logs(*args, **named)
         except (OSError, LogPathError) as error:
             raise rejection(error) from None
 
-    return looked
+    return retrying
 
 
 class StreamQuery(NamedTuple):
@@ -139,9 +139,9 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """The stream reader. Spark calls it on the driver to plan micro-batches, and on workers to read them."""
 
-    def __init__(self, asked: StreamQuery, schema: StructType, names: Sequence[str]) -> None:
-        self.asked = asked
-        self.query = asked.query
+    def __init__(self, options: StreamQuery, schema: StructType, names: Sequence[str]) -> None:
+        self.options = options
+        self.query = options.query
         self.columns = schema
         self.names = [*names]
         """The column names of the user's schema."""
@@ -159,14 +159,14 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_trees": None, "_ends": {}, "_listing": None}
 
-    @_looked_again
+    @_retried
     def initialOffset(self) -> dict[str, Any]:
         """Return the offset at which a query without a checkpoint starts."""
         logs = self._logs()
-        starts = {key: log.end if self.asked.starts_latest else log.first for key, log in logs.items()}
-        asked = self.query.starts or {}
-        starts |= {key: log.end for key, log in logs.items() if asked.get((key[0], ALL)) == LATEST}
-        for key, offset in asked.items():
+        starts = {key: log.end if self.options.starts_latest else log.first for key, log in logs.items()}
+        requested = self.query.starts or {}
+        starts |= {key: log.end for key, log in logs.items() if requested.get((key[0], ALL)) == LATEST}
+        for key, offset in requested.items():
             if key in logs or key[1] != ALL:
                 starts[key] = logs[key].end if offset == LATEST and key in logs else max(offset, 0)
         for key, log in logs.items():
@@ -177,15 +177,15 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return the limit per micro-batch that the options set."""
-        return self.asked.limit
+        return self.options.limit
 
-    @_looked_again
+    @_retried
     def prepareForTriggerAvailableNow(self) -> None:
         """Make the query end at the current ends of the logs. Raises PipelineError for a missing partition."""
         self._target = {key: log.end for key, log in self._logs().items()}
         check_partitions_exist(self.query, self._target.keys(), self._there)
 
-    @_looked_again
+    @_retried
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Return the end offset of the next micro-batch. Raises PipelineError for lost records and read errors."""
         logs, starts = self._logs(), offset_ends(start)
@@ -207,10 +207,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
         """Return whether minOffsetsPerTrigger and maxTriggerDelay require a micro-batch to wait for more rows."""
-        if not self.asked.min_offsets:
+        if not self.options.min_offsets:
             return False
         fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
-        if fresh < self.asked.min_offsets and time.monotonic() - self._triggered < self.asked.delay:
+        if fresh < self.options.min_offsets and time.monotonic() - self._triggered < self.options.delay:
             return True
         self._triggered = time.monotonic()
         return False
@@ -219,7 +219,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return where the logs ended when the last micro-batch was planned."""
         return self._latest or None
 
-    @_looked_again
+    @_retried
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the tasks of a micro-batch. Raises PipelineError for lost records and read errors."""
         starts = offset_ends(start)
@@ -228,7 +228,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not ends:
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
-        logs, wholes = self._looked_at(query, is_planned=True)
+        logs, wholes = self._listed(query, is_planned=True)
         # Without any partition, the folder is probably not mounted: raise an error even with failOnDataLoss=false.
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
@@ -243,9 +243,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return partitions_there(log_locations(self.query.paths, stack, self.query.storage))
 
     def _logs(self) -> dict[tuple[str, int], Log]:
-        return self._looked_at(self.query, is_planned=False)[0]
+        return self._listed(self.query, is_planned=False)[0]
 
-    def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
+    def _listed(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
         Both come from one listing, so that every deletion is noticed. If a segment was deleted before the listing, the
@@ -279,7 +279,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:
             for folder in folders:
-                if query.wants(*partition_key(folder)) and (log := self._listing.look(folder)):
+                if query.wants(*partition_key(folder)) and (log := self._listing.value_of(folder)):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:

@@ -23,12 +23,12 @@ from tagwire_spark.options import invalid
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
     """Return the query for one partition, with its start and end times replaced by offsets.
 
-    Raises PipelineError if the log is damaged and, with `late_is_error`, if all records are before the start time.
+    Raises PipelineError if the log is damaged and, with `future_is_error`, if all records are before the start time.
     """
     start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:
         start = _offset_at(query, partition, start_time)
-        if start is None and query.late_is_error:
+        if start is None and query.future_is_error:
             option = "startingTimestamp" if isinstance(query.start_times, int) else "startingOffsetsByTimestamp"
             text = f"Option {option}: {name} has no record at or after {start_time}; "
             raise invalid(f"{text}startingOffsetsByTimestampStrategy=latest skips the partition.")

@@ -54,12 +54,14 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
     waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
     if isinstance(limit, ReadMaxFiles):
-        behind = {key: segment_ends(log.partition, begins[key], log.end) for key, log in waiting.items()}
-        for key, count in _dealt({key: len(each) for key, each in behind.items()}, limit.max_files, starts).items():
-            ends[key] = behind[key][count - 1] if count else begins[key]
+        ends_of_segments = {key: segment_ends(log.partition, begins[key], log.end) for key, log in waiting.items()}
+        for key, count in _dealt(
+            {key: len(each) for key, each in ends_of_segments.items()}, limit.max_files, starts
+        ).items():
+            ends[key] = ends_of_segments[key][count - 1] if count else begins[key]
     elif isinstance(limit, ReadMaxRows | ReadMaxBytes):
         of_rows = isinstance(limit, ReadMaxRows)
-        sizes = {k: log.end - begins[k] if of_rows else _bytes_behind(log, begins[k]) for k, log in waiting.items()}
+        sizes = {k: log.end - begins[k] if of_rows else _bytes_after(log, begins[k]) for k, log in waiting.items()}
         for key, share in _shares(sizes, limit.max_rows if isinstance(limit, ReadMaxRows) else limit.max_bytes).items():
             log, begin = waiting[key], begins[key]
             try:
@@ -96,15 +98,15 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
     return counts
 
 
-def _bytes_behind(log: Log, offset: int) -> int:
+def _bytes_after(log: Log, offset: int) -> int:
     """Estimate the number of bytes from an offset to the log's end, assuming records of equal size."""
     segments = log.partition.segments
     bases = [each.base_offset or 0 for each in segments]
     first = max(bisect_right(bases, offset) - 1, 0)
     sizes = [each.size if each.end is None else each.end for each in segments[first:]]
-    begin, behind = bases[first], [*bases, log.end][first + 1]
-    done = min(max(offset - begin, 0), behind - begin)
-    return sum(sizes) - (sizes[0] * done // (behind - begin) if done else 0)
+    begin, end = bases[first], [*bases, log.end][first + 1]
+    done = min(max(offset - begin, 0), end - begin)
+    return sum(sizes) - (sizes[0] * done // (end - begin) if done else 0)
 
 
 def spark_offset(

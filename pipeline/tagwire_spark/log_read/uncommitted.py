@@ -65,7 +65,7 @@ class Transactions(NamedTuple):
         """Return only the transactions that overlap the offsets from `base` to `end`."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
-    def lacks_abort(self, producer_id: int, offset: int) -> bool:
+    def misses_abort(self, producer_id: int, offset: int) -> bool:
         """Return whether the transaction index should list an aborted transaction at `offset`, but doesn't."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)

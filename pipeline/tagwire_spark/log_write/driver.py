@@ -191,7 +191,7 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
-        for segment in sorted(self.segments, key=_place):  # a stable sort, so rows without offsets stay in task order
+        for segment in sorted(self.segments, key=_order):  # a stable sort, so rows without offsets stay in task order
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
@@ -290,7 +290,7 @@ def _moves(segment: StagedSegment) -> Iterator[tuple[str, str]]:
         yield file, f"{segment.log}/{segment_file(segment.base_offset, Path(file).suffix[1:])}"
 
 
-def _place(segment: StagedSegment) -> tuple[str, int, int]:
+def _order(segment: StagedSegment) -> tuple[str, int, int]:
     if segment.is_numbered:
         return segment.log, 0, 0
     return segment.log, segment.base_offset, segment.first_record

@@ -47,7 +47,7 @@ class StagedSegment(NamedTuple):
     """The `content_sum` of the records. A partition's total doesn't depend on the order or the segments."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
-    places: str | None = None
+    offset_positions: str | None = None
     """The file with the positions of all batch offsets; None if the segment can't be moved to later offsets."""
 
 
@@ -88,7 +88,7 @@ class Segments:
             self.has_transactions = True
             writer.transactions = self._known_transactions(batch.format)
         if self.is_numbered:
-            self._note_place(writer.size, batch)
+            self._note_offset_position(writer.size, batch)
         writer.append(seen)
         self.batches += 1
         self.records += count
@@ -109,19 +109,19 @@ class Segments:
         self.batches = self.records = self.content = 0
         self.epochs: list[tuple[int, int]] = []
         self.has_transactions = False
-        self.places: array[int] | None = array("I")
+        self.offset_positions: array[int] | None = array("I")
         self.format, self.first_record = batch.format, first_record
         writer.__enter__()
         return writer
 
-    def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset. If renumbering is impossible, set `places` to None."""
-        at = offset_place(batch)
+    def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
+        """Record the position of the batch's base offset. Set `offset_positions` to None if it can't be renumbered."""
+        at = offset_position(batch)
         # Renumbering changes only batches, so a transaction's offsets in the transaction index would become wrong.
         if at is None or batch.is_transactional:
-            self.places = None
-        elif self.places is not None:
-            self.places.append(position + at)
+            self.offset_positions = None
+        elif self.offset_positions is not None:
+            self.offset_positions.append(position + at)
 
     def _close(self) -> None:
         if self.writer is None:
@@ -130,16 +130,16 @@ class Segments:
         files = sorted(self.folder.glob(f"{self.writer.base_offset:020}.*"), key=lambda path: path.suffix == ".log")
         root = self.folder.parents[2]
         names = tuple(file.relative_to(root).as_posix() for file in files)
-        places = None
-        if self.is_numbered and self.places is not None:
-            file = places_file(self.writer.path)
-            file.write_bytes(self.places.tobytes())
-            places = file.relative_to(root).as_posix()
+        offset_positions = None
+        if self.is_numbered and self.offset_positions is not None:
+            file = offset_positions_file(self.writer.path)
+            file.write_bytes(self.offset_positions.tobytes())
+            offset_positions = file.relative_to(root).as_posix()
             files.append(file)
         self.attempt.keep(files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
         facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.content)
-        self.done.append(StagedSegment(self.name, *numbers, names, *facts, self.is_numbered, places))
+        self.done.append(StagedSegment(self.name, *numbers, names, *facts, self.is_numbered, offset_positions))
         self.writer = None
 
     def _known_transactions(self, format: str) -> OpenTransactions:
@@ -157,14 +157,14 @@ class Segments:
 _OFFSET: Final = Struct(">q")
 
 
-def offset_place(batch: RecordBatch) -> int | None:
+def offset_position(batch: RecordBatch) -> int | None:
     """Return the base offset's position within the batch; None if renumbering would also change other bytes."""
     is_compressed = batch.compression != "none"
-    return _place(batch.format, is_compressed)
+    return _offset_position(batch.format, is_compressed)
 
 
 @cache
-def _place(name: str, is_compressed: bool) -> int | None:
+def _offset_position(name: str, is_compressed: bool) -> int | None:
     format = format_of(name)
     items = [item.name for item in format.header.root.items]
     sums = [item.type.first for item in format.header.root.items if isinstance(item.type, Checksum)]
@@ -177,7 +177,7 @@ def _place(name: str, is_compressed: bool) -> int | None:
     return format.header_positions.offset_at
 
 
-def places_file(segment: Path) -> Path:
+def offset_positions_file(segment: Path) -> Path:
     """Return the path of the file in which `numbered` finds the positions of a staged segment's base offsets."""
     return segment.with_name(f"places-{segment.stem}")
 
@@ -196,15 +196,15 @@ def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "Stage
     """Add `shift` to all offsets of a segment, and return the new description of the segment."""
     if not shift:
         return segment
-    if segment.places is None:
+    if segment.offset_positions is None:
         why = "with transactions" if segment.has_transactions else f"of {segment.format} with these codecs"
         text = f"Rows of {segment.log} without offsets were written by several tasks, or by two writes at once, and "
         text += f"batches {why} can't be renumbered; repartition by topic and partition, or give offsets."
         raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
-    places = array("I", folder.read(segment.places) or b"")
+    offset_positions = array("I", folder.read(segment.offset_positions) or b"")
     with folder.edited(segment.files[-1]) as path, path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
-        for place in places:
-            _OFFSET.pack_into(data, place, _OFFSET.unpack_from(data, place)[0] + shift)
+        for position in offset_positions:
+            _OFFSET.pack_into(data, position, _OFFSET.unpack_from(data, position)[0] + shift)
         data.flush()
     return segment._replace(
         base_offset=segment.base_offset + shift,

@@ -34,11 +34,11 @@ _INT32: Final = 0x7FFFFFFF
 _INT64: Final = (1 << 63) - 1
 _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
 """Matches the name of a partition folder with a valid topic name."""
-_HEAD: Final = 61
-_RECORD: Final = 34
+_HEADER_SIZE: Final = 61
+_RECORD_SIZE: Final = 34
 """Maximum bytes of a record in any format, apart from key, value and headers."""
-_HEADER: Final = 10
-_OBJECT: Final = 200
+_RECORD_HEADER_SIZE: Final = 10
+_OBJECT_SIZE: Final = 200
 """Memory overhead of a record object, in bytes."""
 _OPEN_BYTES: Final = 64 << 20
 """Memory limit for the open batches of all partitions except the current one, in bytes."""
@@ -152,9 +152,9 @@ class _Log:
                 f"A row of {self.name} has offset {offset} after offset {self.next_offset - 1}; sort within partitions."
             )
             raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
-        size = _RECORD + len(entry.key or b"") + len(entry.value or b"")
+        size = _RECORD_SIZE + len(entry.key or b"") + len(entry.value or b"")
         for name, value in entry.headers:
-            size += _HEADER + 4 * len(str(name)) + len(value or b"")
+            size += _RECORD_HEADER_SIZE + 4 * len(str(name)) + len(value or b"")
         is_other = self.run is not None or (entry.facts is not self.facts and entry.facts != self.facts)
         if is_other or self._is_full(size, offset):
             self._begin(entry.facts, offset)
@@ -173,7 +173,7 @@ class _Log:
             return run.since(0)
         self.segments.is_numbered = self.segments.is_numbered or not run.has_offsets
         rows = run.rows(self.next_offset)
-        most = None if run.facts.base_offset is not None else self.target.most_bytes - _HEAD
+        most = None if run.facts.base_offset is not None else self.target.most_bytes - _HEADER_SIZE
         row, is_right = 0, True
         while row < run.size and is_right:
             if self.run is None or run.facts != self.facts:
@@ -191,7 +191,7 @@ class _Log:
     @property
     def held(self) -> int:
         """The memory used by the open batch, in bytes."""
-        return self.bytes + _OBJECT * self.count if self.run is None else self.run.size
+        return self.bytes + _OBJECT_SIZE * self.count if self.run is None else self.run.size
 
     def end_batch(self) -> None:
         """Write the open batch, and close the segment's file until it is needed again."""
@@ -255,7 +255,7 @@ class _Log:
             as_read=not self.segments.is_numbered,
             **numbers,
         )
-        self.facts, self.base_offset, self.first_offset, self.bytes, self.count = facts, base, offset, _HEAD, 0
+        self.facts, self.base_offset, self.first_offset, self.bytes, self.count = facts, base, offset, _HEADER_SIZE, 0
         self.has_tombstones = "is_tombstone" in format.record_bits
         self.has_number_keys = header_rules(format)[0] is int
 

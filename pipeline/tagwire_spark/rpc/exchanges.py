@@ -96,33 +96,33 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     key, version = _api(exchange)
     if exchange.is_gap:
         gap = Side(error=TagwireError(first.gap))
-        asked, answered = (gap, Side()) if request else (Side(), gap)
+        request_side, response_side = (gap, Side()) if request else (Side(), gap)
     else:
-        asked = _read_request(request, registry, body, strict) if request else Side()
-        answered = _read_response(response, registry, key, version, body, strict) if response else Side()
+        request_side = _read_request(request, registry, body, strict) if request else Side()
+        response_side = _read_response(response, registry, key, version, body, strict) if response else Side()
     times = [frame.milliseconds if frame else None for frame in exchange]
     return {
         "line": first.number,
-        "place": first.place,
+        "position": first.position,
         "run": _encodable(first.run),
         "connection": _encodable(first.conn),
         "clientLabel": _encodable(first.client),
-        "clientId": getattr(asked.header, "client_id", None),
+        "clientId": getattr(request_side.header, "client_id", None),
         "apiKey": key,
         "api": _api_name(registry, key),
         "apiVersion": version,
         "headerVersion": _header_version(registry, key, version),
         "correlationId": _correlation_id(first),
-        "request": asked.body,
-        "response": answered.body,
-        "responseVersion": answered.version,
+        "request": request_side.body,
+        "response": response_side.body,
+        "responseVersion": response_side.version,
         "requestSize": len(request.data) if request and not request.gap else None,
         "responseSize": len(response.data) if response and not response.gap else None,
         "requestTime": _micros(times[0]),
         "responseTime": _micros(times[1]),
         "latencyMs": None if times[0] is None or times[1] is None else times[1] - times[0],
-        "requestError": asked.error and described(asked.error),
-        "responseError": answered.error and described(answered.error),
+        "requestError": request_side.error and described(request_side.error),
+        "responseError": response_side.error and described(response_side.error),
     }
 
 
@@ -208,7 +208,7 @@ def rejected(row: dict[str, Any], file: str) -> PipelineError | None:
         error = row[f"{side}Error"]
         if error:
             api = "" if row["apiKey"] is None else f" of API {row['apiKey']} v{row['apiVersion']}"
-            where = f"{file}: {row['place']}: {side}{api}"
+            where = f"{file}: {row['position']}: {side}{api}"
             at = f"{error['path']} at byte {error['offset']}: " if error["offset"] is not None else ""
             return PipelineError("MALFORMED_KAFKA_MESSAGE", f"{where}: {at}{error['reason']}.")
     return None

@@ -171,8 +171,8 @@ class PureEncoder(_Pure):
         """Encode an Arrow array or stream of structs to a column of messages."""
 
         def row(value: Any, version: int) -> bytes:
-            place = self.message.NAME, version
-            encoded: bytes = _object(self.everything, value, (), place).encode(version)
+            owner = self.message.NAME, version
+            encoded: bytes = _object(self.everything, value, (), owner).encode(version)
             return encoded
 
         return self.columns(data, versions, errors, row, self.structs_of)
@@ -283,29 +283,29 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 # ---------------------------------------------------------------- values
 
 
-def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
+def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
     """Convert a field's value to the Python object from which pyarrow builds an element of `column`.
 
-    `place` is the message name and version, for error messages.
+    `owner` is the message name and version, for error messages.
     """
     if value is None:
         return None
     if column.format == "+s":
         return {
-            child.name: _plain(child, getattr(value, child.name), (*path, child.name), place)
+            child.name: _plain(child, getattr(value, child.name), (*path, child.name), owner)
             for child in column.children
         }
     if column.format == "+l":
-        return [_plain(column.children[0], element, (*path, index), place) for index, element in enumerate(value)]
+        return [_plain(column.children[0], element, (*path, index), owner) for index, element in enumerate(value)]
     if column.format == "+m":
         return sorted(value.items())
-    return value if column.wire is None else _fitting(column.wire.to_arrow, value, path, place)
+    return value if column.wire is None else _fitting(column.wire.to_arrow, value, path, owner)
 
 
-def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
+def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
     """Convert the Python object that pyarrow returns for an element of `column` to the value of a message field.
 
-    `place` is the message name and version, for error messages.
+    `owner` is the message name and version, for error messages.
     """
     if value is None:
         return None
@@ -314,32 +314,32 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
         for name, each in value.items():
             child = column.child(name)
             assert child is not None  # `_check` has rejected unknown names
-            setattr(made, name, _object(child, each, (*path, name), place))
+            setattr(made, name, _object(child, each, (*path, name), owner))
         return made
     if column.format == "+l":
         element = column.children[0]
-        return tuple(_object(element, each, (*path, index), place) for index, each in enumerate(value))
+        return tuple(_object(element, each, (*path, index), owner) for index, each in enumerate(value))
     if column.format == "+m":
-        return _tags(value, path, place)
-    return value if column.wire is None else _fitting(column.wire.from_arrow, value, path, place)
+        return _tags(value, path, owner)
+    return value if column.wire is None else _fitting(column.wire.from_arrow, value, path, owner)
 
 
-def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
+def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
     """Return `convert(value)`. If it raises Unfit, raise EncodeError with the message, version and path instead."""
     try:
         return convert(value)
     except Unfit as unfit:
-        reason = unfit.said(got)
-    name, version = place
+        reason = unfit.message_with(got)
+    name, version = owner
     raise EncodeError(reason, message_name=name, version=version, path=dotted(list(path)))
 
 
-def _tags(entries: list[Any], path: tuple[str | int, ...], place: tuple[str, int]) -> dict[Any, Any]:
+def _tags(entries: list[Any], path: tuple[str | int, ...], owner: tuple[str, int]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for entry in entries:
         tag, data = entry if isinstance(entry, tuple) else entry.values()
         if tag in found:
-            name, version = place
+            name, version = owner
             raise EncodeError(f"tag {tag} appears twice", message_name=name, version=version, path=dotted(list(path)))
         found[tag] = data
     return found

@@ -28,7 +28,7 @@ class BasePeer:
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection = connection
         self._timeout = timeout
-        self._late = f"no answer came within {timeout:g} s"
+        self._timeout_message = f"no answer came within {timeout:g} s"
         self._buffer = memoryview(bytearray(_READ_SIZE))
 
     def carry_out(self, steps: Steps) -> Any:

@@ -66,7 +66,7 @@ class AsyncPeer(BasePeer, asyncio.BufferedProtocol):
                 await asyncio.sleep(step)
 
     async def _wait(self, event: asyncio.Event) -> None:
-        timer = asyncio.get_running_loop().call_later(self._timeout, self._fail, self._late)
+        timer = asyncio.get_running_loop().call_later(self._timeout, self._fail, self._timeout_message)
         try:
             await event.wait()
         finally:

@@ -75,7 +75,11 @@ class Peer(BasePeer):
             else:
                 self._wait(step)
         except OSError as error:
-            reason = self._late if isinstance(error, TimeoutError) else f"the connection was lost: {reason_of(error)}"
+            reason = (
+                self._timeout_message
+                if isinstance(error, TimeoutError)
+                else f"the connection was lost: {reason_of(error)}"
+            )
             self._socket.close()  # if left open, a late response could be taken for the next request's
             raise self.connection.close(reason) from None
 

@@ -95,37 +95,39 @@ def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
-    place = _start(line, number, begin)
+    position = _start(line, number, begin)
     data = bytearray()
-    if place >= end:
-        return b"", line[place:]
-    while place < len(line):
-        match = _TOKEN.match(line, place)
+    if position >= end:
+        return b"", line[position:]
+    while position < len(line):
+        match = _TOKEN.match(line, position)
         if match is None or match["odd"]:
             digits = match["odd"][:40] if match else ""
-            found = f"{digits!r}, an odd number of digits" if digits else repr(line[place : place + 12].split()[0])
-            if line.startswith("**", place):
+            found = (
+                f"{digits!r}, an odd number of digits" if digits else repr(line[position : position + 12].split()[0])
+            )
+            if line.startswith("**", position):
                 expected = "the bytes themselves; run `tagwire explain` with --show-sensitive"
-                raise AssembleError(number, place + 1, "hidden bytes (**)", expected)
-            raise AssembleError(number, place + 1, found, 'bytes in hex or a "string", followed by two spaces')
-        part = bytes.fromhex(match["hex"]) if match["hex"] else _string_bytes(match["text"], number, place)
-        place = match.end()
+                raise AssembleError(number, position + 1, "hidden bytes (**)", expected)
+            raise AssembleError(number, position + 1, found, 'bytes in hex or a "string", followed by two spaces')
+        part = bytes.fromhex(match["hex"]) if match["hex"] else _string_bytes(match["text"], number, position)
+        position = match.end()
         times = 1
-        if repeated := _TIMES.match(line, place):
+        if repeated := _TIMES.match(line, position):
             times = int(repeated[1]) if len(repeated[1]) < 12 else _MOST + 1
-            place = repeated.end()
+            position = repeated.end()
         if len(data) + len(part) * times > most:
             raise AssembleError(
                 number, match.start() + 1, f"{times} x {len(part)} bytes", f"at most {_MOST} bytes in total"
             )
         data += part * times
-        if line.startswith(("  ", "\t"), place) or _NO_MORE.match(line, place):
+        if line.startswith(("  ", "\t"), position) or _NO_MORE.match(line, position):
             break
-        if not line.startswith(" ", place):
-            found = repr(line[place : place + 12].split()[0])
-            raise AssembleError(number, place + 1, found, "a space after the bytes")
-        place += 1
-    return bytes(data), line[place:]
+        if not line.startswith(" ", position):
+            found = repr(line[position : position + 12].split()[0])
+            raise AssembleError(number, position + 1, found, "a space after the bytes")
+        position += 1
+    return bytes(data), line[position:]
 
 
 def _start(line: str, number: int, begin: int) -> int:
@@ -136,23 +138,23 @@ def _start(line: str, number: int, begin: int) -> int:
     offset = _OFFSET.match(line)
     if offset is None:
         return indent
-    behind = line[offset.end() :]
-    if not behind.strip():
+    rest = line[offset.end() :]
+    if not rest.strip():
         raise AssembleError(
             number,
             indent + 1,
             f"only the offset {offset[1][:40]!r}",
             f"bytes after the offset, or bytes at column {begin + 1} or later",
         )
-    if len(behind) - len(behind.lstrip()) < 2 and not behind.startswith("\t"):
+    if len(rest) - len(rest.lstrip()) < 2 and not rest.startswith("\t"):
         # An offset is followed by two spaces or a tab. In `00 01 02`, only one space follows, so `00` is a byte.
         return indent
-    return len(line) - len(behind.lstrip())
+    return len(line) - len(rest.lstrip())
 
 
-def _string_bytes(literal: str, number: int, place: int) -> bytes:
+def _string_bytes(literal: str, number: int, position: int) -> bytes:
     try:
         text: str = _JSON.decode(literal)
         return text.encode()
     except ValueError:
-        raise AssembleError(number, place + 1, literal[:40], "a JSON string in UTF-8") from None
+        raise AssembleError(number, position + 1, literal[:40], "a JSON string in UTF-8") from None

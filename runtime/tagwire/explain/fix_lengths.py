@@ -42,35 +42,35 @@ def fix_lengths(lines: Sequence[Line]) -> None:
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
-    behind: deque[Line] = deque()  # a deque, because slicing a list for each line would take quadratic time
+    following: deque[Line] = deque()  # a deque, because slicing a list for each line would take quadratic time
     for line in reversed(lines):
         words = line.type.split()
         if words and line.data:
-            _fix_one(line, words, behind)
-        behind.appendleft(line)
+            _fix_one(line, words, following)
+        following.appendleft(line)
 
 
-def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
+def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
     code = next((word for word in words if word in _CODES), "")
     last = words[-1]
     struct = line.path.rpartition(".")[0]
     if last in _WITH_LENGTH and words[0] != "raw":
-        _fix_length(line, code or _WITH_LENGTH[last], _size(_opened(line, behind)))
+        _fix_length(line, code or _WITH_LENGTH[last], _size(_opened(line, following)))
     elif last == "length":
-        line.data = _CODES[code](_size(_measured(line, struct, behind)))
-    elif last == "count" and (count := _elements(behind, f"{struct}." if struct else "")) is not None:
+        line.data = _CODES[code](_size(_measured(line, struct, following)))
+    elif last == "count" and (count := _elements(following, f"{struct}." if struct else "")) is not None:
         line.data = _CODES[code](count)
     elif last in ("crc32", "crc32c"):
-        covered = b"".join(each.data for each in _in_struct(line, struct, behind))
+        covered = b"".join(each.data for each in _in_struct(line, struct, following))
         line.data = checksum(last, covered).to_bytes(4, "big")
     elif last.startswith("[]"):
-        count = _count(behind, line.path)
+        count = _count(following, line.path)
         if count or not _is_null(code, line.data):
             line.data = _CODES[code or "int32"](count)
     elif line.type == "tagged fields":
-        line.data = uvarint_bytes(_tags(line, behind))
+        line.data = uvarint_bytes(_tags(line, following))
     elif words[0] == "tag" and last.isdigit():
-        line.data = uvarint_bytes(int(last)) + uvarint_bytes(_size(_in_struct(line, line.path, behind)))
+        line.data = uvarint_bytes(int(last)) + uvarint_bytes(_size(_in_struct(line, line.path, following)))
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
@@ -85,20 +85,20 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
         line.data = _CODES[code](size) + content
 
 
-def _measured(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
+def _measured(line: Line, struct: str, following: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines whose bytes a length counts.
 
     A length named after the next field (`headers_length` before `headers`) counts that field's lines. Any other length
     counts all later lines of its struct.
     """
     field = line.path.removesuffix("_length")
-    if field != line.path and behind and _is_in(behind[0].path, field):
-        return (each for each in _in_struct(line, struct, behind) if _is_in(each.path, field))
-    return _in_struct(line, struct, behind)
+    if field != line.path and following and _is_in(following[0].path, field):
+        return (each for each in _in_struct(line, struct, following) if _is_in(each.path, field))
+    return _in_struct(line, struct, following)
 
 
-def _opened(line: Line, behind: Sequence[Line]) -> Iterator[Line]:
-    for each in behind:
+def _opened(line: Line, following: Sequence[Line]) -> Iterator[Line]:
+    for each in following:
         if not each.path.startswith(f"{line.path}["):
             return
         yield each
@@ -108,17 +108,17 @@ def _size(lines: Iterable[Line]) -> int:
     return sum(len(each.data) for each in lines)
 
 
-def _in_struct(line: Line, struct: str, behind: Sequence[Line]) -> Iterator[Line]:
-    for each in behind:
+def _in_struct(line: Line, struct: str, following: Sequence[Line]) -> Iterator[Line]:
+    for each in following:
         if (struct and not _is_in(each.path, struct)) or (each.path, each.type) == (line.path, line.type):
             return
         yield each
 
 
-def _tags(section: Line, behind: Sequence[Line]) -> int:
+def _tags(section: Line, following: Sequence[Line]) -> int:
     count = 0
     path = None
-    for each in behind:
+    for each in following:
         if each.type.startswith("tag ") and _is_own_tag(each.path, section.path):
             count += 1
             path = each.path
@@ -137,16 +137,16 @@ def _is_own_tag(path: str, struct: str) -> bool:
     return path.startswith(prefix) and "." not in name and ("[" not in name or name.startswith("unknown_tags["))
 
 
-def _elements(behind: Sequence[Line], prefix: str) -> int | None:
+def _elements(following: Sequence[Line], prefix: str) -> int | None:
     """Return the number of elements on the lines after an array's count; None if the elements are compressed."""
-    if not behind:
+    if not following:
         return 0
-    path = behind[0].path
+    path = following[0].path
     name, bracket, _ = path.removeprefix(prefix).partition("[")
-    return _count(behind, prefix + name) if bracket and path.startswith(prefix) else None
+    return _count(following, prefix + name) if bracket and path.startswith(prefix) else None
 
 
-def _count(behind: Sequence[Line], array: str) -> int:
+def _count(following: Sequence[Line], array: str) -> int:
     """Count the elements of an array on lines that a user may have edited.
 
     An element begins at a new index. If the user has duplicated lines without changing the index, an element begins at
@@ -154,7 +154,7 @@ def _count(behind: Sequence[Line], array: str) -> int:
     """
     count = 0
     number, first = "", ("", "")
-    for each in behind:
+    for each in following:
         match = _PLACE.match(each.path, len(array)) if each.path.startswith(array) else None
         if match is None:
             break
@@ -183,7 +183,7 @@ _CODES: Final[dict[str, Callable[[int], bytes]]] = {
 def _width(code: str, data: bytes) -> int:
     if code in _FIXED:
         return min(_FIXED[code], len(data))
-    return next((place for place, byte in enumerate(data, 1) if byte < 0x80), len(data))
+    return next((size for size, byte in enumerate(data, 1) if byte < 0x80), len(data))
 
 
 def _is_null(code: str, data: bytes) -> bool:

@@ -136,8 +136,8 @@ def _trace_rows(trace: Trace, note: Note, depth: int) -> Iterator[_Row]:
     error = trace.error
     if error is not None:
         end = max(error.offset, end)
-        said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
-        yield _Row(depth, "error", error.path or "error", "error", said, error.offset, path=error.path)
+        description = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
+        yield _Row(depth, "error", error.path or "error", "error", description, error.offset, path=error.path)
     if end < len(trace.data):
         rest = trace.data[end:]
         row = _Row(depth, "rest", "not read", "", count(len(rest), "byte"), end, rest, len(rest), path="")

@@ -29,8 +29,8 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
             return ""
         path = _without_indexes(node.path)
         last = path.rpartition(".")[2]
-        for place in (*(f"{message}.{path}" for message in node.messages), f"*.{last}"):
-            register = by_path.get(place)
+        for key in (*(f"{message}.{path}" for message in node.messages), f"*.{last}"):
+            register = by_path.get(key)
             if register is not None:
                 return register.name_of(value) or ""
         return ""
@@ -86,10 +86,13 @@ def abouts(struct: Any) -> Mapping[str, str]:
     # Imported here, because only HTML pages need it.
     from tagwire.message.field_docs import class_about, class_deprecation
 
-    return {"": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])), **dict(_texts(struct, ""))}
+    return {
+        "": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])),
+        **dict(_descriptions(struct, "")),
+    }
 
 
-def _texts(struct: Any, around: str) -> Iterator[tuple[str, str]]:
+def _descriptions(struct: Any, around: str) -> Iterator[tuple[str, str]]:
     for row in getattr(struct, "FIELDS", ()):
         path = f"{around}{row.name}"
         reason = "" if row.deprecated is None else f"Deprecated: {row.deprecated}" if row.deprecated else "Deprecated."
@@ -97,4 +100,4 @@ def _texts(struct: Any, around: str) -> Iterator[tuple[str, str]]:
         if text:
             yield path, text
         if row.struct is not None:
-            yield from _texts(row.struct, f"{path}.")
+            yield from _descriptions(row.struct, f"{path}.")

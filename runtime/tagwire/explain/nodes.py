@@ -41,7 +41,7 @@ class Node:
 
     def __init__(self, spans: Spans, row: int, around: str, data: bytes) -> None:
         number = spans[row]
-        self._place(spans, row, data, spans.kinds[number.kind], number.value, number.offset, number.length)
+        self._set_fields(spans, row, data, spans.kinds[number.kind], number.value, number.offset, number.length)
         self.path = self._kind.path(around, number.step)
         """The path, such as `topics[3].name`; "" for the message itself. A tag section has the path of its struct."""
         self.type = f"tag {number.step}" if self._kind.is_tag else self._kind.text
@@ -50,7 +50,7 @@ class Node:
         """False if decoding failed inside the node, which then ends at the error."""
         self._stop = len(spans) if number.after == OPEN else number.after
 
-    def _place(
+    def _set_fields(
         self, spans: Spans, row: int, data: bytes, kind: SpanKind, number: int, offset: int, length: int
     ) -> None:
         self._spans = spans
@@ -115,7 +115,7 @@ class Node:
         kind = self._spans.element_kind(self._kind)
         node = Node.__new__(Node)
         begin = self._begin + self.length - (self._number - index) * self._kind.width
-        node._place(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)
+        node._set_fields(self._spans, -1, self._data, kind, NULL, begin, self._kind.width)
         node.path = f"{self.path}[{index}]"
         node.type = kind.text
         node.complete = True

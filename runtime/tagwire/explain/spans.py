@@ -170,8 +170,8 @@ class Spans:
         """Remove this row and all later rows."""
         del self.rows[row * _ROW.size :]
         for kept in (self.odd, self.decompressed, self.bits):
-            for late in [number for number in kept if number >= row]:
-                del kept[late]
+            for number in [number for number in kept if number >= row]:
+                del kept[number]
 
     def inside(self, row: int, stop: int) -> Iterator[int]:
         """Yield the row numbers of a span's direct children. `stop` is the number of the first row after the span."""
@@ -305,16 +305,16 @@ class SpanRecorder:
         `within` is the error's offset in the decompressed bytes, if it is in compressed data.
         """
         spans = self.spans
-        place = offset if within is None else within
+        position = offset if within is None else within
         for row in reversed(self._open):
             begin, length, *_ = spans[row]
             if row in spans.decompressed and within is not None:
-                place = begin + length
+                position = begin + length
             else:
                 parts = list(spans.inside(row, len(spans)))
-                while parts and spans.end(parts[-1]) > place:
+                while parts and spans.end(parts[-1]) > position:
                     # Drop the row of a field that was read but then rejected, such as a checksum that is wrong.
                     spans.truncate(parts.pop())
-            spans.set(row, length=max(place - begin, 0))
+            spans.set(row, length=max(position - begin, 0))
         self._open.clear()
         self._depths.clear()

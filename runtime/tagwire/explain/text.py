@@ -173,8 +173,8 @@ def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
     error = trace.error
     if error is not None:
         end = max(error.offset, end)  # show all compressed bytes, even if the error is inside them
-        said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
-        yield Row(error.offset, b"", error.path, "error", said, kind="error")
+        description = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
+        yield Row(error.offset, b"", error.path, "error", description, kind="error")
     if end < len(trace.data):
         yield Row(end, trace.data[end:], "", "not read", kind="rest", is_hidden=trace.root.may_hide)
 
@@ -182,12 +182,12 @@ def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
 def _node_rows(
     node: Node, data: bytes, note: Callable[[Node], str] | None, mark: str = "", depth: int = 0
 ) -> Iterator[Row]:
-    place: dict[str, Any] = {"mark": mark, "depth": depth}
+    marks: dict[str, Any] = {"mark": mark, "depth": depth}
     size = node.header_length
     if size:
         own = data[node.offset : node.offset + size]
         value, kind = ("", "shape") if note is None else (value_of(node, note), kind_of(node))
-        yield Row(node.offset, own, node.path, node.type, value, kind=kind, is_hidden=node.is_hidden, **place)
+        yield Row(node.offset, own, node.path, node.type, value, kind=kind, is_hidden=node.is_hidden, **marks)
     for child in node.parts():
         if node.decompressed is None:
             yield from _node_rows(child, data, note, mark, depth + 1)
@@ -198,7 +198,7 @@ def _node_rows(
         # These bytes are the end marker of a buffer of optional fields or, after an error, an incomplete item.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
-        yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)
+        yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **marks)
 
 
 def kind_of(node: Node) -> str:

@@ -29,8 +29,8 @@ class ErrorFound(NamedTuple):
         return bool(self.code.is_retriable)
 
     def __str__(self) -> str:
-        said = f": {self.message}" if self.message else ""
-        return f"{self.path}: {self.code} ({int(self.code)}){said}"
+        suffix = f": {self.message}" if self.message else ""
+        return f"{self.path}: {self.code} ({int(self.code)}){suffix}"
 
 
 def error_register(registry: Registry) -> type[Register] | None:

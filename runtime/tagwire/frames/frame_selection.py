@@ -57,8 +57,8 @@ class _FrameSelection:
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """Return, for each path, the version of the struct that contains its field. `version` is the body's version."""
-        head = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
-        versions = iter(head), iter(self._body.holder_versions(version))
+        header_row = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
+        versions = iter(header_row), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])
 
     def __repr__(self) -> str:
@@ -69,22 +69,22 @@ class _FrameSelection:
         rows = self._body.rows(frame, version, offset=start, limits=limits)
         if not self._header.paths:
             return rows
-        (head,) = self._header.rows(frame[:start], self.message.header_version(version), limits=limits)
-        return [self._merged(head, row) for row in rows]
+        (header_row,) = self._header.rows(frame[:start], self.message.header_version(version), limits=limits)
+        return [self._merged(header_row, row) for row in rows]
 
     def _start(self, frame: bytes, version: int, limits: Limits) -> int:
         header_version = self.message.header_version(version)
         _, start = self._header.message.decode_from(frame, header_version, limits=limits)
         return start
 
-    def _merged(self, head: Row, body: Row) -> Row:
-        values = iter(head), iter(body)
+    def _merged(self, header_row: Row, body: Row) -> Row:
+        values = iter(header_row), iter(body)
         return tuple([next(values[not is_header]) for is_header in self._is_header])
 
     def _parted(self, row: Row) -> tuple[Row, Row]:
         both = list(zip(row, self._is_header, strict=True))
-        head = tuple([value for value, is_header in both if is_header])
-        return head, tuple([value for value, is_header in both if not is_header])
+        header_row = tuple([value for value, is_header in both if is_header])
+        return header_row, tuple([value for value, is_header in both if not is_header])
 
     def _rewritten(
         self, frame: bytes, version: int, function: Callable[..., Any], append: Iterable[Any], limits: Limits
@@ -93,24 +93,24 @@ class _FrameSelection:
         if not self._header.paths:
             return self._body.rewrite(frame, version, function, append=append, offset=start, limits=limits)
         header_version = self.message.header_version(version)
-        (head,) = self._header.rows(frame[:start], header_version, limits=limits)
-        new_head: Row = head
+        (header_row,) = self._header.rows(frame[:start], header_version, limits=limits)
+        new_header: Row = header_row
 
         def change(*body: Any) -> Any:
-            nonlocal new_head
-            result = function(*self._merged(head, body))
+            nonlocal new_header
+            result = function(*self._merged(header_row, body))
             if result is DROP:
                 return DROP  # `rewrite` rejects this: the selected row is the whole frame, which can't be dropped
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
                 raise EncodeError(reason, message_name=self.message.NAME, version=version, path="")
-            new_head, new_body = self._parted(row)
+            new_header, new_body = self._parted(row)
             return new_body if len(new_body) != 1 else new_body[0]
 
         data = self._body.rewrite(frame, version, change, append=append, offset=start, limits=limits)
         header = self._header.rewrite(
-            frame[:start], header_version, lambda *_: new_head if len(new_head) != 1 else new_head[0]
+            frame[:start], header_version, lambda *_: new_header if len(new_header) != 1 else new_header[0]
         )
         self._check_header(header, version)
         return header + data[start:]

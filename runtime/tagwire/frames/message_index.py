@@ -159,8 +159,8 @@ class MessageIndex:
             module = import_module(f"{self.package}.releases")
         except ModuleNotFoundError:
             return {}
-        texts: dict[str, str] = module.RELEASES
-        return parse_releases(texts[name]) if name in texts else {}
+        releases: dict[str, str] = module.RELEASES
+        return parse_releases(releases[name]) if name in releases else {}
 
     def aliases(self) -> dict[str, str]:
         """Return the older names of messages, mapped to the current names."""

@@ -131,12 +131,12 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
                     "RequestHeader", None, "", 0, "a header without the API key and version of its request", expected
                 )
             self._header_names_request = True
-        head = as_bytes(data)[:4]
-        if len(head) < 4:
+        start = as_bytes(data)[:4]
+        if len(start) < 4:
             # The frame is too short to contain a header, so this call raises a DecodeError.
-            header.decode_from(head, header.VERSIONS.lowest)
-        api_key = int.from_bytes(head[:2], "big", signed=True)
-        version = int.from_bytes(head[2:], "big", signed=True)
+            header.decode_from(start, header.VERSIONS.lowest)
+        api_key = int.from_bytes(start[:2], "big", signed=True)
+        version = int.from_bytes(start[2:], "big", signed=True)
         if ("request", "", api_key) not in self._by_key:
             raise unreadable(
                 "RequestHeader", None, "request_api_key", 0, f"API key {api_key}", f"one of {self.keys('request')}"

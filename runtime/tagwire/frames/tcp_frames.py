@@ -66,9 +66,9 @@ class RequestHeaders:
         except LookupError:  # UnknownMessageError is a LookupError
             return False
 
-    def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Return whether a request can begin at `behind`, where the request at `at` ends."""
-        return self.holds(data, behind)
+    def follows(self, data: bytes | bytearray, at: int, next_at: int) -> bool:
+        """Return whether a request can begin at `next_at`, where the request at `at` ends."""
+        return self.holds(data, next_at)
 
     def take(self, frame: bytes) -> None:
         """Count a request as waiting for a response with its correlation ID."""
@@ -100,10 +100,10 @@ class ResponseHeaders:
         number = _int32(data, at + _SIZE)
         return number in self._waiting if self._waiting else number >= 0
 
-    def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Return whether another response can begin at `behind`, the end of the response at `at`."""
-        first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
-        if not self.holds(data, behind):
+    def follows(self, data: bytes | bytearray, at: int, next_at: int) -> bool:
+        """Return whether another response can begin at `next_at`, the end of the response at `at`."""
+        first, second = _int32(data, at + _SIZE), _int32(data, next_at + _SIZE)
+        if not self.holds(data, next_at):
             return False
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
@@ -220,7 +220,7 @@ class DirectionFrames:
                 return
             self._skip = None
             data = data[len(damaged) :]
-            yield from self._told()
+            yield from self._loss()
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
@@ -249,7 +249,7 @@ class DirectionFrames:
         elif self._splitter.pending:
             self._skipped += self._splitter.pending
             self._reason = self._reason or "the capture ends within a frame"
-        yield from self._told()
+        yield from self._loss()
 
     def _feed(self, data: bytes | bytearray) -> Iterator[bytes | LostBytes]:
         while data:
@@ -258,7 +258,7 @@ class DirectionFrames:
                 if at is None:
                     return
                 data = self._found(self._search, at)
-                yield from self._told()
+                yield from self._loss()
             self._splitter.feed(data)
             data = b""
             try:
@@ -275,7 +275,7 @@ class DirectionFrames:
         """Yield complete frames that will never be confirmed, because a gap or the end of the data follows them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
-            yield from self._told()
+            yield from self._loss()
             yield from self._feed(data)
 
     def _begin_search(self, reason: str) -> None:
@@ -293,7 +293,7 @@ class DirectionFrames:
         self._search = None
         return search.data[at:]
 
-    def _told(self) -> Iterator[LostBytes]:
+    def _loss(self) -> Iterator[LostBytes]:
         if self._missing or self._skipped:
             yield LostBytes(self._missing, self._skipped, self._reason)
         self._missing = self._skipped = 0

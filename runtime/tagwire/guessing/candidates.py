@@ -303,8 +303,8 @@ def _is_past_header(seen: Trace) -> bool:
 def _facts(seen: Trace) -> list[str]:
     size = len(seen.data)
     if seen.error is not None:
-        place = f"{seen.error.path} at byte" if seen.error.path else "byte"
-        return [f"stops at {place} {seen.error.offset} of {size}: found {seen.error.found}"]
+        where = f"{seen.error.path} at byte" if seen.error.path else "byte"
+        return [f"stops at {where} {seen.error.offset} of {size}: found {seen.error.found}"]
     if not seen.canonical:
         return [f"reads all {count(size, 'byte')}, but writing the value gives other bytes"]
     return [f"reads all {count(size, 'byte')}, and writing the value gives them again"]

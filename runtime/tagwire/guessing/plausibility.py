@@ -55,18 +55,18 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
     for node in part.walk():
         if node is part or not node.complete:
             continue
-        place = _place(node)
-        value, times = before.get(place, (None, 0))
+        array_path = _array_path(node)
+        value, times = before.get(array_path, (None, 0))
         if times and value == node.value:
             cost += 1.0 / times
-            before[place] = value, times + 1
+            before[array_path] = value, times + 1
         else:
             cost += _node(node, error_name, limits)
-            before[place] = node.value, 1
+            before[array_path] = node.value, 1
     return cost
 
 
-def _place(node: Node) -> str:
+def _array_path(node: Node) -> str:
     """Return a key that is equal for a field in all elements of an array: its type, and its path without indexes."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])

@@ -40,17 +40,17 @@ tags before the error.
 """
 
 
-def reject_bytes(layout: Layout, data: bytes, place: ErrorPosition, limits: Limits) -> None:
-    """Raise the error for the invalid bytes at `place`: a DecodeError, or LimitError if they exceed a limit."""
-    read_on(LayoutReader(layout, data, limits=limits), place)
+def reject_bytes(layout: Layout, data: bytes, position: ErrorPosition, limits: Limits) -> None:
+    """Raise the error for the invalid bytes at `position`: a DecodeError, or LimitError if they exceed a limit."""
+    read_on(LayoutReader(layout, data, limits=limits), position)
 
 
-def read_on(reader: LayoutReader, place: ErrorPosition) -> None:
+def read_on(reader: LayoutReader, position: ErrorPosition) -> None:
     """Resume reading at the error's position, so that the reader raises the error.
 
     The reader's recorder must already have the spans of all bytes before that position.
     """
-    site, path, reader.pos, reader.end, tag, size, counts = place
+    site, path, reader.pos, reader.end, tag, size, counts = position
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:
         reader.end_of_message()

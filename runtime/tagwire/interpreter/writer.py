@@ -235,7 +235,7 @@ class LayoutWriter(ValueWalk):
         try:
             return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:
-            reason = unfit.said(self.got)
+            reason = unfit.message_with(self.got)
         self.fail(reason)
 
     def array(self, type: Array, value: Any, out: Any) -> None:

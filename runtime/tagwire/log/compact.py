@@ -16,7 +16,7 @@ from tagwire.log.compaction import Compaction, CompactionError, Judge, KeyMap
 from tagwire.log.errors import reject
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
-from tagwire.log.rewriting import SEGMENT_FILES, Explain, Placed, Rewriter, SegmentReport, Tell, groups
+from tagwire.log.rewriting import SEGMENT_FILES, Explain, LocatedErrors, Rewriter, SegmentReport, Tell, groups
 from tagwire.log.segment import Segment
 from tagwire.log.whole_folder import whole_folder
 from tagwire.records import RecordBatch
@@ -90,7 +90,7 @@ class _Compactor:
         keys = self._keys(cleaned, known)
         count = len(keys)
         lasts = keys.last_offsets() if compaction.dirty_from is None and known.ascends else keys
-        judge = Judge(compaction, known, lasts, tells=self.explain is not None)
+        judge = Judge(compaction, known, lasts, explains=self.explain is not None)
         del keys
         writer = Rewriter(self.folder, compaction, judge, self.tell, self.explain)
         together = groups(cleaned, compaction.segment_bytes)
@@ -122,7 +122,7 @@ class _Compactor:
         return keys
 
     def _put(self, keys: KeyMap, batch: RecordBatch, begin: int, segment: Segment, position: int) -> None:
-        with Placed(segment, position):
+        with LocatedErrors(segment, position):
             for record in batch:
                 if record.key is not None and record.offset >= begin:
                     if record.offset > _HIGHEST:

@@ -201,14 +201,14 @@ class Verdict(NamedTuple):
 class Judge:
     """Decides which records to keep. Batches must be passed in log order.
 
-    If `tells` is true, each `Verdict` also gives the reason why each record is kept or removed.
+    If `explains` is true, each `Verdict` also gives the reason why each record is kept or removed.
     """
 
-    def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
+    def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, explains: bool = False) -> None:
         self.compaction = compaction
         self.survey = survey
         self.lasts = lasts
-        self.tells = tells
+        self.explains = explains
         self.left: set[int] = set()
         """Producers whose open transaction still has a batch in the compacted log."""
         self.old_tombstones_stay = True
@@ -232,10 +232,10 @@ class Judge:
         return found
 
     def _by_records(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        if format.records is not None and not self.tells and len(batch) >= AT_ONCE:
+        if format.records is not None and not self.explains and len(batch) >= AT_ONCE:
             return self._in_parts(batch, format, horizon)
         records = list(self._judged(batch, horizon))
-        return self._told(self._written(batch, format, records, horizon), records)
+        return self._verdict(self._written(batch, format, records, horizon), records)
 
     def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
         """Return an iterator over (record, reason to keep or remove it)."""
@@ -273,7 +273,7 @@ class Judge:
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
         """Decide like `_by_records`, but in native code. Return None if that isn't possible."""
-        found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
+        found = None if self.explains or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None
         reasons, marks = _OF_FACTS[self._is_due(horizon)]
@@ -305,25 +305,25 @@ class Judge:
     def _is_due(self, horizon: int | None) -> bool:
         return not self.old_tombstones_stay if horizon is None else self.compaction.now >= horizon
 
-    def _told(self, written: RecordBatch | None, records: Judged, marker: int | None = None) -> Verdict:
+    def _verdict(self, written: RecordBatch | None, records: Judged, marker: int | None = None) -> Verdict:
         counts = Counter(reason for _, reason in records)
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
-        return Verdict(written, counts, kept, marker, records if self.tells else ())
+        return Verdict(written, counts, kept, marker, records if self.explains else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
         """Decide whether to keep a control batch. Only transaction markers are ever removed."""
         records = list(batch)
         kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
-            return self._told(batch, [(record, "control") for record in records], kind)
+            return self._verdict(batch, [(record, "control") for record in records], kind)
         is_left = batch.producer_id in self.left
         self.left.discard(batch.producer_id)
         if is_left and records:
-            return self._told(batch, [(record, "marker") for record in records], kind)
+            return self._verdict(batch, [(record, "marker") for record in records], kind)
         reason = "expired_marker" if self._is_due(horizon) else "marker"
         judged = [(record, reason) for record in records]
         is_kept = bool(records) and reason in KEPT
-        return self._told(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
+        return self._verdict(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
 
     def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
         """Return the batch with only the records to keep, or the batch itself if nothing changes."""
@@ -392,10 +392,10 @@ _OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)
 
 def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
     """Return a builder for the remaining records of a batch. The new batch keeps the offset range of the old one."""
-    place: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     if format.records is not None:
-        place = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
-    return builder_like(batch, format, delete_horizon_ms=horizon, **place)
+        offsets = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
+    return builder_like(batch, format, delete_horizon_ms=horizon, **offsets)
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:

@@ -184,7 +184,7 @@ class _Converter:
 
     def segment(self, segment: Segment) -> ConvertReport:
         losses = LossReport()
-        batches = new_batches = records = skipped = told = 0
+        batches = new_batches = records = skipped = reported = 0
         with _Segments(self.folder, segment, self.transactions) as output:
             for piece in self.conversion.pieces(segment):
                 batches += piece.source_batches
@@ -195,7 +195,7 @@ class _Converter:
                 for each, count in _alone(batch, len(piece.batch)) if batch is not None else ():
                     output.append(self._seen(each, count))
                     new_batches, records = new_batches + 1, records + count
-                told += piece.source_bytes
+                reported += piece.source_bytes
                 if self.tell:
                     self.tell(piece.source_bytes)
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)

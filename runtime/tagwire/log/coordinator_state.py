@@ -158,8 +158,8 @@ def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry"
             fields = [field.name for field in entry.key.FIELDS]
             group = found.setdefault(getattr(entry.key, fields[0]), {"offsets": []})
             if entry.name in _OFFSET_COMMITS:
-                place = {"topic": entry.key.topic, "partition": entry.key.partition}
-                group.setdefault(name, []).append(StateMessage(entry.value, entry.version, place))
+                partition = {"topic": entry.key.topic, "partition": entry.key.partition}
+                group.setdefault(name, []).append(StateMessage(entry.value, entry.version, partition))
                 continue
             value = _group_metadata(entry, registry) if entry.name == "GroupMetadata" else _value(entry)
             if len(fields) == 1:

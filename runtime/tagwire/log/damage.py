@@ -95,7 +95,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             continue
         if batch.base_offset > last:
             return each
-        if each >= refuted and _has_bytes_behind_values(batch):
+        if each >= refuted and _has_bytes_after_values(batch):
             stop = _leads_nowhere_at(scan, each, batch, last)
             if stop is None:
                 return each
@@ -160,7 +160,7 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
     return None
 
 
-def _has_bytes_behind_values(batch: RecordBatch) -> bool:
+def _has_bytes_after_values(batch: RecordBatch) -> bool:
     """Return whether this format's records end with a list of headers, whose count follows the value."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

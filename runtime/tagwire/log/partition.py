@@ -255,11 +255,11 @@ class Partition:
         found = self._by_kind.get(("snapshot", ""), ())
         has_copies = any(name.is_copy for _, name in found)
         bases = sorted({name.base_offset for _, name in self._named("log")}) if has_copies else ()
-        behind = dict(pairwise(bases))
+        next_bases = dict(pairwise(bases))
         return {
-            behind[name.base_offset] if name.is_copy else name.base_offset: file
+            next_bases[name.base_offset] if name.is_copy else name.base_offset: file
             for file, name in found
-            if not name.is_copy or name.base_offset in behind
+            if not name.is_copy or name.base_offset in next_bases
         }
 
     def _fetched(self, path: Path) -> Path:

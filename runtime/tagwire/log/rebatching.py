@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _INT32: Final = 0x7FFFFFFF
-_HEAD: Final = 61
+_HEADER_SIZE: Final = 61
 """The size of a v2 header, the longest batch header, in bytes."""
 _MESSAGE: Final = 34
 """The size of a v1 message without key and value, in bytes."""
@@ -46,17 +46,17 @@ class Piece(NamedTuple):
     compression: str
 
 
-Placed = Iterable[tuple[int, RecordBatch]]
+PlacedBatches = Iterable[tuple[int, RecordBatch]]
 Key = tuple[Any, ...]
 
 
-def as_they_are(batches: Placed) -> Iterator[Piece]:
+def as_they_are(batches: PlacedBatches) -> Iterator[Piece]:
     """Yield each batch unchanged, as a `Piece`."""
     for position, batch in batches:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
-def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
+def rebatched(batches: PlacedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
 
     If the caller will convert the new batches to another format, pass it as `to`, so that sizes are measured in that
@@ -163,7 +163,7 @@ class _Group:
         self.run: RecordRun | None = None
         """The records that native code has moved; if None, `records` has objects."""
         self.records: list[Record] = []
-        self.bytes = 0 if is_messages else _HEAD
+        self.bytes = 0 if is_messages else _HEADER_SIZE
         self.source_bytes = self.source_batches = 0
 
     def takes(self, batch: RecordBatch, key: Key) -> bool:
@@ -184,7 +184,7 @@ class _Group:
     def _move(self, moved: Movable) -> None:
         if self.run is None:
             self.run = new_run(self.base_offset, self.first.delete_horizon_ms)
-        room = None if self.size.bytes is None else self.size.bytes - _HEAD
+        room = None if self.size.bytes is None else self.size.bytes - _HEADER_SIZE
         moved.move(self.run, None, room, self.size.records)
 
     def _add(self, source: _Source) -> None:

@@ -152,11 +152,11 @@ class Rewriter:
                 self.tell(batch.size)
 
     def _verdict(self, segment: Segment, position: int, batch: RecordBatch) -> Verdict:
-        with Placed(segment, position):
+        with LocatedErrors(segment, position):
             return self.judge.verdict(batch)
 
 
-class Placed:
+class LocatedErrors:
     """A context manager that adds the file name to errors raised within it; for EncodeErrors, also the position."""
 
     def __init__(self, segment: Segment, position: int) -> None:

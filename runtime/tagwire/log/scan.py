@@ -97,7 +97,7 @@ class PlacedBatch(RecordBatch):
             return super().walk()
 
 
-_HEAD: Final = 17
+_PREFIX_SIZE: Final = 17
 """The size of a header up to and including the magic byte in v0, v1 and v2, in bytes."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
 """A batch that breaks one of these rules may be a valid batch of another format with the same magic byte."""
@@ -144,7 +144,7 @@ class Scan:
 
     def ends_at(self, position: int) -> bool:
         """Return whether the data ends at a position, because the file ends there or only zeros follow."""
-        if self.data[position : position + _HEAD].strip(b"\0"):
+        if self.data[position : position + _PREFIX_SIZE].strip(b"\0"):
             return False
         return self.zeros_end(position) == len(self.data)
 
@@ -260,8 +260,14 @@ class Scan:
         found = self._found = self.formats.candidates(header, 0, left)
         self._clear = found[0] if len(found) == 1 else None
         if not found:
-            if left < _HEAD:
-                reject(self.file, "TWL101", position, count(left, "byte"), f"a batch header of {_HEAD} bytes or more")
+            if left < _PREFIX_SIZE:
+                reject(
+                    self.file,
+                    "TWL101",
+                    position,
+                    count(left, "byte"),
+                    f"a batch header of {_PREFIX_SIZE} bytes or more",
+                )
             reject(self.file, "TWL103", position + 16, f"magic {header[16]}", self.formats.magics)
         fitting = [size for each in found if 0 < (size := each.header_positions.sound_size(header, 0)) <= left]
         if not fitting:

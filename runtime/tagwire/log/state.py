@@ -31,7 +31,7 @@ __all__ = ["STATES", "entries", "state", "state_json_text"]
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
 """For each kind of log (see `INTERNAL_TOPICS`), the JSON key of its state."""
 
-Placed = tuple[Segment, int, RecordBatch]
+BatchInSegment = tuple[Segment, int, RecordBatch]
 """A segment, the position of a batch in the segment, and the batch."""
 Tell = Callable[[int], None]
 """Called with the number of segment bytes read since the last call."""
@@ -82,7 +82,7 @@ class _Reading(NamedTuple):
     skip: Skip | None = None
     unknown: Skip | None = None
 
-    def batches(self, found: Partition) -> Iterator[Placed]:
+    def batches(self, found: Partition) -> Iterator[BatchInSegment]:
         return found.placed_batches(None, self.formats, self.limits, skip=self.skip)
 
 
@@ -156,7 +156,7 @@ def entries(
         yield entry
 
 
-def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[Placed]:
+def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[BatchInSegment]:
     """Yield the batches of the newest snapshot, and then the batches of the segments after it."""
     for segment in _cluster_segments(partition):
         for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
@@ -175,7 +175,9 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
             yield segment
 
 
-def _placed_entries(batches: Iterable[Placed], log: str, reading: _Reading) -> Iterator[tuple[int, Entry, int | None]]:
+def _placed_entries(
+    batches: Iterable[BatchInSegment], log: str, reading: _Reading
+) -> Iterator[tuple[int, Entry, int | None]]:
     """Yield (offset, entry, producer id). The producer id is None if the entry isn't part of a transaction."""
     registry, limits = reading.registry, reading.limits
     for segment, position, batch in batches:

@@ -129,20 +129,20 @@ class SumCheck:
         return False
 
     def _wrong(
-        self, position: int, header: bytes, behind: int, size: int, place: ChecksumPosition | None
+        self, position: int, header: bytes, length_end: int, size: int, checksum: ChecksumPosition | None
     ) -> "_Wrong | None":
         """Return the wrong checksum of the batch at `position`; None if it is right or can't be computed.
 
-        `behind` is the index in `header` of the first byte after the batch's length field.
+        `length_end` is the index in `header` of the first byte after the batch's length field.
         """
-        if place is None:
+        if checksum is None:
             return None
-        at, begin = behind + place.at, behind + place.begin
+        at, begin = length_end + checksum.at, length_end + checksum.begin
         if begin > size or at + _WIDTH > len(header):
             return None
-        sums = self._sums.get(place.algorithm)
+        sums = self._sums.get(checksum.algorithm)
         if sums is None:
-            sums = self._sums[place.algorithm] = RangeSums(self._data, place.algorithm)
+            sums = self._sums[checksum.algorithm] = RangeSums(self._data, checksum.algorithm)
         stated, actual = int.from_bytes(header[at : at + _WIDTH], "big"), sums.of(position + begin, position + size)
         return None if stated == actual else _Wrong(at, size - begin, stated, actual)
 

@@ -47,7 +47,7 @@ def fill_of(records: int) -> str:
 class Measure:
     """The sizes and counts measured for one kind of batch. Sizes are in bytes."""
 
-    __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "rejected", "seconds", *_SIZES)
+    __slots__ = ("batches", "bytes", "header_saved", "left_out", "records", "rejected", "seconds", *_SIZES)
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -64,7 +64,7 @@ class Measure:
         self.header_before = 0
         """The bytes of batch headers before the conversion; 0 in message set formats. `header_after`: after it."""
         self.header_after = 0
-        self.head_saved: Counter[int] = Counter()
+        self.header_saved: Counter[int] = Counter()
         """The number of batches by the number of bytes saved in the header."""
         self.left_out = 0
         """Batches that the format can't represent, including batches with values that it rejects (`rejected`)."""
@@ -75,13 +75,13 @@ class Measure:
     def counts(self) -> dict[str, Any]:
         """Return all counts as JSON values, from which `of` recreates the Measure."""
         counts = {name: getattr(self, name) for name in self.__slots__}
-        return counts | {"head_saved": sorted(self.head_saved.items())}
+        return counts | {"header_saved": sorted(self.header_saved.items())}
 
     @classmethod
     def of(cls, counts: dict[str, Any]) -> "Measure":
         found = cls()
         for name, count in counts.items():
-            setattr(found, name, Counter(dict(count)) if name == "head_saved" else count)
+            setattr(found, name, Counter(dict(count)) if name == "header_saved" else count)
         return found
 
     def add(self, other: "Measure") -> None:
@@ -118,7 +118,7 @@ class Measure:
             "saved_compressed": self.saved_compressed,
             "saved_per_batch": round(self.saved_per_batch, 3),
             "saved_per_record": round(self.saved_per_record, 3),
-            "head_saved": {str(saved): count for saved, count in sorted(self.head_saved.items())},
+            "header_saved": {str(saved): count for saved, count in sorted(self.header_saved.items())},
             "seconds": round(self.seconds, 3),
         }
 
@@ -193,7 +193,7 @@ class WhatIf:
         header_sizes = _header(reference_uncompressed), _header(uncompressed)
         measure.header_before += header_sizes[0]
         measure.header_after += header_sizes[1]
-        measure.head_saved[header_sizes[0] - header_sizes[1]] += 1
+        measure.header_saved[header_sizes[0] - header_sizes[1]] += 1
 
     def _lose(self, piece: Piece, segment: Segment, loss: RecordLoss) -> None:
         self.losses.add((loss,), segment.name, piece.position)

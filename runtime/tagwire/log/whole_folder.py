@@ -66,9 +66,9 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
                     os.write(handle, f"process {os.getpid()} on {host()}".encode())
                 return handle, is_held
         except BlockingIOError:
-            said = os.read(handle, 300).decode("utf-8", "replace")
+            content = os.read(handle, 300).decode("utf-8", "replace")
             os.close(handle)
-            writer = said if said.isprintable() and said else "another process"
+            writer = content if content.isprintable() and content else "another process"
             raise LogPathError(
                 f"{target}: {writer} is writing this folder and has locked {path}; wait until it has finished, or "
                 "choose another output"

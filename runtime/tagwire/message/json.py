@@ -362,5 +362,5 @@ class _Reader:
         try:
             return wire.from_json(value)
         except Unfit as unfit:
-            reason = unfit.said(self.got)
+            reason = unfit.message_with(self.got)
         self.fail(reason)

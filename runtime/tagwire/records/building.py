@@ -295,7 +295,7 @@ class BatchBuilder:
             self.fail("timestamp_type", f"expected create or append, got {shown(self.timestamp_type)}")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
             self.fail("timestamp_type", "is append, but the format has no bit for it")
-        self.check_places()
+        self.check_fields_exist()
 
     def check_kinds(self) -> None:
         for name in (*_OFFSETS, *_TIMESTAMPS):
@@ -313,7 +313,7 @@ class BatchBuilder:
             if flag not in (False, True):
                 self.fail(name, f"expected True or False, got {shown(flag)}")
 
-    def check_places(self) -> None:
+    def check_fields_exist(self) -> None:
         """Raise EncodeError if a property was given that this kind of batch can't store."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
@@ -321,7 +321,7 @@ class BatchBuilder:
         if self.ignore_message_attributes is not None and _IGNORED not in self.format.bits:
             self.fail(_IGNORED, "is given, but the format has no bit for it")
         is_wrapper = self.format.records is None and self.compression != "none"
-        places = {
+        has_field = {
             "last_offset": is_wrapper or "last_offset_delta" in fields,
             "base_timestamp": self.format.records is not None and "base_timestamp" in fields,
             "max_timestamp": "base_timestamp" in fields if is_wrapper else "max_timestamp" in fields,
@@ -329,8 +329,8 @@ class BatchBuilder:
             "attribute_bits": not self.attribute_bits or self.as_read or is_wrapper or self.format.records is not None,
             "wrapper_key": self.as_read or is_wrapper,
         }
-        for name, has_place in places.items():
-            if not has_place and getattr(self, name) not in (None, -1):
+        for name, exists in has_field.items():
+            if not exists and getattr(self, name) not in (None, -1):
                 self.fail(name, f"is {shown(getattr(self, name))}, but these batches have no field for it")
         given = [each for each in (self.base_offset, self.last_offset) if each is not None]
         if given and not self.as_read and self.records:
@@ -492,8 +492,8 @@ class BatchBuilder:
             has_any = any(record.attributes for record in self.records)
         if has_any and self.ignore_message_attributes:
             self.fail(_IGNORED, "is set, but records have attributes")
-        told = self.ignore_message_attributes
-        return not has_any if told is None else told
+        setting = self.ignore_message_attributes
+        return not has_any if setting is None else setting
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:

@@ -110,18 +110,18 @@ class _Conversion:
     def converted(self) -> RecordBatch:
         batch, bits, fields = self.batch, self.target.bits, self.target.fields
         settings: dict[str, Any] = {"compression": self.compression()}
-        if batch.timestamp_type == "append" and self.carried("timestamp_type", "append", bits):
+        if batch.timestamp_type == "append" and self.can_hold("timestamp_type", "append", bits):
             settings |= {"timestamp_type": "append", "append_time": batch.max_timestamp}
         for name in ("is_transactional", "is_control"):
-            if getattr(batch, name) and self.carried(name, True, bits):
+            if getattr(batch, name) and self.can_hold(name, True, bits):
                 settings[name] = True
-        if batch.delete_horizon_ms is not None and self.carried(
+        if batch.delete_horizon_ms is not None and self.can_hold(
             "has_delete_horizon", True, bits, "delete_horizon_ms", batch.delete_horizon_ms
         ):
             settings["delete_horizon_ms"] = batch.delete_horizon_ms
         for name in ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence"):
             value = getattr(batch, name)
-            if value != -1 and self.carried(name, value, fields):
+            if value != -1 and self.can_hold(name, value, fields):
                 settings[name] = value
         settings |= self.unnamed(is_compressed=settings["compression"] != "none")
         is_message = self.target.records is None and settings["compression"] == "none"
@@ -187,14 +187,14 @@ class _Conversion:
             self.lose(_IGNORED, False, "that format has no field for it; a conversion back sets it")
         return {}
 
-    def carried(self, name: str, value: Any, places: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `name` is in `places`, the fields or bits of the target format.
+    def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
+        """Return whether `name` is in `names`, the fields or bits of the target format.
 
         If it isn't, report `lost` (by default, `value`) as a loss.
         """
-        if name not in places:
+        if name not in names:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
-        return name in places
+        return name in names
 
     def compression(self) -> str:
         name = self.codec

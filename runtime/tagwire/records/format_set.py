@@ -122,7 +122,7 @@ class FormatSet:
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
     @cached_property
-    def quickly(self) -> "BatchReader | None":
+    def native_reader(self) -> "BatchReader | None":
         """The native reader of v2 batches. Used only with the default limits, because it can't enforce others.
 
         None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
@@ -131,13 +131,13 @@ class FormatSet:
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]
-        places: list[Any] = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
-        if quick is None or len(places) > 1 or None in places[0]:
+        positions: list[Any] = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
+        if quick is None or len(positions) > 1 or None in positions[0]:
             return None
         from tagwire._engine import BatchReader
         from tagwire.records.reading import batch_at
 
-        return BatchReader(quick, lambda buf, pos: batch_at(buf, pos, self, DEFAULT_LIMITS), *places[0])
+        return BatchReader(quick, lambda buf, pos: batch_at(buf, pos, self, DEFAULT_LIMITS), *positions[0])
 
     @cached_property
     def magics(self) -> str:

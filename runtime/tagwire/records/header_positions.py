@@ -50,7 +50,7 @@ class HeaderPositions:
         self.magic = format.magic
         self.magic_at = self._fixed(format, "magic")
         """The position of the magic byte; None after a length of varying size, or if there is none."""
-        self.magic_behind = self._behind_length(format)
+        self.magic_behind = self._magic_after_length(format)
         """The distance of the magic byte from the end of the length; None if this varies as well."""
         self.sum = self._sum()
         """The position of the checksum; None if it varies, or there is none."""
@@ -64,14 +64,14 @@ class HeaderPositions:
     @property
     def search_form(self) -> tuple[int, bool, bool, bool, int, int, int, int, int, int] | None:
         """The arguments for the native search for batch headers; None if native code doesn't support the format."""
-        code, place = self._code, self.sum
+        code, checksum = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
         if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):
             return None
         return (
             *(self.length_at, not is_int32, isinstance(code, Varint) and code.zigzag, self._counts_itself),
             *(self.least, self.magic_behind, self.magic & 0xFF),
-            *((POLYNOMIALS[place.algorithm], place.at, place.begin) if place else (0, 0, 0)),
+            *((POLYNOMIALS[checksum.algorithm], checksum.at, checksum.begin) if checksum else (0, 0, 0)),
         )
 
     @property
@@ -90,7 +90,7 @@ class HeaderPositions:
             return None
         return _width(self._items_before(item.name))
 
-    def _behind_length(self, format: "Format") -> int | None:
+    def _magic_after_length(self, format: "Format") -> int | None:
         item = format.fields.get("magic")
         if item is None or not isinstance(item.type, Fixed) or item.type.wire.width != 1 or self._extent < 0:
             return None
@@ -140,12 +140,12 @@ class HeaderPositions:
         found = self.length(header, pos)
         return None if found is None else self.whole(*found, pos)
 
-    def whole(self, length: int, behind: int, pos: int) -> int:
+    def whole(self, length: int, end: int, pos: int) -> int:
         """Return the batch size in bytes.
 
-        `length` is the value of the batch's length field, and `behind` the position after that field.
+        `length` is the value of the batch's length field, and `end` the position after that field.
         """
-        return length + (self.length_at or 0 if self._counts_itself else behind - pos)
+        return length + (self.length_at or 0 if self._counts_itself else end - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:
         """Return the size of the batch at `pos`, or 0 if its header is truncated or its length is too small."""

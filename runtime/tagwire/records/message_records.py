@@ -95,7 +95,7 @@ def decode_records(
     how = {"partial": is_partial, "only": message.KIND == "request" and format is None}
     return (
         MessageRecords(path, holders, getattr(holders[-1], row.name), format_of_row(row), limits, **how)
-        for path, holders, row in _places((message,), "", format_of_row)
+        for path, holders, row in _record_fields((message,), "", format_of_row)
     )
 
 
@@ -182,14 +182,14 @@ def _is_carrier(row: FieldRow) -> bool:
 
 
 def _formats(cls: type[Message], version: int | None, format: FormatName | None) -> FormatOfRow:
-    asked = cls.VERSIONS.highest if version is None else version
-    if asked not in cls.VERSIONS:
-        raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
+    requested = cls.VERSIONS.highest if version is None else version
+    if requested not in cls.VERSIONS:
+        raise UnsupportedVersionError(cls.NAME, requested, cls.VERSIONS)
     if not has_records_field(cls):
         raise TagwireError(f"{cls.NAME} has no records")
-    found = formats_by_row(cls, asked, format)
+    found = formats_by_row(cls, requested, format)
     if not _names_any(cls, found):
-        raise TagwireError(f"{cls.NAME} v{asked}: the spec does not specify the record format; pass the format")
+        raise TagwireError(f"{cls.NAME} v{requested}: the spec does not specify the record format; pass the format")
     return found
 
 
@@ -199,7 +199,7 @@ def _names_any(cls: type[Struct], format_of_row: FormatOfRow) -> bool:
     )
 
 
-def _places(
+def _record_fields(
     holders: tuple[Struct, ...], path: str, format_of_row: FormatOfRow
 ) -> Iterator[tuple[str, tuple[Struct, ...], FieldRow]]:
     """Yield (path, enclosing structs, `FieldRow`) for each records field that is not null."""
@@ -212,7 +212,7 @@ def _places(
             yield at, holders, row
         elif row.struct is not None:
             for where, struct in _structs(row, value, at):
-                yield from _places((*holders, struct), where, format_of_row)
+                yield from _record_fields((*holders, struct), where, format_of_row)
 
 
 def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]:
@@ -257,27 +257,27 @@ class _Conversion:
                 continue
             if self.source(row):
                 format, partial = self.source(row), self.is_response
-                carried = MessageRecords(at, holders, value, format, self.limits, partial=partial)
-                changes[row.name] = self.records(carried, format_of(self.target(row)))
+                source = MessageRecords(at, holders, value, format, self.limits, partial=partial)
+                changes[row.name] = self.records(source, format_of(self.target(row)))
             elif row.struct is not None:
                 inner = tuple([self.struct((*holders, each), where) for where, each in _structs(row, value, at)])
                 changes[row.name] = inner if row.type.startswith("[]") else inner[0]
         return holders[-1].replace(**changes) if changes else holders[-1]
 
-    def records(self, carried: MessageRecords, target: Format) -> Any:
+    def records(self, source: MessageRecords, target: Format) -> Any:
         """Return a field's records in another format, or the original bytes if no batch has to be converted."""
         parts: list[bytes] = []
         read, is_changed = 0, False
-        for index, batch in enumerate(carried):
+        for index, batch in enumerate(source):
             read += batch.size
             stays = batch.format == target.name or (self.is_response and batch.magic < target.magic)
             is_changed = is_changed or not stays
-            parts.append(batch.encode() if stays else self.batch(batch, target, f"{carried.path}[{index}]"))
+            parts.append(batch.encode() if stays else self.batch(batch, target, f"{source.path}[{index}]"))
         if not is_changed:
-            return carried.data
-        left = len(carried.data) - read
+            return source.data
+        left = len(source.data) - read
         if left:
-            self.losses.append(RecordLoss(f"{carried.path}[{len(parts)}]", left, "a truncated batch"))
+            self.losses.append(RecordLoss(f"{source.path}[{len(parts)}]", left, "a truncated batch"))
         return b"".join(parts)
 
     def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:

@@ -145,8 +145,8 @@ def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
 def _is_plain(batch: RecordBatch) -> bool:
     """Return whether records are uncompressed and have nothing but offset, timestamp, key, value and headers."""
     format = batch.record_format
-    has_head = format.records is not None and batch.codec == "none"
-    return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
+    is_uncompressed = format.records is not None and batch.codec == "none"
+    return is_uncompressed and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
 
 
 def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:

@@ -101,7 +101,7 @@ def seen(format: "Format") -> Layout | None:
     items = tuple(_seen_item(item, names) for item in format.record.items)
     has = {item.name for item in items}
     needed = {"offset", "attributes", "key", "value"} | ({"timestamp"} if format.records is not None else set())
-    if not needed <= has or names.keys() & _looked_up(items) or not all(map(_has_pairs, items)):
+    if not needed <= has or names.keys() & _names_read(items) or not all(map(_has_pairs, items)):
         return None
     flags = {"tombstone"} if "is_tombstone" in format.record_bits else set()
     missing = tuple(
@@ -129,7 +129,7 @@ def _unpacked(group: Bits) -> Bits:
     return Bits(group.name, group.mask, group.values[:1]) if group.name == "compression" else group
 
 
-def _looked_up(items: Iterable[Item]) -> set[str]:
+def _names_read(items: Iterable[Item]) -> set[str]:
     found = {item.condition.field for item in items if item.condition is not None}
     return found | {item.type.counted_by for item in items if isinstance(item.type, Array)}
 

@@ -80,34 +80,34 @@ class _Opened:
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
         """Add a node for each batch below the field's node, and one for any bytes that are not a whole batch."""
-        place = 0
+        position = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):
-            if seen.error is not None and partial and self.is_cut(place, format):
+            if seen.error is not None and partial and self.is_cut(position, format):
                 what = "cut off"
                 break
-            self.add(seen, place)
-            place += seen.root.length
+            self.add(seen, position)
+            position += seen.root.length
         count = len(self.nodes)
-        if place < len(self.data):
-            self.nodes.append(bytes_node(self.data[place:], what).moved(self.begin + place, self.path(count)))
+        if position < len(self.data):
+            self.nodes.append(bytes_node(self.data[position:], what).moved(self.begin + position, self.path(count)))
         self.node.put(self.nodes, count)
 
     def path(self, index: int) -> str:
         return f"{self.node.path}[{index}]"
 
-    def is_cut(self, place: int, format: "str | FormatSet | Format") -> bool:
+    def is_cut(self, position: int, format: "str | FormatSet | Format") -> bool:
         try:
-            return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None
+            return next(read_batches(self.data[position:], format, self.limits, partial=True), None) is None
         except DecodeError:
             return False
 
-    def add(self, seen: Trace, place: int) -> None:
+    def add(self, seen: Trace, position: int) -> None:
         path = self.path(len(self.nodes))
-        self.nodes.append(seen.root.moved(self.begin + place, path))
+        self.nodes.append(seen.root.moved(self.begin + position, path))
         self.canonical = self.canonical and seen.canonical
         if seen.error is not None:
-            self.error = _placed(seen.error, self.begin + place, path)
+            self.error = _placed(seen.error, self.begin + position, path)
 
 
 def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:

@@ -38,8 +38,8 @@ def read_batches(
     """
     buf = data if type(data) is bytes else as_bytes(data)
     formats = format_set(format, only=only, strict=strict)
-    if limits is DEFAULT_LIMITS and not partial and formats.quickly is not None:
-        return formats.quickly.over(buf)
+    if limits is DEFAULT_LIMITS and not partial and formats.native_reader is not None:
+        return formats.native_reader.over(buf)
     return _batches(buf, formats, limits, partial)
 
 

@@ -70,7 +70,7 @@ class Paths:
         self.way: list[Step] = [] if whole else _shared(self.lines)
         if self.way:
             self.way[-1].is_row = True
-        self.behind = [line[len(self.way) :] for line in self.lines]
+        self.rest = [line[len(self.way) :] for line in self.lines]
         """The remaining steps of each path within a row."""
         self.element: Any = _element(message, self.way)
         """The class of the elements that are rows; None if they are not structs, or there are no rows."""

@@ -38,7 +38,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
         owners = [getattr(owner, step.name) for owner in owners if owner is not None]
         if step.each:
             owners = [element for array in owners if array is not None for element in array]
-    return [tuple([_value(owner, line) for line in paths.behind]) for owner in owners]
+    return [tuple([_value(owner, line) for line in paths.rest]) for owner in owners]
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
@@ -48,8 +48,8 @@ def _value(owner: Any, line: list[Step]) -> Any:
             return None
         owner = getattr(owner, step.name)
         if step.each:
-            behind = line[index + 1 :]
-            return None if owner is None else [_value(element, behind) for element in owner]
+            rest = line[index + 1 :]
+            return None if owner is None else [_value(element, rest) for element in owner]
     return owner
 
 
@@ -72,7 +72,7 @@ class Changes:
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
         """Call `function` for each row, and create the elements to append. Return (`new`, `appended`)."""
         self.rows = rows
-        has_lists = any(step.each for line in self.paths.behind for step in line)
+        has_lists = any(step.each for line in self.paths.rest for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
         self.appended = tuple([self._element(row) for row in self._appended()])
         return self.new, self.appended
@@ -108,7 +108,7 @@ class Changes:
                 f"an appended row must be a {element.__name__} or have a value for each of the "
                 f"{len(self.paths.texts)} paths"
             )
-        given = {line[0].name for line in self.paths.behind if line}
+        given = {line[0].name for line in self.paths.rest if line}
         missing = [field.name for field in element.FIELDS if field.required and field.name not in given]
         if missing:
             self._reject(
@@ -118,7 +118,7 @@ class Changes:
         from tagwire.layout import fresh
 
         made = fresh(element)
-        for line, value in zip(self.paths.behind, values, strict=True):
+        for line, value in zip(self.paths.rest, values, strict=True):
             if not line or any(step.each for step in line):
                 self._reject(
                     f"an appended row must be a {element.__name__}, because a path selects the whole element or enters "

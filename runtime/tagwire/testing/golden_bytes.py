@@ -41,10 +41,10 @@ def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
 
 
 def _first_difference(encoded: bytes, expected: bytes) -> str:
-    place = next((at for at, pair in enumerate(zip(encoded, expected, strict=False)) if pair[0] != pair[1]), None)
-    if place is None:
+    offset = next((at for at, pair in enumerate(zip(encoded, expected, strict=False)) if pair[0] != pair[1]), None)
+    if offset is None:
         return f"expected {count(len(expected), 'byte')}, got {len(encoded)}"
-    return f"byte {place}: expected {expected[place]:02x}, got {encoded[place]:02x}"
+    return f"byte {offset}: expected {expected[offset]:02x}, got {encoded[offset]:02x}"
 
 
 def _annotated(cls: type[Message], data: bytes, version: int) -> str:

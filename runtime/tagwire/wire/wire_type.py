@@ -26,7 +26,7 @@ class Unfit(ValueError):
         self.value = value
         self.hint = hint
 
-    def said(self, got: Callable[[Any], str]) -> str:
+    def message_with(self, got: Callable[[Any], str]) -> str:
         """Return the error text, such as "expected a string, got 1". The caller puts the field's path before it.
 
         `got` formats the invalid value, or returns a placeholder if the value may be sensitive.

@@ -241,10 +241,10 @@ REJECTED = {
 
 @pytest.mark.parametrize("case", REJECTED)
 def test_rejected_input(project: Path, case: str) -> None:
-    words, told = REJECTED[case]
+    words, expected = REJECTED[case]
     for dry in ([], ["--dry-run"]):
         result = run("PingRequest", *words.split(), *dry, code=1)
-        assert result.stdout == "" and told in result.stderr
+        assert result.stdout == "" and expected in result.stderr
         assert specs(project) == (REQUEST, RESPONSE)
 
 
@@ -265,8 +265,8 @@ USAGE = {
 
 @pytest.mark.parametrize("case", USAGE)
 def test_wrong_usage(project: Path, case: str) -> None:
-    words, told = USAGE[case]
-    assert told in " ".join(run(*words.split(), code=2).stderr.split())
+    words, expected = USAGE[case]
+    assert expected in " ".join(run(*words.split(), code=2).stderr.split())
     assert specs(project) == (REQUEST, RESPONSE)
 
 
@@ -329,9 +329,9 @@ OTHERS = {
 
 @pytest.mark.parametrize("case", OTHERS)
 def test_messages_without_a_next_version(project: Path, case: str) -> None:
-    text, told = OTHERS[case]
+    text, expected = OTHERS[case]
     (project / "specs/Odd.json").write_text(text)
-    assert told in run("Odd", code=1).stderr
+    assert expected in run("Odd", code=1).stderr
     assert (project / "specs/Odd.json").read_text() == text
 
 

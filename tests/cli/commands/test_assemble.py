@@ -31,16 +31,16 @@ def test_lengths_are_made_to_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stdin", "said"),
+    ("stdin", "message"),
     [
         (b"  00 0\n", "tagwire: line 1, column 6: found '0', an odd number of digits"),
         (b"\xff", "tagwire: annotated bytes: byte 0 is not UTF-8"),
     ],
 )
-def test_rejected_input(stdin: bytes, said: str) -> None:
+def test_rejected_input(stdin: bytes, message: str) -> None:
     result = run("assemble", stdin=stdin)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(said)
+    assert result.stderr.startswith(message)
 
 
 def test_input_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,8 +157,8 @@ def test_two_files_are_compared_whatever_their_names(project: Path) -> None:
     write_spec(project, "PongRequest", apiKey=9, fields=[])
     pair = ("message_specs/PingRequest.json", "message_specs/PongRequest.json")
     assert rules(*pair) == ["TW905", "TW922", "TW940"]
-    told = "1 wire-breaking change, 1 semantic change, 1 source-breaking change in 2 messages\n"
-    assert breaking(*pair).stderr == told
+    summary = "1 wire-breaking change, 1 semantic change, 1 source-breaking change in 2 messages\n"
+    assert breaking(*pair).stderr == summary
 
 
 @pytest.mark.parametrize("broken", ["old", "message_specs"])

@@ -152,8 +152,8 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
         (2, "pair.left"): ("compact",),
         (2, "data"): ("added",),
     }
-    [late, _] = diff_versions(shifting, 1, 2).changes
-    assert (str(late.old), str(late.new)) == ("int32", "int32, tag 0")
+    [moved, _] = diff_versions(shifting, 1, 2).changes
+    assert (str(moved.old), str(moved.new)) == ("int32", "int32, tag 0")
     # `records` defaults to null, which version 3 does not allow, so a default message can't be encoded.
     assert diff_versions(shifting, 2, 3).new.default_size is None
     with pytest.raises(tagwire.UnsupportedVersionError):

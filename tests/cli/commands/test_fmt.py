@@ -191,8 +191,8 @@ def test_a_spec_that_cannot_be_written_is_not_reported_as_formatted(
     spec = project / "message_specs" / "PingRequest.json"
     spec.write_text(ODD)
     monkeypatch.setattr(Path, "replace", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
-    said = run(str(spec), code=1).stderr
-    assert "No space left" in said and "formatted " not in said and "1 left unchanged" in said
+    errors = run(str(spec), code=1).stderr
+    assert "No space left" in errors and "formatted " not in errors and "1 left unchanged" in errors
     assert spec.read_text() == ODD
 
 

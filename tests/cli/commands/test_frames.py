@@ -78,9 +78,9 @@ def test_responses_are_paired_with_their_requests(tmp_path: Path) -> None:
     requests, expected, answers = [], [], []
     connections = (side for side in sides.values() if side["req"] and side["resp"])
     best = max(connections, key=lambda side: len({row["api_key"] for row in side["resp"]}))
-    asked = {row["correlation_id"] for row in best["req"] if row["api_version"] != 99}
+    ids = {row["correlation_id"] for row in best["req"] if row["api_version"] != 99}
     for row in best["resp"]:
-        if row["correlation_id"] in asked:
+        if row["correlation_id"] in ids:
             answers.append(bytes.fromhex(row["hex"]))
             expected.append(messages.registry.response(row["api_key"]).NAME)
     requests = [bytes.fromhex(row["hex"]) for row in best["req"]]
@@ -318,7 +318,7 @@ ANSWERS = (
 )
 
 
-@pytest.mark.parametrize(("asked", "answers", "want", "error"), [
+@pytest.mark.parametrize(("requests", "answers", "want", "error"), [
     (ASKED, ANSWERS, ["SyncGroupResponse", "ListGroupsResponse", "HeartbeatResponse"], ""),
     (ASKED, (ANSWERS[2], *ANSWERS[:2]), ["HeartbeatResponse", "SyncGroupResponse", "ListGroupsResponse"], ""),
     (ASKED[:1] * 3, ANSWERS[:1] * 2, ["SyncGroupResponse"] * 2, ""),
@@ -326,9 +326,9 @@ ANSWERS = (
     (ASKED, ANSWERS + ANSWERS[1:2], [], "correlation ID 5 is ambiguous: 2 requests of 2 APIs"),
 ])  # fmt: skip
 def test_reused_correlation_ids(
-    tmp_path: Path, asked: Sequence[bytes], answers: Sequence[bytes], want: Sequence[str], error: str
+    tmp_path: Path, requests: Sequence[bytes], answers: Sequence[bytes], want: Sequence[str], error: str
 ) -> None:
-    (tmp_path / "sent.bin").write_bytes(stream(list(asked)))
+    (tmp_path / "sent.bin").write_bytes(stream(list(requests)))
     words = ("decode", "--jsonl", "--frames", "response", "--requests", str(tmp_path / "sent.bin"))
     done = run(*words, stdin=stream(list(answers)))
     assert [json.loads(line)["message"] for line in done.stdout.splitlines()] == want
@@ -356,8 +356,8 @@ def test_closed_output_is_not_an_error() -> None:
     os.close(reader)
     with process("decode", "--frames", "request", "--jsonl", stdout=writer, stderr=subprocess.PIPE) as running:
         os.close(writer)
-        _, said = running.communicate(GOOD * 1000)
-    assert (running.returncode, said) == (141, b"")
+        _, errors = running.communicate(GOOD * 1000)
+    assert (running.returncode, errors) == (141, b"")
 
 
 @pytest.mark.parametrize(("words", "expected"), [

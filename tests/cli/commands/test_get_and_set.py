@@ -61,7 +61,7 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["get", "{file}", "MetadataRequest", "3"], "expected a version number, got 'MetadataRequest'"),
         (["get", "MetadataRequest", "{file}", "topics"], "expected a version number"),
@@ -71,12 +71,12 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
         (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
     ],
 )
-def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str], said: str) -> None:
+def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str], message: str) -> None:
     file = tmp_path / "body.bin"
     file.write_bytes(b"")
     done = run(*(word.format(file=file) for word in words))
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr
     version = "" if "--frames" in words else "VERSION "
     assert f"The order is MESSAGE {version}PATH...; give a file with --file {file}" in done.stderr
 
@@ -96,8 +96,8 @@ def test_frame_and_frames_are_one_option(command: str, option: str) -> None:
 
 
 def test_getting_fields_of_frames() -> None:
-    asked = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
-    found = json.loads(printed(*asked, stdin=stream(BEATS, ASKED)))
+    command = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
+    found = json.loads(printed(*command, stdin=stream(BEATS, ASKED)))
     assert found == {"frame": 2, "values": {"header.client_id": "shop", "topics": None}}
     words = ("get", "--frames", "response", "Metadata", "12", "brokers[].host")
     assert printed(*words, stdin=stream(ANSWER)) == "b1\nb2\n"
@@ -140,9 +140,9 @@ def test_values_of_string_and_bytes_fields_are_not_interpreted() -> None:
 
 def test_setting_fields_of_frames_leaves_the_others() -> None:
     done = run("set", "--frames", "request", "Metadata", "header.client_id=x", stdin=stream(BEATS, ASKED))
-    beats, asked = frames(done.stdout_bytes)
+    beats, request = frames(done.stdout_bytes)
     assert beats == BEATS
-    assert registry.decode_request(asked).header.client_id == "x"
+    assert registry.decode_request(request).header.client_id == "x"
 
 
 REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (

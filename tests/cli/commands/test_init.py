@@ -132,7 +132,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("my-pings", "call it 'my_pings'"),
         ("Pings", "call it 'pings'"),
@@ -142,8 +142,8 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
         ("tagwire_pings", "is a tagwire module"),
     ],
 )
-def test_names_that_no_package_can_have(folder: Path, name: str, said: str) -> None:
-    assert said in init(name, code=2).output
+def test_names_that_no_package_can_have(folder: Path, name: str, message: str) -> None:
+    assert message in init(name, code=2).output
     assert not read_tree(folder)
 
 
@@ -159,14 +159,14 @@ def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] already exists"),
         ("tool = {}\n", "is not valid TOML"),
         ("[project\n", "is not valid TOML"),
     ],
 )
-def test_settings_that_can_not_be_added_to(folder: Path, text: str, said: str) -> None:
+def test_settings_that_can_not_be_added_to(folder: Path, text: str, message: str) -> None:
     (folder / "pyproject.toml").write_text(text)
-    assert said in init("pings", code=2).output
+    assert message in init("pings", code=2).output
     assert read_tree(folder) == {"pyproject.toml": text.encode()}

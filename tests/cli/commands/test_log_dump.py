@@ -98,15 +98,15 @@ def test_records_before_an_error_are_printed_first(tmp_path: Path, form: list[st
     ):
         path.write_bytes(before + data + some(9900, 1))
         both = in_shell(path, form, "2>&1", TAGWIRE_ENGINE=engine)
-        *printed, told = both.stdout.splitlines()
+        *printed, error = both.stdout.splitlines()
         assert (both.returncode, both.stderr, len(printed)) == (1, "", 50 * good + lines)
-        assert told.startswith(f"tagwire: {path}: ") and where in told
+        assert error.startswith(f"tagwire: {path}: ") and where in error
         assert not any("tagwire: " in line for line in printed)
         result = tagwire_result("log", "dump", path, *form)
         assert (result.exit_code, result.stdout, result.stderr) == (
             1,
             "".join(f"{line}\n" for line in printed),
-            told + "\n",
+            error + "\n",
         )
 
 

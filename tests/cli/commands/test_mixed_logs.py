@@ -54,8 +54,8 @@ def test_one_format_alone(tmp_path: Path) -> None:
     assert "found magic 1" in run("explain", "--format", "kip87", "--only-format", segment, code=1)
     assert "found magic 1" in run("convert", "v2", "--from", "kip87", "--only-format", segment, code=1)
     for command in ("log dump", "log stat", "explain"):
-        said = run(*command.split(), "--only-format", segment, code=2)
-        assert "--only-format needs a named format" in said
+        output = run(*command.split(), "--only-format", segment, code=2)
+        assert "--only-format needs a named format" in output
 
 
 @pytest.mark.parametrize(
@@ -152,5 +152,5 @@ def test_stat_counts_batches_with_attributes(tmp_path: Path) -> None:
     [stat] = rows("log", "stat", segment, *named)
     counts = ("appendTimeBatches", "deleteHorizonBatches", "tombstones", "recordsWithHeaders", "nullsWithoutFlag")
     assert [stat[name] for name in counts] == [1, 0, 2, 1, 1]
-    said = " ".join(run("log", "stat", segment, *named).split())
-    assert "append time 1, tombstone 2, null without flag 1, has headers 1" in said
+    output = " ".join(run("log", "stat", segment, *named).split())
+    assert "append time 1, tombstone 2, null without flag 1, has headers 1" in output

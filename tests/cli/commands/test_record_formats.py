@@ -97,13 +97,13 @@ def test_collide() -> None:
 
 def test_collide_needs_designs_that_it_can_judge() -> None:
     design, register = str(SPECS / "drafts/kip87"), str(SPECS / "registries/kip82_int")
-    for words, said in (
+    for words, message in (
         ([design, design], "give two or more different designs"),
         ([design, f"{design}/../kip87"], "give two or more different designs"),
         ([design, register], f"{register} has only registers; collide checks messages and record formats;"),
     ):
         code, out, err = run("collide", *words)
-        assert (code, out) == (2, b"") and said in " ".join(err.split())
+        assert (code, out) == (2, b"") and message in " ".join(err.split())
 
 
 @pytest.mark.parametrize("rule", ["TL01", "TL24", "TW001"])

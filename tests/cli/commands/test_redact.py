@@ -64,7 +64,7 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
 
     If a response has the expected type, only its secret fields are redacted. Otherwise, the whole response is hidden.
     """
-    asked = [LOGIN, registry.encode_request(messages.DescribeGroupsRequest(), 0, correlation_id=1)]
+    requests = [LOGIN, registry.encode_request(messages.DescribeGroupsRequest(), 0, correlation_id=1)]
     token = messages.SaslAuthenticateResponse(auth_bytes=SECRET)
     answers = [
         registry.encode_response(message, version, correlation_id=1)
@@ -72,13 +72,13 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
     ]
     answers = answers if is_right else answers[::-1]
     if as_capture:
-        rows = [{"dir": "req", "hex": each.hex()} for each in asked] + [
+        rows = [{"dir": "req", "hex": each.hex()} for each in requests] + [
             {"dir": "resp", "hex": each.hex()} for each in answers
         ]
         done = run("redact", stdin="\n".join(map(json.dumps, rows)).encode())
         written = [bytes.fromhex(json.loads(line)["hex"]) for line in done.stdout.splitlines()][2:]
     else:
-        (tmp_path / "sent.bin").write_bytes(stream(*asked))
+        (tmp_path / "sent.bin").write_bytes(stream(*requests))
         done = run("redact", "--frames", "response", "--requests", str(tmp_path / "sent.bin"), stdin=stream(*answers))
         splitter = FrameSplitter()
         splitter.feed(done.stdout_bytes)

@@ -152,9 +152,9 @@ def test_responses_are_identified_by_their_request() -> None:
 
 
 def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
-    asked = messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest()
+    requests = messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest()
     answers = messages.SyncGroupResponse(assignment=b"abc"), messages.ListGroupsResponse()
-    frames = [("req", registry.encode_request(each, each.VERSIONS.lowest, correlation_id=5)) for each in asked]
+    frames = [("req", registry.encode_request(each, each.VERSIONS.lowest, correlation_id=5)) for each in requests]
     frames += [("resp", registry.encode_response(each, 0, correlation_id=5)) for each in answers]
     result = run("--capture", stdin="\n".join(json.dumps({"dir": d, "hex": data.hex()}) for d, data in frames))
     assert re.findall(r"^# (\w+Response) v0:", result.stdout, re.MULTILINE) == [type(each).NAME for each in answers]
@@ -269,11 +269,11 @@ def test_a_network_capture(tmp_path: Path) -> None:
 def test_network_capture_with_a_missing_packet(tmp_path: Path) -> None:
     """Check that the output shows the gap, the exit status is 1, and later responses are paired with their requests."""
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
-    asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
+    requests = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
     answered = [sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=n)) for n in range(5)]
     segments = [Segment(0, b"", flags="S"), Segment(50, b"", is_request=False, flags="SA")]
     for number in range(5):
-        segments.append(Segment(1 + number * len(asked[0]), asked[number]))
+        segments.append(Segment(1 + number * len(requests[0]), requests[number]))
         segments.append(Segment(51 + number * len(answered[0]), answered[number], is_request=False))
     del segments[4]
     (tmp_path / "a.pcap").write_bytes(pcap(segments))
@@ -281,7 +281,9 @@ def test_network_capture_with_a_missing_packet(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stdout.count("# HeartbeatRequest v4: ") == 4, "all but the one that is missing"
     assert result.stdout.count("# HeartbeatResponse v4: ") == 4, "all whose request is known"
-    gap = f"gap in the requests: {len(asked[0])} bytes missing, 0 bytes left out: packets are missing from the capture"
+    gap = (
+        f"gap in the requests: {len(requests[0])} bytes missing, 0 bytes left out: packets are missing from the capture"
+    )
     where = "frame 4, request, 10.0.0.1:40000 -> 10.0.0.2:9092"
     assert f"# {where}\n# ! {gap}\n" in result.stdout
     assert f"tagwire: {where}: {gap}\n" in result.stderr

@@ -86,7 +86,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "text", "said"),
+    ("form", "text", "message"),
     [
         ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
         ("hex", "0x00 0g", "hex input: line 1, column 7: 'g' is not a hex digit"),
@@ -115,10 +115,10 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
         ("auto", "tést", "the input is text"),
     ],
 )
-def test_rejected_input(form: str, text: str, said: str) -> None:
+def test_rejected_input(form: str, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         bytes_of(text.encode(), form)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_the_command_offers_all_of_them(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def alternatives(*unions: str, since: str = "1+") -> str:
     null = f', "nullableVersions": "{since}", "default": "null"'
     made = []
     for tag, union in enumerate(unions):
-        said = f', "union": {"§" * union.startswith("§")}"{union.lstrip("§")}"' if union else ""
-        made.append(tagged("ABCD"[tag], str(tag), "string", null + said, since=since))
+        union_key = f', "union": {"§" * union.startswith("§")}"{union.lstrip("§")}"' if union else ""
+        made.append(tagged("ABCD"[tag], str(tag), "string", null + union_key, since=since))
     return ", ".join(made)
 
 

@@ -21,7 +21,7 @@ from tagwire.layout import Array, Fixed, Layout, Nested, Sized, Type
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.field_table import layout_of
 from tagwire_generator.evolution import Proof, compare_messages
-from tagwire_generator.evolution.samples import as_json, carried, without_classes
+from tagwire_generator.evolution.samples import as_json, converted, without_classes
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -179,10 +179,10 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
         return
     old, new = layout(old_spec), layout(new_spec)
     value = data.draw(values(Nested(old.root)))
-    meant = carried(value, old.root, new.root, is_forward=True)
+    meant = converted(value, old.root, new.root, is_forward=True)
     # `back` is the value after conversion to the new spec and back. Fields that the new spec lacks then have their
     # defaults.
-    back = carried(meant, new.root, old.root, is_forward=False)
+    back = converted(meant, new.root, old.root, is_forward=False)
     if ("TW920", "semantic") in rules:
         return  # the bytes are equal, but some values are out of range for the other type
     data_of_new = encode(new, meant)

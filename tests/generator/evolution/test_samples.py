@@ -8,7 +8,7 @@ from tagwire.interpreter.writer import encode
 from tagwire.layout import Layout
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.field_table import layout_of
-from tagwire_generator.evolution.samples import carried, samples, without_classes
+from tagwire_generator.evolution.samples import converted, samples, without_classes
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.reading.spec import read_spec
 
@@ -58,5 +58,5 @@ def test_a_value_is_carried_to_the_layout_after_a_change(
     old: Any, new: Any, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     source, target = (layout(*fields, flexible="none").root for fields in (old, new))
-    assert carried(before, source, target, is_forward=True) == after
-    assert carried(before, source, target, is_forward=False) == after
+    assert converted(before, source, target, is_forward=True) == after
+    assert converted(before, source, target, is_forward=False) == after

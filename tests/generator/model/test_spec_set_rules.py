@@ -55,8 +55,8 @@ def test_requests_without_a_response_are_rejected_by_default() -> None:
         f"FooResponse has versions 0, but FooRequest {request.valid_versions}: "
         "a request of version 1 can't be answered; give both the same versions"
     )
-    (told,) = check_set([request, response], SpecOptions(unanswered_versions=True))
-    assert (told.rule, told.severity) == ("TW820", "warning")
+    (problem,) = check_set([request, response], SpecOptions(unanswered_versions=True))
+    assert (problem.rule, problem.severity) == ("TW820", "warning")
 
 
 def test_the_specs_of_kafka_are_a_set_without_errors() -> None:

@@ -107,7 +107,7 @@ def test_rows_and_run_time(module: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({}, "Deprecated in version 0: it has no room"),
         ({"deprecatedVersions": None}, "Deprecated: it has no room"),
@@ -115,8 +115,8 @@ def test_rows_and_run_time(module: ModuleType) -> None:
         ({"deprecated": None}, ""),
     ],
 )
-def test_which_versions_are_deprecated(changes: dict[str, object], said: str) -> None:
-    assert deprecated_versions(read(**changes)) == said
+def test_which_versions_are_deprecated(changes: dict[str, object], expected: str) -> None:
+    assert deprecated_versions(read(**changes)) == expected
 
 
 def test_it_is_an_extension() -> None:
@@ -160,8 +160,8 @@ def test_type_checkers_see_it(folder: Path) -> None:
     (folder / "use.py").write_text(USE)
     words = ["--strict", "--config-file=", "--enable-error-code", "deprecated", "use.py"]
     result = subprocess.run([sys.executable, "-m", "mypy", *words], cwd=folder, capture_output=True, text=True)
-    said = "use.py:3: error: function documented_messages.shelf_data.ShelfData.room is deprecated: use Place"
-    assert said in result.stdout, result.stdout
+    expected = "use.py:3: error: function documented_messages.shelf_data.ShelfData.room is deprecated: use Place"
+    assert expected in result.stdout, result.stdout
     assert result.stdout.count("use.py:") == 1
 
 

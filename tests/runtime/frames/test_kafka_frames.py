@@ -18,7 +18,7 @@ CONTROLLED_SHUTDOWN = 7
 
 
 @pytest.mark.parametrize(
-    ("hex_text", "asked", "api_keys"),
+    ("hex_text", "version", "api_keys"),
     [
         pytest.param("00000014 0023 00000001 0012 0000 0005", 99, [(18, 0, 5)], id="broker 4.4.0, version 99"),
         pytest.param("00000001 0023 00000001 0012 0000 0003", 4, [(18, 0, 3)], id="broker 2.8.2, version 4"),
@@ -27,14 +27,14 @@ CONTROLLED_SHUTDOWN = 7
     ],
 )
 def test_broker_without_the_version_responds_in_version_0(
-    hex_text: str, asked: int, api_keys: list[tuple[int, int, int]]
+    hex_text: str, version: int, api_keys: list[tuple[int, int, int]]
 ) -> None:
     data = bytes.fromhex(hex_text)
-    frame = registry.decode_response(data, API_VERSIONS, asked)
+    frame = registry.decode_response(data, API_VERSIONS, version)
     assert (frame.version, frame.message.error_code) == (0, 35)
     assert [(api.api_key, api.min_version, api.max_version) for api in frame.message.api_keys] == api_keys
     assert registry.encode_response(frame.message, frame.version, header=frame.header) == data
-    assert tagwire.trace_response(registry, data, API_VERSIONS, asked).error is None
+    assert tagwire.trace_response(registry, data, API_VERSIONS, version).error is None
 
 
 def test_header_of_an_unknown_request() -> None:

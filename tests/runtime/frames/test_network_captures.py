@@ -48,12 +48,12 @@ SYN_ACK = Segment(START - 1, b"", is_request=False, flags="SA")
 
 @pytest.mark.parametrize("start", [START, (1 << 32) - 500])
 def test_a_missing_packet_costs_the_frame_that_it_belongs_to(start: int) -> None:
-    asked = [request(number) for number in range(300)]
-    packets = [Segment(start + number * len(each), each) for number, each in enumerate(asked)]
+    requests = [request(number) for number in range(300)]
+    packets = [Segment(start + number * len(each), each) for number, each in enumerate(requests)]
     syn = Segment(start - 1, b"", flags="S")
     frames, gaps = read([syn, *packets[:3], *packets[4:]])
     assert numbers(frames) == [number for number in range(300) if number != 3]
-    assert [(gap.missing, gap.skipped) for gap in gaps] == [(len(asked[3]), 0)]
+    assert [(gap.missing, gap.skipped) for gap in gaps] == [(len(requests[3]), 0)]
     assert (
         str(gaps[0])
         == f"gap in the requests: {SIZE} bytes missing, 0 bytes left out: packets are missing from the capture"
@@ -61,11 +61,11 @@ def test_a_missing_packet_costs_the_frame_that_it_belongs_to(start: int) -> None
 
 
 def test_responses_are_found_again_by_the_ids_of_their_requests() -> None:
-    asked = b"".join(request(number) for number in range(40))
+    requests = b"".join(request(number) for number in range(40))
     answered = b"".join(response(number, 100 + number) for number in range(40))
     answers = cut(answered, 64, is_request=False)
     del answers[10:20]
-    frames, gaps = read([SYN, SYN_ACK, *cut(asked, 500), *answers])
+    frames, gaps = read([SYN, SYN_ACK, *cut(requests, 500), *answers])
     assert numbers(frames) == list(range(40))
     found = numbers(frames, is_request=False)
     assert len(gaps) == 1 and gaps[0].missing == 640 and len(found) >= 32
@@ -141,15 +141,15 @@ def test_packets_in_any_order_twice_and_overlapping_lose_nothing() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_every_byte_is_in_a_frame_or_reported(seed: int) -> None:
     chance = random.Random(seed)
-    asked = [request(number, "t" * chance.randrange(120)) for number in range(80)]
-    stream = b"".join(asked)
+    requests = [request(number, "t" * chance.randrange(120)) for number in range(80)]
+    stream = b"".join(requests)
     packets = cut(stream, chance.choice((5, 30, 60, 400)))
     kept = [each for each in packets if chance.random() > 0.1]
     frames, gaps = read([SYN, *kept])
     end = kept[-1].sequence + len(kept[-1].data) - START
-    told = sum(len(each.data) + 4 for each in frames) + sum(gap.missing + gap.skipped for gap in gaps)
-    assert told == end
-    assert {each.data for each in frames} <= {each[4:] for each in asked}, "no frame that was never sent"
+    covered = sum(len(each.data) + 4 for each in frames) + sum(gap.missing + gap.skipped for gap in gaps)
+    assert covered == end
+    assert {each.data for each in frames} <= {each[4:] for each in requests}, "no frame that was never sent"
 
 
 def test_traffic_of_another_kind_is_left_out_and_reported() -> None:

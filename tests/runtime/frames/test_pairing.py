@@ -19,7 +19,7 @@ def response(id: int) -> bytes:
     return id.to_bytes(4, "big", signed=True) + bytes(5)
 
 
-@pytest.mark.parametrize(("asked", "answered", "want"), [
+@pytest.mark.parametrize(("requests", "answered", "want"), [
     ([(1, 5), (1, 6)], [(1, 6), (1, 5)], [1, 0]),
     ([(1, 5), (1, 5), (1, 5)], [(1, 5)] * 4, [0, 1, 2, None]),
     ([(1, 5), (2, 5)], [(2, 5), (1, 5), (1, 5)], [1, 0, None]),
@@ -27,12 +27,12 @@ def response(id: int) -> bytes:
     ([], [(1, 0)], [None]),
 ])  # fmt: skip
 def test_first_in_first_out(
-    asked: Sequence[tuple[int, int]], answered: Sequence[tuple[int, int]], want: Sequence[int | None]
+    requests: Sequence[tuple[int, int]], answered: Sequence[tuple[int, int]], want: Sequence[int | None]
 ) -> None:
     pairing = Pairing[int](REGISTRY)
-    assert all(pairing.ask(connection, request(id), number) for number, (connection, id) in enumerate(asked))
+    assert all(pairing.ask(connection, request(id), number) for number, (connection, id) in enumerate(requests))
     assert [pairing.answer(connection, response(id)) for connection, id in answered] == want
-    assert sorted(pairing.rest()) == sorted(set(range(len(asked))) - set(want))
+    assert sorted(pairing.rest()) == sorted(set(range(len(requests))) - set(want))
 
 
 def test_a_produce_request_without_acks_does_not_wait() -> None:

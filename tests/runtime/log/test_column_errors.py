@@ -47,9 +47,9 @@ def test_damage_is_found_at_the_same_place(name: str, tmp_path: Path) -> None:
     right = 0
     for data in damaged(name, random, 150):
         path.write_bytes(whole + data)
-        said = verdict(path, name, "record")
-        assert verdict_of_columns(path, name, "record") == said, data.hex()
-        right += said[1] is None
+        expected = verdict(path, name, "record")
+        assert verdict_of_columns(path, name, "record") == expected, data.hex()
+        right += expected[1] is None
     assert 0 < right < 150
 
 
@@ -136,9 +136,9 @@ def test_wrong_record_count(name: str, codec: str, count: int, tmp_path: Path) -
     path = tmp_path / "segment"
     right = build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], name, compression=codec)
     path.write_bytes(right.encode() + right.replace(count=count).encode())
-    said = verdict(path, name, "record")
-    assert said[1] is not None
-    assert verdict_of_columns(path, name, "record") == said
+    expected = verdict(path, name, "record")
+    assert expected[1] is not None
+    assert verdict_of_columns(path, name, "record") == expected
 
 
 @pytest.mark.parametrize("errors", ["raise", "skip"])
@@ -182,7 +182,7 @@ def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "expected"),
     [
         (Limits(decompressed_bytes=1000), "decompressed_bytes"),
         (Limits(records=2), "Limits.records"),
@@ -190,11 +190,11 @@ def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
     ],
     ids=str,
 )
-def test_limits(limits: Limits, said: str, tmp_path: Path) -> None:
+def test_limits(limits: Limits, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batch = build([Record(n, 5, b"k", bytes(1000), [("h", b"")]) for n in range(3)], "v2", compression="gzip")
     path.write_bytes(batch.encode())
-    with pytest.raises(log.LogError, match=said):
+    with pytest.raises(log.LogError, match=expected):
         list(log.columns(path, limits=limits))
 
 

@@ -35,12 +35,12 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
     return folder
 
 
-def compact(folder: Path, **asked: Any) -> tuple[CompactReport, list[RecordBatch]]:
+def compact(folder: Path, **options: Any) -> tuple[CompactReport, list[RecordBatch]]:
     """Compact a partition, by default including its active segment.
 
     Check that the output is valid, and that compacting it again changes nothing.
     """
-    rules: dict[str, Any] = {"now": NOW, "include_active": True} | asked
+    rules: dict[str, Any] = {"now": NOW, "include_active": True} | options
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
     report = compact_partition(log.Partition(folder), target, Compaction(**rules))
     files = list(verify_partition(log.Partition(target), rules.get("format", "auto")))
@@ -133,8 +133,8 @@ def test_tombstone_is_removed_after_its_delete_horizon(tmp_path: Path, format: s
     assert report.segments[0].kept == {"tombstone": 1, "latest": 1}
     for later, kept in ((NOW + 999, [1, 2]), (NOW + 1000, [2])):
         target = tmp_path / str(later)
-        asked = Compaction(now=later, include_active=True, format=format)
-        compact_partition(log.Partition(folder.with_name("compacted-0")), target, asked)
+        options = Compaction(now=later, include_active=True, format=format)
+        compact_partition(log.Partition(folder.with_name("compacted-0")), target, options)
         assert offsets(list(log.Partition(target).batches(None, format))) == kept
 
 
@@ -166,8 +166,8 @@ def test_earlier_compaction_determines_the_age_of_tombstones(tmp_path: Path) -> 
     folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - DAY, NOW - 1, NOW])
     for dirty_from, kept in ((2, [0, 1, 2, 3, 4, 5]), (4, [0, 1, 2, 3, 4, 5]), (6, [1, 2, 3, 4, 5])):
         target = tmp_path / str(dirty_from)
-        asked = Compaction(now=NOW, include_active=True, dirty_from=dirty_from)
-        compact_partition(log.Partition(folder), target, asked)
+        options = Compaction(now=NOW, include_active=True, dirty_from=dirty_from)
+        compact_partition(log.Partition(folder), target, options)
         assert offsets(list(log.Partition(target).batches())) == kept
 
 
@@ -407,21 +407,21 @@ def test_compacting_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_verdict_on_each_record(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", b"w")])
-    said: list[tuple[int, str]] = []
-    asked = Compaction(now=NOW, include_active=True)
+    reasons: list[tuple[int, str]] = []
+    options = Compaction(now=NOW, include_active=True)
     compact_partition(
-        *(log.Partition(folder), tmp_path / "to", asked),
-        explain=lambda _, record, why: said.append((record.offset, why)),
+        *(log.Partition(folder), tmp_path / "to", options),
+        explain=lambda _, record, why: reasons.append((record.offset, why)),
     )
-    assert said == [(0, "superseded"), (1, "latest")]
+    assert reasons == [(0, "superseded"), (1, "latest")]
 
 
 def test_an_empty_log(tmp_path: Path) -> None:
     folder = make(tmp_path / "alpha-0")
     (folder / segment_file(7, "log")).write_bytes(b"")
     for include_active in (False, True):
-        asked = Compaction(now=NOW, include_active=include_active)
-        report = compact_partition(log.Partition(folder), tmp_path / f"to-{include_active}", asked)
+        options = Compaction(now=NOW, include_active=include_active)
+        report = compact_partition(log.Partition(folder), tmp_path / f"to-{include_active}", options)
         assert (report.compacted_to, report.keys) == (7, 0)
         assert [path.name for path in (tmp_path / f"to-{include_active}").glob("*.log")] == [segment_file(7, "log")]
     report = compact_partition(log.Partition(make(tmp_path / "beta-0")), tmp_path / "none", Compaction(now=NOW))

@@ -306,11 +306,11 @@ def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_leaves_no_half_folder(logs: Path, tmp_path: Path) -> None:
-    told: list[int] = []
+    counts: list[int] = []
 
     def interrupt(count: int) -> None:
-        told.append(count)
-        if len(told) == 3:
+        counts.append(count)
+        if len(counts) == 3:
             assert list((tmp_path / "to").glob(".topic-0.*.partial/*.log"))
             raise KeyboardInterrupt
 
@@ -326,15 +326,15 @@ def test_nothing_is_overwritten(logs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "codec", "says"),
+    ("to", "codec", "message"),
     [
         ("v1", "zstd", "unknown codec 'zstd' in v1; known codecs are none, gzip, snappy, lz4"),
         (None, "brotli", "unknown codec 'brotli' in any format"),
         ("v9", None, "there is no record format 'v9'"),
     ],
 )
-def test_what_there_is_not(to: str | None, codec: str | None, says: str) -> None:
-    with pytest.raises(TagwireError, match=says):
+def test_what_there_is_not(to: str | None, codec: str | None, message: str) -> None:
+    with pytest.raises(TagwireError, match=message):
         Conversion(to, codec)
 
 

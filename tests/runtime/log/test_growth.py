@@ -107,17 +107,17 @@ def test_damage_is_reported_as_by_trying_every_byte(monkeypatch: pytest.MonkeyPa
         bytes([0, 2]) * 5000,
     ]
 
-    def told() -> list[Any]:
+    def verdicts() -> list[Any]:
         return [
             [(p.position, p.end, str(p.error)) if isinstance(p, Damage) else (p.position, p.batch.size) for p in found]
             for found in (pieces(Scan("file", data)) for data in files)
         ]
 
-    fast = told()
+    fast = verdicts()
     monkeypatch.setattr(Scan, "search", None)
-    assert told() == fast
+    assert verdicts() == fast
     monkeypatch.setattr(Scan, "expect_damage", lambda self: None)
-    assert told() == fast
+    assert verdicts() == fast
     assert sum(len(piece) == 3 for each in fast for piece in each) > 30
 
 

@@ -162,11 +162,11 @@ def test_last_record_of_each_key_is_kept_and_old_tombstones_are_removed(
     expected = log_of(tmp_path / "t-0", mixture, codec)
     last = {record.key: record.offset for _, record in expected}
     kept = [(name, record) for name, record in expected if last[record.key] == record.offset]
-    asked = Compaction(now=NOW, include_active=True, format=mixture.named)
-    compact_partition(log.Partition(tmp_path / "t-0"), tmp_path / "kept", asked)
+    options = Compaction(now=NOW, include_active=True, format=mixture.named)
+    compact_partition(log.Partition(tmp_path / "t-0"), tmp_path / "kept", options)
     assert records_of(tmp_path / "kept", mixture.named) == kept
-    asked = Compaction(now=NOW, delete_retention_ms=0, include_active=True, format=mixture.named)
-    compact_partition(log.Partition(tmp_path / "t-0"), tmp_path / "gone", asked)
+    options = Compaction(now=NOW, delete_retention_ms=0, include_active=True, format=mixture.named)
+    compact_partition(log.Partition(tmp_path / "t-0"), tmp_path / "gone", options)
     left = records_of(tmp_path / "gone", mixture.named)
     end = expected[-1][1].offset
     assert [each for each in left if each[1].offset != end] == [
@@ -185,8 +185,8 @@ def test_deletes_in_each_format(tmp_path: Path) -> None:
         build([Record(4, 5, b"e", b"end")], "v1"),
     ]
     (folder / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in batches))
-    asked = Compaction(now=NOW, delete_retention_ms=0, include_active=True, format="kip87")
-    report = compact_partition(log.Partition(folder), tmp_path / "out", asked)
+    options = Compaction(now=NOW, delete_retention_ms=0, include_active=True, format="kip87")
+    report = compact_partition(log.Partition(folder), tmp_path / "out", options)
     assert [record.key for _, record in records_of(tmp_path / "out", "kip87")] == [b"c", b"e"]
     assert report.segments[0].kept == {"latest": 1, "no_flag": 1}
     assert report.segments[0].removed == {"expired_tombstone": 3}

@@ -46,9 +46,9 @@ def test_as_kafka_reads_it(name: str, logs: Path, truth: Truth) -> None:
     assert len(batches) == len(truth[name])
     for batch, row in zip(batches, truth[name], strict=True):
         assert (batch.base_offset, batch.last_offset) == (row["batch"]["baseOffset"], row["batch"]["lastOffset"])
-        for record, said in zip(batch, row["records"], strict=True):
-            assert (record.offset, record.timestamp) == (said["offset"], said["timestamp"])
-            assert (record.key, record.value) == (from_hex(said["key"]), from_hex(said["value"]))
+        for record, expected in zip(batch, row["records"], strict=True):
+            assert (record.offset, record.timestamp) == (expected["offset"], expected["timestamp"])
+            assert (record.key, record.value) == (from_hex(expected["key"]), from_hex(expected["value"]))
 
 
 @pytest.mark.parametrize("name", PARTITIONS)
@@ -117,9 +117,9 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
     assert len(list(log.read(folder, partial=True))) == count - 1
     for where in (folder, segment):  # the start offset below is after the last record
         assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
-        with pytest.raises(log.LogError) as behind:
+        with pytest.raises(log.LogError) as after:
             list(log.read(where, start_offset=1 << 40))
-        assert (behind.value.rule, behind.value.offset) == ("TWL101", position)
+        assert (after.value.rule, after.value.offset) == ("TWL101", position)
 
 
 @pytest.mark.parametrize("left", [8, 12, 16])

@@ -61,11 +61,11 @@ def test_cluster_state_equals_its_disk(logs: Path) -> None:
         if partition.topic != "__cluster_metadata":
             assert partition.topic is not None and partition.partition is not None
             topic = cluster["topics"][partition.topic]
-            said = topic["partitions"][partition.partition]
+            expected = topic["partitions"][partition.partition]
             assert messages.TopicRecord.from_json({"name": "", "topicId": topic["topicId"]}, 0).topic_id == (
                 partition.topic_id
             )
-            assert said["leaderEpoch"] >= max((start.epoch for start in partition.leader_epochs), default=0)
+            assert expected["leaderEpoch"] >= max((start.epoch for start in partition.leader_epochs), default=0)
     assert {each["name"] for each in cluster["features"]} >= {"metadata.version", "share.version"}
     assert len(cluster["acls"]) == 4 and len(cluster["scramCredentials"]) == 4 and cluster["delegationTokens"] == []
 

@@ -20,9 +20,9 @@ def test_checksum_errors_equal_those_of_reading(name: str) -> None:
     data[Scan("f", bytes(data), formats).size(0) - 1] ^= 1
     with pytest.raises(LogError) as read:
         Scan("f", bytes(data), formats).batch(0)
-    with pytest.raises(LogError) as said:
+    with pytest.raises(LogError) as caught:
         SumCheck("f", bytes(data)).reject_wrong(0, [format_of(name)])
-    assert str(said.value) == str(read.value)
+    assert str(caught.value) == str(read.value)
 
 
 @pytest.mark.parametrize("gap", [b"", bytes(200_000), b"junk" * 50_000, b"\0\x01" * 3_000])

@@ -39,7 +39,7 @@ def test_savings_in_the_case_of_the_proposal(tmp_path: Path) -> None:
     assert (total.batches, total.records, total.bytes) == (1, 201, batch.size)
     assert (total.saved_per_batch, total.saved_per_record) == (10.0, 1.0)
     assert total.saved_uncompressed == total.saved_compressed == 10 + 201
-    assert total.head_saved == {10: 1}
+    assert total.header_saved == {10: 1}
     assert found.measures.keys() == {Kind("orders", "v2", "none", "100 to 999")}
 
 
@@ -191,16 +191,16 @@ def test_convert_reports_each_loss_once(logs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("log", "convert", "--to", "v1", "--codec", "zstd", "--output", "x"), "unknown codec 'zstd' in v1"),
         (("whatif", "--to", "v9"), "there is no record format 'v9'"),
         (("whatif", "--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
     ],
 )
-def test_invalid_options(logs: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_invalid_options(logs: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(*arguments, logs / TXN)
-    assert result.exit_code in (1, 2) and says in result.stderr
+    assert result.exit_code in (1, 2) and message in result.stderr
 
 
 def test_a_segment_alone_is_not_converted(logs: Path, tmp_path: Path) -> None:

@@ -210,5 +210,5 @@ def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
             read()
     path.write_bytes(drafts)
     for options in ([], ["--guess"], ["--record-format", "auto"]):
-        told = tagwire_result("explain", *options, path)
-        assert name in told.output and "name it with --record-format" in told.output, told.output
+        result = tagwire_result("explain", *options, path)
+        assert name in result.output and "name it with --record-format" in result.output, result.output

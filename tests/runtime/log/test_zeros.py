@@ -82,11 +82,11 @@ def test_zeros_are_skipped_in_few_steps(format: str, size: int, monkeypatch: pyt
             return super().size(position)
 
     first, cut, last = batch(0, name), batch(1, name)[:11], batch(2, name)
-    for behind in (b"", last):
+    for tail in (b"", last):
         tries = 0
-        data = first + cut + bytes(size) + behind
+        data = first + cut + bytes(size) + tail
         got = [each.position for each in pieces(Counted("file", data, format)) if not isinstance(each, Damage)]
-        assert got == ([0, len(data) - len(last)] if behind else [0])
+        assert got == ([0, len(data) - len(last)] if tail else [0])
         assert tries < 200
 
 

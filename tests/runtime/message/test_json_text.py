@@ -67,9 +67,9 @@ def mutations(text: str, seed: int) -> Iterator[str]:
         at, end = sorted(chosen.randrange(len(text) + 1) for _ in range(2))
         piece = text[at : min(end, at + 30)]
         letter = chosen.choice('{}[]",:\\0123456789-+.eEtrufalsn \n\té\x00\ud800𝄞')
-        before, behind = text[:at], text[at:]
-        changes = (before + letter + behind, before + letter + behind[1:], before + behind[1:], before)
-        moves = (before + piece + behind, before + behind[len(piece) :], text + letter)
+        before, after = text[:at], text[at:]
+        changes = (before + letter + after, before + letter + after[1:], before + after[1:], before)
+        moves = (before + piece + after, before + after[len(piece) :], text + letter)
         yield chosen.choice((*changes, *moves))
 
 

@@ -130,7 +130,7 @@ def test_values() -> None:
     )
 )
 def test_losses_equal_what_encoding_rejects_or_drops(message: PollRequest) -> None:
-    carried = []
+    lossless = []
     for version in PollRequest.VERSIONS:
         losses = message.losses(version)
         if any(not loss.ignorable for loss in losses):
@@ -140,6 +140,6 @@ def test_losses_equal_what_encoding_rejects_or_drops(message: PollRequest) -> No
         again = PollRequest.decode(message.encode(version), version)
         assert (again == message) == (not losses)
         if not losses:
-            carried.append(version)
+            lossless.append(version)
     supported = message.supported_versions()
-    assert carried == (list(supported) if supported != NONE else [])
+    assert lossless == (list(supported) if supported != NONE else [])

@@ -178,11 +178,11 @@ class TestHostileValues:
         gc.collect(0)
 
     @pytest.mark.parametrize(
-        "look", [lambda a, b: a == b, lambda a, _: repr(a), lambda a, _: copy.deepcopy(a), lambda a, _: a.replace()]
+        "use", [lambda a, b: a == b, lambda a, _: repr(a), lambda a, _: copy.deepcopy(a), lambda a, _: a.replace()]
     )
-    def test_nothing_crashes(self, look: Callable[[Any, Any], object]) -> None:
+    def test_nothing_crashes(self, use: Callable[[Any, Any], object]) -> None:
         for _ in range(20):
-            look(*self.pair())
+            use(*self.pair())
 
     def test_error_goes_to_the_caller(self) -> None:
         one: Any = Topic(name="t")
@@ -240,9 +240,9 @@ class TestHostileValues:
     def test_a_slot_that_was_deleted_is_an_attribute_error(self) -> None:
         one, other = Topic(), Topic()
         del one.name
-        for look in (lambda: one == other, lambda: other == one, lambda: repr(one), lambda: copy.deepcopy(one)):
+        for use in (lambda: one == other, lambda: other == one, lambda: repr(one), lambda: copy.deepcopy(one)):
             with pytest.raises(AttributeError, match="name"):
-                look()
+                use()
 
 
 class TestCopies:

@@ -76,9 +76,9 @@ def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBui
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:
-        behind = records[-1].offset + 1 if records else settings.get("base_offset") or 0
+        next_offset = records[-1].offset + 1 if records else settings.get("base_offset") or 0
         values: dict[str, Any] = {"timestamp": -1, "key": None, "value": None, **call}
-        values["offset"] = behind if call.get("offset") is None else call["offset"]
+        values["offset"] = next_offset if call.get("offset") is None else call["offset"]
         records.append(Record(**values))
     return builder.extend(records)
 

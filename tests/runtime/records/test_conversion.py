@@ -46,7 +46,7 @@ def batches(draw: Any) -> RecordBatch:
     return build(records, name, **more)
 
 
-def said(batch: RecordBatch) -> dict[str, Any]:
+def contents(batch: RecordBatch) -> dict[str, Any]:
     names = (
         "format",
         "base_offset",
@@ -76,7 +76,7 @@ def test_round_trip_is_the_identity_where_nothing_is_lost(batch: RecordBatch, to
             convert(batch, to, on_loss="error")
         return
     back, lost_again = convert(there, batch.format)
-    assert lost_again == () and said(back) == said(batch)
+    assert lost_again == () and contents(back) == contents(batch)
 
 
 @given(batches())

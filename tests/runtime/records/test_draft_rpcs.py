@@ -66,10 +66,10 @@ def test_golden_produce_request_v3(draft: ModuleType, format: str) -> None:
     )
     frame = draft.registry.decode_request(data)
     assert (frame.version, frame.message.acks, frame.message.timeout_ms) == (3, -1, 1000)
-    [carried] = decode_records(frame.message, frame.version)
-    assert carried.format == format
-    assert [list(batch) for batch in carried] == [[RECORDS[format][1]]]
-    assert build([RECORDS[format][1]], format).encode() == bytes(carried.data)
+    [field] = decode_records(frame.message, frame.version)
+    assert field.format == format
+    assert [list(batch) for batch in field] == [[RECORDS[format][1]]]
+    assert build([RECORDS[format][1]], format).encode() == bytes(field.data)
     assert draft.registry.encode_request(frame.message, 3, header=frame.header) == data
 
 
@@ -88,8 +88,8 @@ def test_golden_fetch_response_v3(draft: ModuleType, format: str) -> None:
     assert frame.message.throttle_time_ms == 5
     [topic] = frame.message.responses
     assert [(part.error_code, part.high_watermark) for part in topic.partitions] == [(0, 9), (3, -1)]
-    [carried] = decode_records(frame.message, 3)
-    assert [list(batch) for batch in carried] == [[RECORDS[format][1]]]
+    [field] = decode_records(frame.message, 3)
+    assert [list(batch) for batch in field] == [[RECORDS[format][1]]]
     assert draft.registry.encode_response(frame.message, 3, correlation_id=7) == data
 
 

@@ -94,16 +94,16 @@ def test_a_set_is_named_as_a_user_would_write_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lacking", "sentence"),
+    ("removed", "sentence"),
     [
         ("base_offset", "the record format short needs a field for base_offset; its fields are"),
         ("attributes", "the record format short needs a field for attributes; its fields are"),
         ("records", "the record format short needs an array of records, or the fields key and value"),
     ],
 )
-def test_a_layout_that_is_no_record_format(lacking: str, sentence: str) -> None:
+def test_a_layout_that_is_no_record_format(removed: str, sentence: str) -> None:
     root = format_of("v2").root
-    items = tuple(item for item in root.items if item.name != lacking)
+    items = tuple(item for item in root.items if item.name != removed)
     with pytest.raises(SchemaError) as caught:
         format_of(Layout("short", None, root.replace(items=items)))
     assert str(caught.value).startswith(sentence)

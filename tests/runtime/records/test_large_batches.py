@@ -39,9 +39,9 @@ def test_a_batch_in_parts_is_the_batch_at_once(source: str, to: str, codec: str,
     batch = build(records(), source, compression="gzip")
     whole, losses = convert(batch, to, compression=codec)
     at_once()
-    again, told = convert(batch, to, compression=codec)
+    again, reported = convert(batch, to, compression=codec)
     assert again.encode() == whole.encode()
-    assert sorted(map(repr, told)) == sorted(map(repr, losses))
+    assert sorted(map(repr, reported)) == sorted(map(repr, losses))
 
 
 def test_attributes_of_a_late_record_are_kept(at_once: Any) -> None:
@@ -83,8 +83,8 @@ def test_bits_that_the_new_format_takes_for_itself_do_not_count(at_once: Any) ->
     batch = build(records(attributes=1), "v2")
     whole, losses = convert(batch, "v3")
     at_once()
-    again, told = convert(batch, "v3")
-    assert (again.encode(), [str(loss) for loss in told]) == (whole.encode(), [str(loss) for loss in losses])
+    again, reported = convert(batch, "v3")
+    assert (again.encode(), [str(loss) for loss in reported]) == (whole.encode(), [str(loss) for loss in losses])
 
 
 def test_a_batch_of_the_pure_engine_holds_no_copy_of_its_records(monkeypatch: pytest.MonkeyPatch) -> None:

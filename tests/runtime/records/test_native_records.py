@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from native_engine import Plan, native
-from record_damage import damaged, damaged_behind_headers, odd_records, records_for
+from record_damage import damaged, damaged_after_headers, odd_records, records_for
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.explain.trace import trace
@@ -124,7 +124,7 @@ def test_headers_before_an_error_are_not_read_again(
         return element(*arguments)
 
     rejected = 0
-    for data in damaged_behind_headers(name, Random(name), 60):
+    for data in damaged_after_headers(name, Random(name), 60):
         expected = read(formats["by layout"], data, Limits())
         with monkeypatch.context() as patch:
             patch.setattr(reader.LayoutReader, "element", counted)

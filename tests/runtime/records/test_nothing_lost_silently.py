@@ -11,7 +11,7 @@ from tagwire.records import RecordBatch, build, convert, format_names, format_of
 NAMES = format_names()
 
 
-def odd_head(batch: RecordBatch, random: Random) -> RecordBatch:
+def odd_header(batch: RecordBatch, random: Random) -> RecordBatch:
     """Return the batch with unusual header fields: unnamed attribute bits, random timestamps, or a wrapper key."""
     format = format_of(batch.format)
     named = 0
@@ -45,7 +45,7 @@ def test_a_conversion_without_losses_can_be_undone(source: str, target: str) -> 
         count = 1 if format_of(source).records is None and codec == "none" else random.randrange(1, 4)
         append: dict[str, Any] = {"timestamp_type": "append", "append_time": 1_700_000_000_000}
         more = append if "timestamp_type" in format_of(source).bits and random.random() < 0.3 else {}
-        batch = odd_head(build(records_for(source, random, count), source, compression=codec, **more), random)
+        batch = odd_header(build(records_for(source, random, count), source, compression=codec, **more), random)
         there, lost = convert(batch, target)
         if lost:
             continue

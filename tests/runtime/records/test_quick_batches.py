@@ -26,9 +26,9 @@ def read(data: bytes, limits: Limits) -> Any:
     return found
 
 
-def built(settings: dict[str, Any], records: list[dict[str, Any]], *, quickly: bool) -> Any:
+def built(settings: dict[str, Any], records: list[dict[str, Any]], *, fast: bool) -> Any:
     builder = BatchBuilder("v2", **settings)
-    if not quickly:
+    if not fast:
         builder._quick = None
     try:
         for record in records:
@@ -67,8 +67,8 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], quickly=False)  # when a builder is first used, it installs the fast path
-    assert built(settings, records, quickly=True) == built(settings, records, quickly=False)
+    built({}, RECORDS[0], fast=False)  # when a builder is first used, it installs the fast path
+    assert built(settings, records, fast=True) == built(settings, records, fast=False)
 
 
 def test_builder_that_continues() -> None:
@@ -82,10 +82,10 @@ def test_builder_that_continues() -> None:
 def test_mutated_bytes() -> None:
     random = Random(11)
     whole = [
-        built(settings, records, quickly=True)[0]
+        built(settings, records, fast=True)[0]
         for settings in SETTINGS[:9]
         for records in RECORDS[:3]
-        if isinstance(built(settings, records, quickly=True)[0], bytes)
+        if isinstance(built(settings, records, fast=True)[0], bytes)
     ]
     whole += [build([Record(3, 5, b"k", b"v")], format).encode() for format in ("v1", "v3")]
     for _ in range(3000):

@@ -13,14 +13,14 @@ EVERY: list[dict[str, Any]] = [json.loads(line) for line in gzip.decompress(FILE
 
 
 def kinds(row: dict[str, Any]) -> set[tuple[Any, ...]]:
-    said = row["batch"]
+    facts = row["batch"]
     named = ("compression", "timestampType", "isTransactional", "isControl")
-    found = {(name, said[name]) for name in named} | {("codec and time", said["compression"], said["timestampType"])}
-    found |= {("broker", row["broker"], said["compression"]), ("horizon", said["deleteHorizonMs"] is not None)}
-    found |= {("producer", said["producerId"] >= 0), ("sequence", said["baseSequence"] >= 0)}
+    found = {(name, facts[name]) for name in named} | {("codec and time", facts["compression"], facts["timestampType"])}
+    found |= {("broker", row["broker"], facts["compression"]), ("horizon", facts["deleteHorizonMs"] is not None)}
+    found |= {("producer", facts["producerId"] >= 0), ("sequence", facts["baseSequence"] >= 0)}
     found |= {
         ("records", min(len(row["records"]), 2)),
-        ("gaps", said["lastOffset"] - said["baseOffset"] >= len(row["records"])),
+        ("gaps", facts["lastOffset"] - facts["baseOffset"] >= len(row["records"])),
     }
     for _, _, key, value, headers, kind in row["records"]:
         found |= {
@@ -29,7 +29,7 @@ def kinds(row: dict[str, Any]) -> set[tuple[Any, ...]]:
             ("headers", len(headers)),
             ("control", kind),
         }
-    return {(said["magic"], *each) for each in found}
+    return {(facts["magic"], *each) for each in found}
 
 
 def one_of_each_kind() -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def from_hex(text: str | None) -> bytes | None:
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_read_as_kafka_reads_it(row: dict[str, Any]) -> None:
-    batch, said = the_batch(row), row["batch"]
+    batch, facts = the_batch(row), row["batch"]
     found = {
         "baseOffset": batch.base_offset,
         "lastOffset": batch.last_offset,
@@ -85,7 +85,7 @@ def test_read_as_kafka_reads_it(row: dict[str, Any]) -> None:
     }
     if batch.magic == 0:
         found["timestampType"] = "NoTimestampType"
-    assert found == said
+    assert found == facts
     assert batch.format == f"v{batch.magic}" and batch.size == len(row["hex"]) // 2
     assert len(batch) == len(row["records"])
     for record, (offset, timestamp, key, value, headers, _) in zip(batch, row["records"], strict=True):

@@ -29,18 +29,18 @@ def test_the_right_bytes_pass(expected: str | bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "said"),
+    ("expected", "message"),
     [
         (GOLDEN.replace("00000003", "00000007"), "byte 5: expected 07, got 03"),
         (GOLDEN + "00", "expected 11 bytes, got 10"),
         ("", "expected 0 bytes, got 10"),
     ],
 )
-def test_wrong_bytes_are_shown_next_to_the_right_ones(expected: str, said: str) -> None:
+def test_wrong_bytes_are_shown_next_to_the_right_ones(expected: str, message: str) -> None:
     with pytest.raises(AssertionError) as caught:
         assert_wire(BEAT, 4, expected)
     text = str(caught.value)
-    assert text.startswith(f"HeartbeatRequest v4 is not encoded as expected: {said}\n\nexpected:\n# Heart")
+    assert text.startswith(f"HeartbeatRequest v4 is not encoded as expected: {message}\n\nexpected:\n# Heart")
     assert text.count("encoded:\n# HeartbeatRequest v4: 10 bytes\n") == 1
     assert "     2  00 00 00 03  generation_id      int32                    3\n" in text.partition("encoded:")[2]
 

@@ -217,10 +217,10 @@ def test_a_time_that_spark_cannot_hold(spark: "SparkSession") -> None:
     with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\] row 1: Trade: left has a value that does"):
         df.coalesce(1).select(from_message("value", "Trade", 0, PACKAGE)).collect()
     permissive = from_message("value", "Trade", 0, {**PACKAGE, "mode": "PERMISSIVE"}).alias("m")
-    good, late = (row.m for row in df.orderBy("n").select(permissive).collect())
+    good, bad = (row.m for row in df.orderBy("n").select(permissive).collect())
     assert (good.id, good._error) == (ROW0["id"], None)
-    assert (late.id, late._error.path) == (None, "left")
-    assert late._error.reason == "has a value that does not fit the Arrow type duration[us]"
+    assert (bad.id, bad._error.path) == (None, "left")
+    assert bad._error.reason == "has a value that does not fit the Arrow type duration[us]"
     [row] = df.where("n = 1").select(from_message("value", "Trade", 0, PACKAGE, fields=["id"]).alias("m")).collect()
     assert row.m.id == ROW0["id"]
 

@@ -155,7 +155,7 @@ THERE = StructType(
 
 
 @pytest.mark.parametrize(
-    ("asked", "text"),
+    ("field", "text"),
     [
         (StructField("id", IntegerType()), "source has no column id; it has message, ids, tags"),
         (StructField("ids", ArrayType(IntegerType())), "Column ids: expected array<bigint>, got array<int>"),
@@ -167,8 +167,8 @@ THERE = StructType(
         (StructField("tags", MapType(IntegerType(), BinaryType(), valueContainsNull=False)), "tags.value may be null"),
     ],
 )
-def test_missing_and_nullable_columns_are_rejected(asked: StructField, text: str) -> None:
+def test_missing_and_nullable_columns_are_rejected(field: StructField, text: str) -> None:
     check_requested_columns("source", THERE, THERE)
     with pytest.raises(PipelineError, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]") as rejected:
-        check_requested_columns("source", StructType([asked]), THERE)
+        check_requested_columns("source", StructType([field]), THERE)
     assert text in str(rejected.value)

@@ -74,8 +74,8 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a slow job links its manifest under the number of a finished commit, other processes must ignore it."""
     writer, messages = begun(tmp_path)
-    late, its_messages = staged(tmp_path, b"late")
-    draft = late.job.folder / "manifest-late.json"
+    second, its_messages = staged(tmp_path, b"late")
+    draft = second.job.folder / "manifest-late.json"
     draft.write_text('{"number": 2, "job": "late", "moves": [], "removes": [], "draft": "none"}')
     name = tmp_path / manifest_name(2)
     ended = threading.Event()
@@ -94,7 +94,7 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
     carried_out_by_another(tmp_path)  # does nothing, because the commit with this number is finished
     name.unlink()
-    late.abort(its_messages)
+    second.abort(its_messages)
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)
 
 
@@ -190,7 +190,7 @@ def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest
     """Despite disk errors, a write that reports success must be complete, and a write that fails must leave no rows."""
     job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
     writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
-    start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)
+    start, outcomes, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)
 
     def failing(path: Path, target: Any) -> Any:
         if chance.random() < 0.05:
@@ -202,9 +202,9 @@ def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest
         start.wait(30)
         try:
             writer.commit(messages)
-            told[b"%d" % number] = "is committed"
+            outcomes[b"%d" % number] = "is committed"
         except PipelineError as error:
-            told[b"%d" % number] = error.text
+            outcomes[b"%d" % number] = error.text
             writer.abort(messages)
 
     with monkeypatch.context() as patch:
@@ -216,7 +216,8 @@ def test_three_writers_on_an_unreliable_disk(tmp_path: Path, monkeypatch: pytest
             thread.join(60)
     found = rows(tmp_path)
     there = {*found["t-0"]} - {b"old"}
-    assert len(told) == 3 and found["t-0"] == [b"old", *found.get("u-0", ())] and len(found["t-0"]) == len(there) + 1
+    assert len(outcomes) == 3 and len(found["t-0"]) == len(there) + 1
+    assert found["t-0"] == [b"old", *found.get("u-0", ())]
     assert found.get("u-0") == found.get("v-0")
-    for value, text in told.items():
+    for value, text in outcomes.items():
         assert (value in there) == ("is committed" in text) or "committed nevertheless" in text, (value, text)

@@ -56,7 +56,7 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
     return splits, [*CountedFileSystem.requests]
 
 
-@pytest.mark.parametrize(("path", "options", "asked"), [
+@pytest.mark.parametrize(("path", "options", "expected"), [
     ("k", {}, ["list /k"]),
     ("k", {"maxSplitBytes": "1m"}, ["list /k"]),
     ("k/orders-0", {}, ["list /k/orders-0"]),
@@ -68,10 +68,10 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
     ("k", {"startingOffsets": '{"orders": {"0": 20}}'}, ["list /k", f"get /k/orders-0/{0:020}.index 0-2392"]),
 ])  # fmt: skip
 def test_planning_lists_once_and_reads_what_options_need(
-    store: Any, path: str, options: dict[str, str], asked: list[str]
+    store: Any, path: str, options: dict[str, str], expected: list[str]
 ) -> None:
     splits, requests = planned(f"counted://{path}", **options)
-    assert splits and requests == asked
+    assert splits and requests == expected
 
 
 def test_time_index_is_read_for_a_requested_time(store: Any) -> None:

@@ -456,7 +456,7 @@ def test_old_leftovers_are_listed_and_removed(bucket: Bucket, monkeypatch: pytes
     url, writer, _ = begun(bucket)
     storage = writer.target.storage
     [left] = leftovers(url, storage)
-    assert left.place == f"{url}/{writer.job.name}" and left.files == len(bucket.hidden(url)) > 2 and left.bytes > 100
+    assert left.path == f"{url}/{writer.job.name}" and left.files == len(bucket.hidden(url)) > 2 and left.bytes > 100
     now = time.time()
     assert abs(left.last_written - now) < 600
     bucket.write(url, rows("v", 0, b"f"))

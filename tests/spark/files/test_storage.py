@@ -111,11 +111,11 @@ def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
     assert [offset for _, _, offset in rows(f"{scheme}{tmp_path}")] == list(range(9))
 
 
-@pytest.mark.parametrize("behind", [0, 1, 4, 7, 11])
-def test_wrong_index_entry_hides_no_row(tmp_path: Path, behind: int) -> None:
+@pytest.mark.parametrize("shift", [0, 1, 4, 7, 11])
+def test_wrong_index_entry_hides_no_row(tmp_path: Path, shift: int) -> None:
     batches = [batch(base, 3) for base in range(0, 18, 3)]
     path = segment(tmp_path / "o-0", 0, *batches)
-    at = len(batches[0] + batches[1]) + behind
+    at = len(batches[0] + batches[1]) + shift
     path.with_suffix(".index").write_bytes((6).to_bytes(4, "big") + at.to_bytes(4, "big"))
     for scheme in ("", "local://"):
         query = log_query({"path": f"{scheme}{tmp_path}", "maxSplitBytes": "100"})

@@ -260,13 +260,13 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     whole = build(RECORDS, "v2").encode()
     wrong = bytearray(build([r.replace(offset=r.offset + 20) for r in RECORDS], "v2").encode())
     wrong[-1] ^= 1
-    behind = build([r.replace(offset=r.offset + 40) for r in RECORDS], "v2").encode()
-    path = segment(logs, whole + wrong + behind + whole[:30])
+    later = build([r.replace(offset=r.offset + 40) for r in RECORDS], "v2").encode()
+    path = segment(logs, whole + wrong + later + whole[:30])
     with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as rejected:
         export_logs(in_process, logs, tmp_path / "no")
     assert path.name in str(rejected.value) and [each.name for each in tmp_path.iterdir()] == ["logs"]
     [report] = there_and_back(in_process, logs, tmp_path, mode="permissive")
-    assert [position for position, _ in report.damage] == [len(whole), 2 * len(whole) + len(behind)]
+    assert [position for position, _ in report.damage] == [len(whole), 2 * len(whole) + len(later)]
     assert "crc" not in report.damage[1][1] and report.records == 40
     validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "spark-export.json").read_text()))
     validator.validate(json.loads(json.dumps(camel_keys(report.to_json()))))

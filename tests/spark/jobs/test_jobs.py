@@ -254,7 +254,7 @@ def test_measured_as_on_one_machine(spark: "SparkSession", logs: Path) -> None:
         for segment in (*partition.metadata_snapshots, *partition.segments):
             expected.add(segment, partition.topic or "")
     got = whatif_logs(spark, logs, "v1", against="v3")
-    assert facts(got) == facts(expected) and got.total().left_out and got.total().head_saved
+    assert facts(got) == facts(expected) and got.total().left_out and got.total().header_saved
     one = next((SAMPLE / "orders-1").glob("*.log"))
     assert whatif_logs(spark, one, "v3").by(lambda kind: kind.topic)["orders"].records == 30
 
@@ -291,7 +291,7 @@ def run(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Any:
 
     @contextmanager
     def shared(*_: object) -> Generator[Any]:
-        with session.failures_told():
+        with session.spark_errors_converted():
             yield spark
 
     monkeypatch.setattr(session, "session_of_command", shared)

@@ -158,8 +158,8 @@ def test_a_bucket(bucket: Any) -> None:
     every = (row for each in arrow_rows("memory://k") for row in each.to_pylist())
     expected = sorted((row["topic"], row["partition"], row["offset"]) for row in every)
     assert len(expected) == 120 and offsets_of(query) == expected
-    asked = log_query({"path": "memory://k", "subscribe": "b"})
-    assert offsets_of(asked) == [("b", 0, offset) for offset in range(30)]
+    query = log_query({"path": "memory://k", "subscribe": "b"})
+    assert offsets_of(query) == [("b", 0, offset) for offset in range(30)]
     for path in ("memory://k/a-1", "memory://k/a-1/"):
         assert len(offsets_of(log_query({"path": path}))) == 30
     assert len(offsets_of(log_query({"path": f"memory://k/a-1/{10:020}.log"}))) == 10

@@ -100,13 +100,13 @@ def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, m
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["put", "copy"])
 def test_no_partial_output_after_a_failed_request(store: Any, broker: Path, tmp_path: Path, kind: str) -> None:
-    asked: list[str] = []
+    prompts: list[str] = []
 
     def fails(_: int, text: str) -> bool:
         if not (text.startswith(kind) and ".log" in text):
             return False
-        asked.append(text)
-        return len(asked) == 2
+        prompts.append(text)
+        return len(prompts) == 2
 
     ConditionalFileSystem.fails.append(fails)
     with pytest.raises(PipelineError, match="the connection is lost"):

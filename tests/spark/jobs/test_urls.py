@@ -47,19 +47,19 @@ def put(system: Any, folder: Path, prefix: str) -> None:
         system.pipe(f"{prefix}/{name}", data)
 
 
-def told(report: Any, root: str) -> Any:
+def hidden(report: Any, root: str) -> Any:
     if isinstance(report, str):
         return report.removeprefix(f"{root}/")
     if isinstance(report, dict):
-        return {name: told(value, root) for name, value in report.items()}
-    return [told(value, root) for value in report] if isinstance(report, list | tuple) else report
+        return {name: hidden(value, root) for name, value in report.items()}
+    return [hidden(value, root) for value in report] if isinstance(report, list | tuple) else report
 
 
 def reports(found: Any, root: object) -> Any:
     """Return the reports of jobs as JSON that doesn't depend on where the logs are."""
     every = [{**each._asdict(), "segments": [s.to_json() for s in each.segments]} if hasattr(each, "segments")
              else each.to_json() for each in found]  # fmt: skip
-    return told(json.loads(json.dumps(every, default=str)), str(root))
+    return hidden(json.loads(json.dumps(every, default=str)), str(root))
 
 
 def totals(found: Any) -> dict[str, Any]:
@@ -260,10 +260,10 @@ def test_an_import_of_less_than_an_export(store: Any, tmp_path: Path) -> None:
 def test_the_command_passes_options_on_and_shows_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    asked: list[tuple[Any, Any]] = []
+    calls: list[tuple[Any, Any]] = []
 
     def job(_: Any, paths: Any, *words: Any, storage_options: Any = None, **more: Any) -> Any:
-        asked.append((paths, storage_options))
+        calls.append((paths, storage_options))
         raise PipelineError("SPARK_FAILED", "asked")
 
     function = "audit_captures" if name == "audit" else f"{name}_logs"
@@ -275,13 +275,13 @@ def test_the_command_passes_options_on_and_shows_none(
     (tmp_path / "options.json").write_text('{"secret": "very-hidden"}')
     for value in ('{"secret": "very-hidden"}', f"@{tmp_path / 'options.json'}"):
         tagwire_result("spark", name, "s3://b/k", "--storage-options", value, *rest)
-        paths, options = asked.pop()
+        paths, options = calls.pop()
         assert paths in ("s3://b/k", ("s3://b/k",)) and options == {"secret": "very-hidden"}
     (tmp_path / "options.json").write_text('["very-hidden"]')
     for value in ('{"secret": "very-hidden"', f"@{tmp_path / 'options.json'}", "@nowhere"):
         rejected = tagwire_result("spark", name, "s3://b/k", "--storage-options", value, *rest)
         assert rejected.exit_code == 2 and "--storage-options" in rejected.output
-        assert "very-hidden" not in rejected.output and not asked
+        assert "very-hidden" not in rejected.output and not calls
 
 
 @pytest.mark.slow

@@ -155,5 +155,5 @@ def test_results_of_tasks_contain_no_records(tmp_path: Path) -> None:
     records = big_segment(tmp_path / "from", 2, 1000)
     query = log_query({"path": str(tmp_path / "from")})
     rows = (batch for split in plan(query) for batch in rows_of(split, query, full_schema(query)))
-    told = LogWriter(log_target({"path": str(tmp_path / "to")}), overwrite=False).write(rows)
-    assert told.segments[0].records == records and len(pickle.dumps(told)) < 1000
+    report = LogWriter(log_target({"path": str(tmp_path / "to")}), overwrite=False).write(rows)
+    assert report.segments[0].records == records and len(pickle.dumps(report)) < 1000

@@ -112,7 +112,7 @@ def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
     assert [each for each, _ in triggers(stream(logs, subscribe="b", minOffsetsPerTrigger=8), end)] == [
         {"b": {"0": 10}}
     ]
-    reader.asked = reader.asked._replace(delay=0)
+    reader.options = reader.options._replace(delay=0)
     assert [each for each, _ in triggers(reader, end)] == [{"b": {"0": 10}}]
 
 

@@ -72,10 +72,10 @@ def test_only_requested_offsets_count(tmp_path: Path, option: str, offset: int, 
 
 def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
     folder = log(tmp_path, bases=(20, 30))
-    asked = {"startingOffsets": '{"t": {"0": 7}}'}
+    options = {"startingOffsets": '{"t": {"0": 7}}'}
     with pytest.raises(PipelineError, match="begins at offset 20, but the starting offset is 7"):
-        count(folder, **asked)
-    assert count(folder, failOnDataLoss="false", **asked) == 20
+        count(folder, **options)
+    assert count(folder, failOnDataLoss="false", **options) == 20
     assert count(folder) == 20
 
 

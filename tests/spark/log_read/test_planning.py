@@ -13,7 +13,7 @@ from streamed_logs import batch, segment, stream
 from tagwire.log import Partition, directory, indexes
 from tagwire.log.file_bytes import pread
 from tagwire_spark.log_read import splits
-from tagwire_spark.log_read.batches import _looked_up
+from tagwire_spark.log_read.batches import _start_hint
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
 
@@ -69,7 +69,7 @@ def test_driver_does_not_read_indexes(tmp_path: Path, reads: list[int], prealloc
     for each in parts[1:]:
         # A task begins one batch before its split, to compare the offsets of that batch and the split's first batch.
         before = each.start // STEP - 1
-        assert _looked_up(each, query) == (before * STEP, 1000 + before * 5)
+        assert _start_hint(each, query) == (before * STEP, 1000 + before * 5)
     assert sum(reads) < 15 * 512
 
 
@@ -82,7 +82,7 @@ def test_a_task_reads_no_more_of_an_index_than_its_logarithm(tmp_path: Path, rea
         query = log_query({"path": str(folder), "maxSplitBytes": (1 << power) // 4})
         parts = plan(query)
         reads.clear()
-        _looked_up(parts[1], query)
+        _start_hint(parts[1], query)
         found.append(len(reads))
     assert 0 < found[2] - found[1] <= found[1] - found[0] + 2
 
@@ -121,18 +121,18 @@ def test_no_index_hides_a_record(tmp_path: Path, entries: list[tuple[int, int]],
 
 
 def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
-    looked = 0
+    entries = 0
     for folder in sorted(logs.glob("*/*-*")):
         for each in Partition(folder).segments if folder.is_dir() else ():
             index = each.offset_index
             if index is None:
                 continue
-            looked += len(index)
+            entries += len(index)
             for offset in range((each.base_offset or 0), (each.base_offset or 0) + 60):
                 entry = each.index_entry(offset)
                 assert (entry.position if entry else 0) == index.position(offset)
             assert each.index_entry() == (index[-1] if index else None)
-    assert looked > 50
+    assert entries > 50
 
 
 def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -37,8 +37,8 @@ def read(path: Path, **options: Any) -> list[tuple[int, int]]:
 
 
 def first_offsets(path: Path, **options: str) -> Any:
-    asked = stream_query({"path": str(path), **options})
-    return LogStreamReader(asked, full_schema(asked.query), []).initialOffset()
+    query = stream_query({"path": str(path), **options})
+    return LogStreamReader(query, full_schema(query.query), []).initialOffset()
 
 
 def times(**of: int) -> str:
@@ -55,13 +55,13 @@ def test_first_record_that_is_not_earlier(folder: Path, time: int, offset: int) 
 
 
 def test_a_time_that_no_record_has_reached(folder: Path) -> None:
-    late = times(p0=51)
+    too_high = times(p0=51)
     with pytest.raises(PipelineError, match=r"t-0 has no record at or after 51; .*Strategy=latest"):
-        read(folder, startingOffsetsByTimestamp=late)
+        read(folder, startingOffsetsByTimestamp=too_high)
     rest = [(1, n) for n in range(8)]
-    assert read(folder, startingOffsetsByTimestamp=late, startingOffsetsByTimestampStrategy="latest") == rest
-    assert len(read(folder, endingOffsetsByTimestamp=late)) == 16
-    options = {"startingOffsetsByTimestamp": late, "startingOffsetsByTimestampStrategy": "latest"}
+    assert read(folder, startingOffsetsByTimestamp=too_high, startingOffsetsByTimestampStrategy="latest") == rest
+    assert len(read(folder, endingOffsetsByTimestamp=too_high)) == 16
+    options = {"startingOffsetsByTimestamp": too_high, "startingOffsetsByTimestampStrategy": "latest"}
     assert first_offsets(folder, **options) == {"t": {"0": 8, "1": 0}}
 
 

@@ -226,7 +226,7 @@ def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over:
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
 
 
-class Looked(tuple[tuple[int, int, int], ...]):
+class Counted(tuple[tuple[int, int, int], ...]):
     """A tuple of transactions that must be searched by bisection: iterating over it fails the test."""
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
@@ -242,7 +242,7 @@ def test_look_up_among_thousands_of_transactions() -> None:
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]
         aborted = {(producer, first, first + random.randrange(9)) for producer, first in firsts}
-        known = uncommitted.Transactions(Looked(uncommitted._joined(aborted)), 1 << 62)
+        known = uncommitted.Transactions(Counted(uncommitted._joined(aborted)), 1 << 62)
         for offset in [*range(40), *random.sample(range(4 * count + 20), 20)]:
             for producer in range(6):
                 expected = any(each == producer and first <= offset <= last for each, first, last in aborted)

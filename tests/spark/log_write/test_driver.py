@@ -100,8 +100,8 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 def can_stand_together(before: str, format: str) -> bool:
     """Return whether a write in `format` can extend a log in the format `before`, if no option names `before`."""
-    is_told = before in ("v0", "v1", "v2", "v3")
-    return is_told and format_of(before).magic != format_of(format).magic
+    has_format = before in ("v0", "v1", "v2", "v3")
+    return has_format and format_of(before).magic != format_of(format).magic
 
 
 @pytest.mark.parametrize(("before", "format"), [("v2", "kip87"), ("kip87", "kip82-str"), ("v3", "v3-zigzag")])

@@ -64,7 +64,7 @@ def test_the_command(tmp_path: Path) -> None:
     left = killed(tmp_path, 5)
     done = tagwire_result("spark", "audit", "--leftovers", "--json", tmp_path)
     at = datetime.fromtimestamp(left.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
-    assert json.loads(done.stdout) == {"place": str(left), "files": 3, "bytes": 4, "lastWritten": at}
+    assert json.loads(done.stdout) == {"path": str(left), "files": 3, "bytes": 4, "lastWritten": at}
     done = tagwire_result("spark", "audit", "--leftovers", str(tmp_path / "k"))
     assert done.exit_code == 1 and f"{tmp_path / 'k'}: there is no such folder" in done.stderr
     done = tagwire_result("spark", "audit", "--leftovers", "--port", "9092", tmp_path)
@@ -77,8 +77,8 @@ def test_next_run_of_a_job_removes_its_leftovers(tmp_path: Path) -> None:
     for each in (mine, other):
         (each / "attempts").mkdir(parents=True)
         (each / "attempts" / "a").write_bytes(b"half")
-    assert [(each.place, each.bytes) for each in leftovers(str(tmp_path))] == [(str(mine), 4), (str(other), 4)]
-    assert [each.place for each in leftovers(str(output))] == [str(mine)]  # the output itself does not exist yet
+    assert [(each.path, each.bytes) for each in leftovers(str(tmp_path))] == [(str(mine), 4), (str(other), 4)]
+    assert [each.path for each in leftovers(str(output))] == [str(mine)]  # the output itself does not exist yet
     with _renamed(output) as folder:
         (folder / "whole").mkdir(parents=True)
     assert output.is_dir() and not mine.exists() and other.exists()

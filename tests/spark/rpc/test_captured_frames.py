@@ -91,10 +91,10 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
     """Check that strings and file names that aren't UTF-8 are shown with `?`, but connections are not mixed up."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
-    asked = [
+    requests = [
         {"dir": "req", "hex": ASK.hex(), "conn": text, "run": text, "client_label": text} for text in "\ud800\ud801"
     ]
-    path = lines(folder / "a.jsonl", *asked, {"dir": "resp", "hex": ANSWER.hex(), "conn": "\ud801", "run": "\ud801"})
+    path = lines(folder / "a.jsonl", *requests, {"dir": "resp", "hex": ANSWER.hex(), "conn": "\ud801", "run": "\ud801"})
     names = ("line", "run", "connection", "clientLabel", "file", "responseSize")
     found = sorted(tuple(row.values()) for row in read(path, *names))
     file = f"{tmp_path}/caf?/a.jsonl"
@@ -108,13 +108,13 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
 def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
     """Check that a response captured before its request is paired with it. A request with acks 0 has no response."""
     registry = messages.registry
-    asked = [registry.encode_request(each, 3, correlation_id=5) for each in (
+    requests = [registry.encode_request(each, 3, correlation_id=5) for each in (
         messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest())]  # fmt: skip
     answers = [registry.encode_response(each, 3, correlation_id=5) for each in (
         messages.SyncGroupResponse(), messages.ListGroupsResponse())]  # fmt: skip
-    asked_rows = [{"dir": "req", "hex": each.hex()} for each in asked]
+    request_rows = [{"dir": "req", "hex": each.hex()} for each in requests]
     answer_rows = [{"dir": "resp", "hex": each.hex()} for each in answers]
-    for number, rows in enumerate(([*asked_rows, *answer_rows], [*answer_rows, *asked_rows])):
+    for number, rows in enumerate(([*request_rows, *answer_rows], [*answer_rows, *request_rows])):
         found = read(lines(tmp_path / f"{number}.jsonl", *rows), "api", "requestSize", "responseSize")
         assert sorted((row["api"], row["responseSize"]) for row in found if row["requestSize"]) == [
             ("ListGroups", len(answers[1])), ("Produce", None), ("SyncGroup", len(answers[0]))

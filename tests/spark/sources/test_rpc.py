@@ -200,21 +200,21 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
     from scapy.layers.l2 import Ether
     from scapy.utils import wrpcap
 
-    def segment(number: int, data: bytes, *, asks: bool, flags: str = "PA") -> Any:
+    def segment(number: int, data: bytes, *, is_request: bool, flags: str = "PA") -> Any:
         client, broker = ("10.0.0.1", 40000), ("10.0.0.2", 9092)
-        (src, sport), (dst, dport) = (client, broker) if asks else (broker, client)
+        (src, sport), (dst, dport) = (client, broker) if is_request else (broker, client)
         packet = Ether() / IP(src=src, dst=dst) / TCP(seq=number, flags=flags, sport=sport, dport=dport) / data
         return Ether(bytes(packet).ljust(60, b"\0"))  # an Ethernet frame has at least 60 bytes
 
-    asked, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
+    request, answered = (len(data).to_bytes(4, "big") + data for data in (ASK, ANSWER))
     start = (1 << 32) - 6  # sequence numbers wrap around after six bytes
     packets = [
-        segment(start - 1, b"", asks=True, flags="S"),
-        segment(start, asked[:5], asks=True),
-        segment((start + 9) % (1 << 32), asked[9:], asks=True),
-        segment(start + 2, asked[2:9], asks=True),
-        segment(start, asked[:5], asks=True),
-        segment(100, answered, asks=False),
+        segment(start - 1, b"", is_request=True, flags="S"),
+        segment(start, request[:5], is_request=True),
+        segment((start + 9) % (1 << 32), request[9:], is_request=True),
+        segment(start + 2, request[2:9], is_request=True),
+        segment(start, request[:5], is_request=True),
+        segment(100, answered, is_request=False),
     ]
     for number, packet in enumerate(packets):
         packet.time = 1_700_000_000 + number / 4

@@ -13,7 +13,7 @@ from tagwire.versions import Versions
 from tagwire_generator.project.history import ReleaseSpan
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.collect import Archive, collected
-from tagwire_workbench.archive.release import Release, wire_texts
+from tagwire_workbench.archive.release import Release, wire_forms
 from tagwire_workbench.archive.wire_facts import digest_of
 
 GONE = {"apiKey": 1, "type": "request", "name": "FooRequest", "validVersions": "none"}
@@ -141,8 +141,8 @@ def test_which_releases_have_which_versions() -> None:
 
 
 def test_a_version_that_was_away_for_a_release() -> None:
-    has, lacks = data("0-1", field("A")), data("1", field("A"))
-    found = archive(release("1.0", has), release("1.1", lacks), release("1.2", has))
+    has, without = data("0-1", field("A")), data("1", field("A"))
+    found = archive(release("1.0", has), release("1.1", without), release("1.2", has))
     assert spans(found, "FooData") == {0: ["1.0 1.0", "1.2 1.2"], 1: ["1.0 1.2"]}
     assert found.history.messages["clients", "FooData"].redefined == ()
 
@@ -170,7 +170,7 @@ def test_a_version_that_was_redefined_has_both_layouts_and_the_newest_decides() 
         ReleaseSpan("1.0", "1.1", digest_of("int32"), "a int32"),
         ReleaseSpan("1.2", "1.2", digest_of("int64, int32"), "a int64, b int32"),
     )
-    assert wire_texts(found.specs[0].spec) == {0: "int64, int32"}
+    assert wire_forms(found.specs[0].spec) == {0: "int64, int32"}
 
 
 def test_core_without_a_home_is_rejected() -> None:
@@ -270,10 +270,10 @@ def _change(draw: st.DrawFn, names: Iterator[str], fields: list[Spec], step: str
 def test_every_version_has_the_bytes_of_the_newest_release_that_has_it(oldest_first: list[Spec]) -> None:
     expected: dict[int, str] = {}
     for spec in oldest_first:
-        expected |= wire_texts(spec)
+        expected |= wire_forms(spec)
     found = archive(*(release(f"{number}.0", spec) for number, spec in enumerate(oldest_first, 1)))
     [merged] = found.specs
-    assert wire_texts(merged.spec) == expected
+    assert wire_forms(merged.spec) == expected
     [history] = found.history.messages.values()
     assert {version: spans[-1].digest for version, spans in history.versions.items()} == {
         version: digest_of(text) for version, text in expected.items()

@@ -7,7 +7,7 @@ from release_jars import Spec, data, field, keyed
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
 from tagwire_workbench.archive.merge import merged
-from tagwire_workbench.archive.release import wire_texts
+from tagwire_workbench.archive.release import wire_forms
 
 TAG: Spec = {"tag": 0, "taggedVersions": "0+"}
 PARTS = [field("P"), field("Q", "string")]
@@ -20,8 +20,8 @@ def common(*fields: Spec, name: str = "Part", versions: str = "0+") -> dict[str,
 def merge(newer: Spec, older: Spec) -> Spec:
     result = merged(newer, older)
     added = set(Versions.parse(older["validVersions"])) - set(Versions.parse(newer["validVersions"]))
-    theirs = {version: text for version, text in wire_texts(older).items() if version in added}
-    assert wire_texts(result) == {**theirs, **wire_texts(newer)}
+    theirs = {version: text for version, text in wire_forms(older).items() if version in added}
+    assert wire_forms(result) == {**theirs, **wire_forms(newer)}
     return result
 
 

@@ -6,7 +6,7 @@ from release_jars import Spec, data, field, release
 
 from tagwire.errors import SpecError
 from tagwire_workbench.archive.modern import modern_records
-from tagwire_workbench.archive.release import wire_texts
+from tagwire_workbench.archive.release import wire_forms
 
 
 def modern(*specs: Spec, component: str = "group") -> dict[str, Spec]:
@@ -30,9 +30,9 @@ def test_a_key_is_its_version_of_the_old_spec() -> None:
         "flexibleVersions": "none",
     }
     assert [(each["name"], each["versions"]) for each in found["FooKey"]["fields"]] == [("Group", "0"), ("New", "0")]
-    assert wire_texts(found["FooKey"]) == {0: wire_texts(key)[2]}
+    assert wire_forms(found["FooKey"]) == {0: wire_forms(key)[2]}
     assert (found["FooValue"]["type"], found["FooValue"]["apiKey"]) == ("coordinator-value", 2)
-    assert wire_texts(found["FooValue"]) == wire_texts(value)
+    assert wire_forms(found["FooValue"]) == wire_forms(value)
 
 
 def test_a_key_of_two_types_is_two_keys() -> None:
@@ -45,8 +45,8 @@ def test_a_key_of_two_types_is_two_keys() -> None:
         ("FooKey", 1),
         ("FooValue", 1),
     ]
-    assert wire_texts(found["LegacyFooKey"])[0] == wire_texts(old)[0] == "string"
-    assert wire_texts(found["FooKey"])[0] == wire_texts(old)[1] == "string, []{int32, string?}"
+    assert wire_forms(found["LegacyFooKey"])[0] == wire_forms(old)[0] == "string"
+    assert wire_forms(found["FooKey"])[0] == wire_forms(old)[1] == "string, []{int32, string?}"
 
 
 @pytest.mark.parametrize(

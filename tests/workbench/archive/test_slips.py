@@ -37,10 +37,10 @@ def source(text: str) -> SpecText:
     ],
 )  # fmt: skip
 def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
-    tree, said, errors = mended(source(text))
+    tree, notes_found, errors = mended(source(text))
     assert errors == []
     assert tree == MENDED
-    assert list(said) == notes
+    assert list(notes_found) == notes
 
 
 @pytest.mark.parametrize(

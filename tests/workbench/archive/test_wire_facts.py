@@ -3,14 +3,14 @@ from itertools import combinations
 import pytest
 from release_jars import Spec, data, field
 
-from tagwire_workbench.archive.release import wire_texts
+from tagwire_workbench.archive.release import wire_forms
 from tagwire_workbench.archive.wire_facts import digest_of
 
 INNER = [field("A", "string")]
 
 
 def text(*fields: Spec, flexible: str = "0+", names: bool = False) -> str:
-    return wire_texts(data("0", *fields, flexible=flexible), names=names)[0]
+    return wire_forms(data("0", *fields, flexible=flexible), names=names)[0]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_optional_buffer() -> None:
     spec = data("0", field("A"))
     spec = {key: value for key, value in spec.items() if key != "flexibleVersions"} | {"versionsWithOptional": "0+"}
     spec["optionalFields"] = [{"name": "B", "type": "int8", "tag": "0x0001"}]
-    assert wire_texts(spec)[0] == "<<varint: 1 int8>>, int32"
+    assert wire_forms(spec)[0] == "<<varint: 1 int8>>, int32"
 
 
 @pytest.mark.parametrize(

@@ -151,8 +151,8 @@ def test_invalid_filter_is_reported(capture: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         assert not app.apply_filter("nope=1")
         await pilot.pause()
-        [said] = [each.message for each in app._notifications]
-        assert said.startswith("unknown filter nope=")
+        [message] = [each.message for each in app._notifications]
+        assert message.startswith("unknown filter nope=")
         assert len(app.entries.view) == 5
 
     asyncio.run(browse(listing_of(capture), steps))
@@ -278,14 +278,14 @@ def test_no_colours(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
-@pytest.mark.parametrize(("data", "said"), [(b"", "the input is empty"), (b"\n", "the input is empty")])
-def test_an_empty_file(tmp_path: Path, data: bytes, said: str) -> None:
+@pytest.mark.parametrize(("data", "message"), [(b"", "the input is empty"), (b"\n", "the input is empty")])
+def test_an_empty_file(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)
 
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await settle(pilot)
-        assert said in screen_text(app)
+        assert message in screen_text(app)
         await pilot.press("down", "end", "p", "a", "c", "exclamation_mark", "tab", "enter", "tab", "right", "f")
 
     asyncio.run(browse(listing_of(path), steps))

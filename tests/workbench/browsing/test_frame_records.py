@@ -8,7 +8,7 @@ from tagwire.captures import CapturedFrame, read
 from tagwire_cli.explaining.units import explain_captured
 from tagwire_workbench.browsing import frame_listing
 from tagwire_workbench.browsing.frame_listing import FrameListing
-from tagwire_workbench.browsing.listing import ExplainedEntry, texts_of
+from tagwire_workbench.browsing.listing import ExplainedEntry, searched_bytes_of
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 PRODUCE, FETCH = 0, 1
@@ -54,7 +54,9 @@ def test_they_agree_with_the_trace(
         frame = listing.file.frame(listing.table, entry)
         shown = explain_captured(listing.settings, frame)
         assert bool(listing.error_of(entry)) == bool(shown.failure), entry
-        assert sorted(list(listing.texts(entry))[1:]) == sorted(texts_of(ExplainedEntry(frame.data, shown))), entry
+        assert sorted(list(listing.searched_bytes(entry))[1:]) == sorted(
+            searched_bytes_of(ExplainedEntry(frame.data, shown))
+        ), entry
 
 
 def test_records_that_are_fine_need_no_trace(
@@ -68,4 +70,4 @@ def test_records_that_are_fine_need_no_trace(
     monkeypatch.delattr(frame_listing, "explain_captured")
     for entry in range(listing.count):
         assert not listing.error_of(entry)
-        assert list(listing.texts(entry))
+        assert list(listing.searched_bytes(entry))

@@ -97,7 +97,7 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("apis=Fetch", "unknown filter apis=; did you mean 'api'?; filters are api, version"),
         ("api=", "api= needs a value"),
@@ -108,10 +108,10 @@ def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
         ('"a', "invalid filter '\"a': no closing quotation"),
     ],
 )
-def test_filters_that_make_no_sense(capture: Path, text: str, said: str) -> None:
+def test_filters_that_make_no_sense(capture: Path, text: str, message: str) -> None:
     with pytest.raises(FilterError) as error:
         found(read(capture), text)
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
 
 
 def test_errors_are_explained_with_what_was_read(capture: Path) -> None:

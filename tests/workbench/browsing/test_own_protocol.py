@@ -22,12 +22,12 @@ def message(kind: str, field: str) -> dict[str, Any]:
 
 
 MESSAGES = [message("request", "Question"), message("response", "Answer")]
-HEAD = (("RequestApiKey", "int16"), ("RequestApiVersion", "int16"))
+HEADER_FIELDS = (("RequestApiKey", "int16"), ("RequestApiVersion", "int16"))
 
 
 @pytest.mark.usefixtures("own_modules")
 def test_responses_without_correlation_ids_belong_to_requests_by_order(tmp_path: Path) -> None:
-    headers = [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8"))]
+    headers = [header("RequestHeader", *HEADER_FIELDS), header("ResponseHeader", ("Hops", "int8"))]
     asking: Any = build_package(tmp_path, "asking", [*headers, *MESSAGES])
     ask = [asking.registry.encode_request(asking.AskRequest(question=each), 0) for each in ("who", "why")]
     answers = [asking.registry.encode_response(asking.AskResponse(answer=each), 0) for each in ("I", "so", "no")]

@@ -41,16 +41,16 @@ def test_missing_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         (("--filter", "apis=Fetch"), 2, "unknown filter apis=; did you mean 'api'?"),
         (("--package", "nothing"), 2, "can't be imported"),
         (("--port", "0"), 2, "0 is not in the range"),
     ],
 )
-def test_wrong_usage_in_a_terminal(words: tuple[str, ...], status: int, said: str) -> None:
+def test_wrong_usage_in_a_terminal(words: tuple[str, ...], status: int, message: str) -> None:
     code, shown = at_terminal("browse", str(CAPTURES), *words, seen="Error", keys=b"q")
-    assert (code, said in " ".join(shown.split())) == (status, True)
+    assert (code, message in " ".join(shown.split())) == (status, True)
 
 
 def test_a_file_of_another_kind(tmp_path: Path) -> None:

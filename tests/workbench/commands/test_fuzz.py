@@ -41,8 +41,8 @@ def test_header_before_a_message(tmp_path: Path, words: list[str], before: str) 
 
 def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
     seeds, tokens = tmp_path / "seeds", tmp_path / "tokens.dict"
-    code, said = run("--kind", "response", "--versions", "0", "--output", seeds, "--dictionary", tokens)
-    assert code == 0 and said.splitlines()[1] == f"wrote {len(tokens.read_text().splitlines())} tokens to {tokens}"
+    code, output = run("--kind", "response", "--versions", "0", "--output", seeds, "--dictionary", tokens)
+    assert code == 0 and output.splitlines()[1] == f"wrote {len(tokens.read_text().splitlines())} tokens to {tokens}"
     names = {name.partition("-")[0] for name in files(seeds)}
     assert len(names) > 50 and all(name.endswith("Response") for name in names)
 
@@ -81,7 +81,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
         (["--prefix", "key"], "has no API key, which --prefix key needs; choose other messages, or give --kind"),
         (
@@ -99,7 +99,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
         (["--package", "tagwire_records", "--frames"], "no RequestHeader"),
     ],
 )
-def test_rejected_input(tmp_path: Path, words: list[str], said: str) -> None:
+def test_rejected_input(tmp_path: Path, words: list[str], output: str) -> None:
     code, err = run(*words, "--output", tmp_path / "seeds")
-    assert code == 2 and said in " ".join(err.split())
+    assert code == 2 and output in " ".join(err.split())
     assert not (tmp_path / "seeds").exists()

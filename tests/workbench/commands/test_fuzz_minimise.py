@@ -91,7 +91,7 @@ def test_what_is_before_a_message(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ([], 2, "give either --target or --command"),
         (["--target", "a:b", "--command", "c"], 2, "give either --target or --command"),
@@ -122,10 +122,10 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--command", "./is-not-there"], 1, "./is-not-there can't be run"),
     ],
 )
-def test_rejected_input(folder: Path, words: list[str], code: int, said: str) -> None:
+def test_rejected_input(folder: Path, words: list[str], code: int, message: str) -> None:
     (folder / "small").write_bytes(b"before")
     found, out, err = run("crash", *words, "--output", "small")
-    assert (found, out) == (code, "") and said in " ".join(err.split())
+    assert (found, out) == (code, "") and message in " ".join(err.split())
     assert (folder / "small").read_bytes() == b"before"
 
 

@@ -95,20 +95,20 @@ def test_settings(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--select", "TW6"], "no rule of `tagwire lint` begins with 'TW6'"),
         (["--ignore", "TL99"], "no rule of `tagwire lint` begins with 'TL99'"),
         ([str(ROOT / "message_specs/registries/kafka")], "has only registers; lint checks messages"),
     ],
 )
-def test_wrong_usage(words: list[str], said: str) -> None:
+def test_wrong_usage(words: list[str], message: str) -> None:
     result = lint(*words)
-    assert result.exit_code == 2 and said in " ".join(result.stderr.split()) and not result.stdout
+    assert result.exit_code == 2 and message in " ".join(result.stderr.split()) and not result.stdout
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('lint = { selct = ["TL"] }', "no key 'selct'; did you mean 'select'?"),
         ('lint = { select = "TL" }', "select is 'TL'; it must be a list"),
@@ -117,10 +117,10 @@ def test_wrong_usage(words: list[str], said: str) -> None:
         ("lint = 3", "write [tool.tagwire.lint]"),
     ],
 )
-def test_wrong_settings(project: Path, text: str, said: str) -> None:
+def test_wrong_settings(project: Path, text: str, message: str) -> None:
     (project / "pyproject.toml").write_text(f"[tool.tagwire]\n{text}\n")
     result = lint("message_specs")
-    assert result.exit_code == 2 and said in result.stderr
+    assert result.exit_code == 2 and message in result.stderr
 
 
 def test_exceptions(project: Path) -> None:

@@ -150,11 +150,11 @@ def test_missing_file(tmp_path: Path) -> None:
 
 def test_the_package(tmp_path: Path) -> None:
     path = tmp_path / "script.yaml"
-    for name, said in [("''", "'' is not an import name"), ("nowhere", "'nowhere' can't be imported")]:
+    for name, message in [("''", "'' is not an import name"), ("nowhere", "'nowhere' can't be imported")]:
         path.write_text(f"package: {name}\nrules: []")
         code, out, err = run(path)
-        assert (code, out, err.startswith(f"tagwire: {path}:1:10: {said}")) == (1, "", True)
-        assert f"Invalid value for --package: {said}" in run(path, "--package", name.strip("'"))[2]
+        assert (code, out, err.startswith(f"tagwire: {path}:1:10: {message}")) == (1, "", True)
+        assert f"Invalid value for --package: {message}" in run(path, "--package", name.strip("'"))[2]
     assert run(path, "--package", "tagwire_messages", "--check")[0] == 0
     assert "no RequestHeader" in run(path, "--package", "tagwire_records")[2]
 

@@ -23,12 +23,12 @@ SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "recor
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
-def asked(message: object) -> bytes:
+def encoded(message: object) -> bytes:
     frame = kafka.registry.encode_request(message, message.VERSIONS.highest, correlation_id=7)  # type: ignore
     return len(frame).to_bytes(4, "big") + frame
 
 
-BEAT = asked(kafka.HeartbeatRequest(group_id="g", member_id="m"))
+BEAT = encoded(kafka.HeartbeatRequest(group_id="g", member_id="m"))
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_problems(peer: MockPeer, tmp_path: Path) -> None:
 def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl.gz"
     with recording("--to", peer.address, "-o", file, "--json", "--redact") as process:
-        data = ask(port_of(process), asked(kafka.SaslAuthenticateRequest(auth_bytes=b"secret")))
+        data = ask(port_of(process), encoded(kafka.SaslAuthenticateRequest(auth_bytes=b"secret")))
         assert b"secret" in data, "it passes, and is not recorded"
         process.terminate()
         process.communicate(timeout=30)

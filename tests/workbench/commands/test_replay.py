@@ -164,8 +164,8 @@ def test_an_answer_that_cannot_be_read(peer: MockPeer, tmp_path: Path) -> None:
 
 def test_secrets_are_hidden(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
-    asked = frame(kafka.SaslAuthenticateRequest(auth_bytes=b"x"), 2)
-    file = capture(tmp_path, asked, frame(kafka.SaslAuthenticateResponse(auth_bytes=b"other"), 2))
+    request = frame(kafka.SaslAuthenticateRequest(auth_bytes=b"x"), 2)
+    file = capture(tmp_path, request, frame(kafka.SaslAuthenticateResponse(auth_bytes=b"other"), 2))
     assert "auth_bytes  expected <hidden>, received <hidden>" in run(file, peer.address)[1]
     assert b"secret".hex() in run(file, peer.address, "--show-sensitive")[1]
 
@@ -265,16 +265,16 @@ def test_unknown_ids_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
     def described(*topics: tuple[str, UUID]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])
 
-    asked = kafka.MetadataRequest(topics=[MetadataRequestTopic(topic_id=RECORDED, name=None)])
+    request = kafka.MetadataRequest(topics=[MetadataRequestTopic(topic_id=RECORDED, name=None)])
     none = UUID(int=0)
     file = capture(
         tmp_path,
         *exchange(1, kafka.MetadataRequest(), described(("a", RECORDED), ("b", UUID(int=3)), ("c", none)), 12),
-        *exchange(2, asked, described(), 12),
+        *exchange(2, request, described(), 12),
     )
     peer.on(kafka.MetadataRequest).reply([described(("b", UUID(int=3)), ("b", none), ("c", ASSIGNED)), described()])
     assert run(file, peer.address)[0] == 1
-    peer.assert_received(asked)
+    peer.assert_received(request)
 
 
 def test_ids_of_members_in_another_order() -> None:
@@ -284,20 +284,20 @@ def test_ids_of_members_in_another_order() -> None:
         members = [JoinGroupResponseMember(member_id=each) for each in ids]
         return kafka.JoinGroupResponse(member_id=ids[0], generation_id=1, members=members)
 
-    carried = IdMapping(kafka.registry)
-    carried.learn(joined("a-1", "b-1"), joined("a-2", "b-2").replace(members=joined("b-2", "a-2").members))
+    ids = IdMapping(kafka.registry)
+    ids.learn(joined("a-1", "b-1"), joined("a-2", "b-2").replace(members=joined("b-2", "a-2").members))
     asked = [kafka.HeartbeatRequest(group_id="g", member_id=each, generation_id=1) for each in ("a-1", "b-1")]
-    assert [carried.message(each).member_id for each in asked] == ["a-2", "b-1"]
+    assert [ids.message(each).member_id for each in asked] == ["a-2", "b-1"]
 
 
 def test_topic_ids_are_matched_by_name() -> None:
     def described(*topics: tuple[str, int]) -> Any:
         return METADATA.replace(topics=[MetadataResponseTopic(name=n, topic_id=UUID(int=id_)) for n, id_ in topics])
 
-    carried = IdMapping(kafka.registry)
-    carried.learn(described(("a", 1), ("b", 2)), described(("new", 9), ("b", 12), ("a", 11)))
+    ids = IdMapping(kafka.registry)
+    ids.learn(described(("a", 1), ("b", 2)), described(("new", 9), ("b", 12), ("a", 11)))
     fetches = [kafka.FetchRequest(topics=[FetchTopic(topic_id=UUID(int=id_))]) for id_ in (1, 2, 11, 12)]
-    assert [carried.message(each) for each in fetches[:2]] == fetches[2:]
+    assert [ids.message(each) for each in fetches[:2]] == fetches[2:]
 
 
 def test_equal_ids_in_another_order() -> None:
@@ -306,18 +306,18 @@ def test_equal_ids_in_another_order() -> None:
     def fetched(*ids: int) -> Any:
         return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
 
-    carried = IdMapping(kafka.registry)
-    carried.learn(fetched(1, 2, 3), fetched(2, 1, 4))
-    assert carried.message(fetched(1, 2, 3)) == fetched(1, 2, 4)
+    ids = IdMapping(kafka.registry)
+    ids.learn(fetched(1, 2, 3), fetched(2, 1, 4))
+    assert ids.message(fetched(1, 2, 3)) == fetched(1, 2, 4)
 
 
 def test_undecodable_requests_and_records_are_sent_unchanged(peer: MockPeer, tmp_path: Path) -> None:
     data = [PartitionProduceData(index=0, records=b"no batch")]
     odd = kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
-    carried = IdMapping(kafka.registry)
-    carried.learn(kafka.InitProducerIdResponse(producer_id=1), kafka.InitProducerIdResponse(producer_id=2))
+    ids = IdMapping(kafka.registry)
+    ids.learn(kafka.InitProducerIdResponse(producer_id=1), kafka.InitProducerIdResponse(producer_id=2))
     for each in (b"\0", b"", frame(odd, 9).data, frame(kafka.HeartbeatRequest(), 4).data + b"x"):
-        assert carried.request(each) is each
+        assert ids.request(each) is each
 
 
 def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp_path: Path) -> None:
@@ -332,8 +332,8 @@ def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp
         return kafka.ProduceResponse(responses=responses)
 
     recorded = produced(("a", [(0, 5), (1, 6)]), ("b", [(0, 7)]))
-    asked = kafka.ProduceRequest(acks=1)
-    file = capture(tmp_path, *exchange(1, asked, recorded, 9), *exchange(2, asked, recorded, 9))
+    request = kafka.ProduceRequest(acks=1)
+    file = capture(tmp_path, *exchange(1, request, recorded, 9), *exchange(2, request, recorded, 9))
     other = produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 8)]))
     peer.on(kafka.ProduceRequest).reply([produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 5)])), other])
     code, out, _ = run(file, peer.address)
@@ -361,9 +361,9 @@ def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
 
 def test_retriable_errors_and_closed_connections(peer: MockPeer, tmp_path: Path) -> None:
     """A request must be repeated after a retriable error. Connections must close where they did in the capture."""
-    asked, answer = exchange(2, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
+    request, answer = exchange(2, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
     closed = RecordedFrame(1, False, -1, -1, None, None, Address("b", 1), 0.0, b"", is_close=True)
-    file = capture(tmp_path, asked, answer, closed, replace(asked, connection=2), replace(answer, connection=2))
+    file = capture(tmp_path, request, answer, closed, replace(request, connection=2), replace(answer, connection=2))
     assert [each.is_close for each in tagwire.captures.read(file, closes=True)] == [False, False, True, False, False]
     assert len([*tagwire.captures.read(file)]) == 4
     loading = [kafka.HeartbeatResponse(error_code=code) for code in (14, 15, 0)]

@@ -18,7 +18,7 @@ def spec(path: str) -> MessageSpec:
     return load(SPECS / path)
 
 
-def said(findings: list[DesignFinding]) -> list[tuple[str, str]]:
+def facts(findings: list[DesignFinding]) -> list[tuple[str, str]]:
     return [(finding.rule, finding.path) for finding in findings]
 
 
@@ -52,7 +52,7 @@ LINTED = {
 
 @pytest.mark.parametrize("path", LINTED)
 def test_lint(path: str) -> None:
-    assert said(lint(spec(path))) == LINTED[path]
+    assert facts(lint(spec(path))) == LINTED[path]
 
 
 def test_of_v2_there_is_only_the_note_that_is_true() -> None:
@@ -106,7 +106,7 @@ COLLISIONS: list[tuple[list[Design], list[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("designs", "expected"), COLLISIONS)
 def test_collide(designs: list[Design], expected: list[tuple[str, str]]) -> None:
-    assert said(collide(designs)) == expected
+    assert facts(collide(designs)) == expected
 
 
 @pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule.startswith("TL2")])

@@ -236,7 +236,7 @@ LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVers
 
 
 @pytest.mark.parametrize(
-    ("specs", "told"),
+    ("specs", "messages"),
     [
         ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are now 0-2 (TW924)", "2: the"]),
         ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
@@ -244,12 +244,12 @@ LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVers
         ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would remove Late"]),
     ],
 )
-def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], told: list[str]) -> None:
+def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], messages: list[str]) -> None:
     folder = write(tmp_path, *specs)
     before = state(folder)
     with pytest.raises(SpecError) as caught:
         plan_drafts(folder, folder)
-    assert all(each in str(caught.value) for each in told), caught.value
+    assert all(each in str(caught.value) for each in messages), caught.value
     assert "--output" in str(caught.value)
     assert state(folder) == before
 

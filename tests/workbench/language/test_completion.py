@@ -22,7 +22,7 @@ def after(text: str, label: str) -> str:
     """Accept the completion `label` in the text, and return the new text with `|` at the cursor."""
     bare = text.replace("|", "", 1)
     [offer] = [each for each in offers(text) if each.label == label]
-    cut = len(offer.text) - offer.behind_cursor
+    cut = len(offer.text) - offer.after_cursor
     return f"{bare[: offer.span.start]}{offer.text[:cut]}|{offer.text[cut:]}{bare[offer.span.end :]}"
 
 
@@ -59,7 +59,7 @@ def test_keys_are_those_of_the_schema_that_are_not_there_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "has", "lacks"),
+    ("text", "has", "missing"),
     [
         (HEAD + "| }", ["listeners", "apiKey", "commonStructs"], ["fallback", "versionsWithOptional", "name"]),
         (HEAD.replace("request", "response") + "| }", ["fallback", "headerVersions"], ["listeners"]),
@@ -79,10 +79,10 @@ def test_keys_are_those_of_the_schema_that_are_not_there_yet() -> None:
         ('{ "fields": [ { "name": "A", "type": "[]S", "fields": [ { | ', ["versions"], ["apiKey"]),
     ],
 )
-def test_keys_that_a_place_allows(text: str, has: list[str], lacks: list[str]) -> None:
+def test_keys_that_a_place_allows(text: str, has: list[str], missing: list[str]) -> None:
     found = labels(text)
     assert set(has) <= set(found)
-    assert not set(lacks) & set(found)
+    assert not set(missing) & set(found)
 
 
 def test_a_struct_is_offered_with_its_documentation() -> None:
@@ -96,11 +96,11 @@ def test_a_struct_is_offered_with_its_documentation() -> None:
 
 
 def test_extensions_are_offered_where_they_may_be_used() -> None:
-    asked = '{ "dialect": "tagwire", | }'
-    assert "deprecated" in labels(asked)
+    text = '{ "dialect": "tagwire", | }'
+    assert "deprecated" in labels(text)
     assert "deprecated" not in labels("{ | }")
     assert "deprecated" in [offer.label for offer in offers("{ | }", is_extended=True)]
-    assert "deprecated" not in [offer.label for offer in offers(asked.replace("tagwire", "kafka"), is_extended=True)]
+    assert "deprecated" not in [offer.label for offer in offers(text.replace("tagwire", "kafka"), is_extended=True)]
 
 
 @pytest.mark.parametrize(

@@ -160,9 +160,9 @@ def test_registers_of_the_set_are_known_unsaved_too(root: Path) -> None:
     specs, path, register = Workspace(), request(root), root / "message_specs" / "Colour.json"
     specs.write(path, USES)
     before = [each.rule for each in specs.problems(path)]
-    assert len(before) == 1 and specs.context(path).places == {}
+    assert len(before) == 1 and specs.context(path).files == {}
     specs.write(register, REGISTER)
-    assert specs.problems(path) == () and specs.context(path).places == {"Colour": register}
+    assert specs.problems(path) == () and specs.context(path).files == {"Colour": register}
     assert specs.context(path) is specs.context(path)
     specs.write(register, REGISTER.replace("Colour", "Hue"))
     assert [each.severity for each in specs.problems(path)] == ["error"]

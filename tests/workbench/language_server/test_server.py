@@ -149,10 +149,10 @@ def test_definition_and_references(opened: tuple[Editor, str]) -> None:
     assert written(client, uri, found["range"]) == "Picture"
     found = client.ask("textDocument/definition", client.at(uri, '"apiKey"', 10))
     assert found["uri"] == uri.replace("Request", "Response")
-    asked = client.at(uri, '"Picture"') | {"context": {"includeDeclaration": True}}
-    assert len(client.ask("textDocument/references", asked)) == 2
-    asked["context"]["includeDeclaration"] = False
-    [found] = client.ask("textDocument/references", asked)
+    params = client.at(uri, '"Picture"') | {"context": {"includeDeclaration": True}}
+    assert len(client.ask("textDocument/references", params)) == 2
+    params["context"]["includeDeclaration"] = False
+    [found] = client.ask("textDocument/references", params)
     assert found["range"]["start"]["line"] == REQUEST[: REQUEST.index('"Cover"')].count("\n")
 
 
@@ -176,9 +176,9 @@ def test_shared_structs(session: tuple[Editor, Path], opened: tuple[Editor, str]
     shared = session[1] / "Point.json"
     head = '"dialect": "tagwire", "name": "Point", "type": "struct", "validVersions": "0"'
     shared.write_text(f'{{ {head}, "fields": [ {{ "name": "X", "type": "int8", "versions": "0+" }} ] }}')
-    asks = '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ],'
+    start = '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ],'
     field = '{ "name": "Place", "type": "[]Point", "versions": "0+" },\n    '
-    text = REQUEST.replace("{", asks, 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
+    text = REQUEST.replace("{", start, 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
     client.type(uri, text)
     for needle in ('"Point"', '"[]Point"'):
         assert client.ask("textDocument/definition", client.at(uri, needle, 4))["uri"] == shared.as_uri()
@@ -248,8 +248,8 @@ def test_settings_that_can_not_be_read_are_reported_once(tmp_path: Path) -> None
     (tmp_path / "pyproject.toml").write_text("[tool")
     with editor(tmp_path.resolve()) as client:
         client.open(tmp_path.resolve() / "specs" / "FindShelfRequest.json")
-        said = client.told("window/showMessage")
-        assert "pyproject.toml: the file is not valid TOML" in said["message"]
+        shown = client.notification("window/showMessage")
+        assert "pyproject.toml: the file is not valid TOML" in shown["message"]
         (tmp_path / "pyproject.toml").write_text(SETTINGS)
         uri = client.open(tmp_path.resolve() / "specs" / "FindShelfResponse.json", RESPONSE.replace("12", "15"))
         client.diagnostics(uri, "TW805")

@@ -136,5 +136,5 @@ def test_errors_of_a_shared_struct_are_reported_once_for_files_that_are_not_open
     line = client.open(root / "specs" / "Line.json")
     client.type(uri, client.texts[uri].replace('"int16"', '"int17"'))
     client.diagnostics(line, "TW314")
-    told = {Path(each).name for each, found in client.published.items() if found}
-    assert told == {"Point.json", "Line.json"}, "not the messages, which nobody has open"
+    with_problems = {Path(each).name for each, found in client.published.items() if found}
+    assert with_problems == {"Point.json", "Line.json"}, "not the messages, which nobody has open"

@@ -73,7 +73,7 @@ def test_faults_of_answers(tmp_path: Path, reply: str, expected: list[Action]) -
 
 
 def test_answers_out_of_order(tmp_path: Path) -> None:
-    connection = play(tmp_path, RULE + "[{body: {errorCode: 1}, behind: 1}, {body: {errorCode: 2}}]").connect()
+    connection = play(tmp_path, RULE + "[{body: {errorCode: 1}, after: 1}, {body: {errorCode: 2}}]").connect()
     assert actions(connection, BEAT, 0) == []
     assert [each.data[-1] for each in actions(connection, BEAT, 0) if isinstance(each, Send)] == [2, 1]
 
@@ -92,8 +92,8 @@ def test_a_sequence_and_several_rules(tmp_path: Path) -> None:
     peer = play(tmp_path, text)
     connection = peer.connect()
     orders = BEAT.replace(group_id="orders")
-    asked = [(BEAT, 4), (orders, 4), (orders, 2), (orders, 0), (orders, 0)]
-    assert [answer(connection, *each).error_code for each in asked] == [1, 3, 2, 4, 2]
+    requests = [(BEAT, 4), (orders, 4), (orders, 2), (orders, 0), (orders, 0)]
+    assert [answer(connection, *each).error_code for each in requests] == [1, 3, 2, 4, 2]
 
 
 def test_what_is_offered(tmp_path: Path) -> None:

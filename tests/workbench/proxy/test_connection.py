@@ -66,8 +66,8 @@ MOVED = kafka.MetadataResponse(
 @pytest.mark.parametrize("size", SIZES)
 def test_frames_pass_and_are_recorded(size: int) -> None:
     it = Recording()
-    asked = request(kafka.MetadataRequest(), 12) + request(kafka.HeartbeatRequest(group_id="g"), 4, 2, None)
-    assert it.from_client(asked, size) == asked
+    data = request(kafka.MetadataRequest(), 12) + request(kafka.HeartbeatRequest(group_id="g"), 4, 2, None)
+    assert it.from_client(data, size) == data
     beat = response(kafka.HeartbeatResponse(error_code=27), 4, 2)
     assert it.from_server(beat + response(BROKERS, 12), size) == beat + response(MOVED, 12)
     assert it.kinds == [(True, 3, 12), (True, 12, 4), (False, 12, 4), (False, 3, 12)]
@@ -80,15 +80,15 @@ def test_frames_pass_and_are_recorded(size: int) -> None:
 
 def test_bytes_of_large_frames_go_on_at_once() -> None:
     it = Recording()
-    asked = request(kafka.CreateTopicsRequest(), 7)[:12] + bytes(5000)
-    asked = sized(asked[4:])
-    assert it.from_client(asked[:100]) == asked[:100]
-    assert it.from_client(asked[100:3000]) == asked[100:3000]
+    data = request(kafka.CreateTopicsRequest(), 7)[:12] + bytes(5000)
+    data = sized(data[4:])
+    assert it.from_client(data[:100]) == data[:100]
+    assert it.from_client(data[100:3000]) == data[100:3000]
     assert it.frames == []
 
 
 @pytest.mark.parametrize(
-    ("asked", "version", "answer", "moved"),
+    ("data", "version", "answer", "moved"),
     [
         (
             kafka.FindCoordinatorRequest(key="g"),
@@ -136,9 +136,9 @@ def test_bytes_of_large_frames_go_on_at_once() -> None:
     ],
 )
 @pytest.mark.parametrize("size", [3, 1000])
-def test_addresses_and_versions(asked: Any, version: int, answer: Any, moved: Any, size: int) -> None:
+def test_addresses_and_versions(data: Any, version: int, answer: Any, moved: Any, size: int) -> None:
     it = Recording()
-    it.from_client(request(asked, version))
+    it.from_client(request(data, version))
     assert it.from_server(response(answer, version), size) == response(moved, version)
     assert it.proxy.problems == []
 
@@ -176,8 +176,8 @@ def test_oldest_unanswered_requests_are_forgotten(monkeypatch: pytest.MonkeyPatc
 
 def test_api_missing_from_the_package() -> None:
     it = Recording()
-    asked = sized(bytes.fromhex("7fff 0001 00000009 feed"))
-    assert it.from_client(asked) == asked
+    data = sized(bytes.fromhex("7fff 0001 00000009 feed"))
+    assert it.from_client(data) == data
     assert it.from_server(sized(bytes.fromhex("00000009 beef"))) == sized(bytes.fromhex("00000009 beef"))
     assert it.kinds == [(True, 0x7FFF, 1), (False, 0x7FFF, 1)]
     assert it.proxy.problems == []
@@ -266,22 +266,22 @@ def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
 
 def test_large_frames_are_forwarded_but_not_recorded() -> None:
     it = Recording(max_held=50)
-    asked = request(kafka.MetadataRequest(), 12)
+    data = request(kafka.MetadataRequest(), 12)
     large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
     answer = response(kafka.MetadataResponse(cluster_id="c" * 100, brokers=BROKERS.brokers), 12)
-    assert it.from_client(large + asked, 60) == large + asked
+    assert it.from_client(large + data, 60) == large + data
     assert it.from_server(answer, 60) == answer
     assert it.kinds == [(True, 3, 12)]
     assert len(it.proxy.problems) == 2 and it.proxy.budget.held == 0
-    it.from_client(asked)
+    it.from_client(data)
     assert it.from_server(response(BROKERS, 12), 40) == response(MOVED, 12)
 
 
 def test_the_largest_frame() -> None:
     it = Recording(max_size=30)
-    asked = request(kafka.MetadataRequest(), 12)
+    data = request(kafka.MetadataRequest(), 12)
     large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
-    assert it.from_client(asked + large + asked) == asked + large + asked
+    assert it.from_client(data + large + data) == data + large + data
     assert it.kinds == [(True, 3, 12)]
     assert "expected a frame size from 0 to 30, got 219" in it.proxy.problems[0]
 
@@ -311,7 +311,7 @@ def message(kind: str, *fields: tuple[str, str]) -> dict[str, Any]:
     return {"type": kind, "apiKey": 4, **more}
 
 
-HEAD = (("RequestApiKey", "int16"), ("RequestApiVersion", "int16"))
+HEADER_FIELDS = (("RequestApiKey", "int16"), ("RequestApiVersion", "int16"))
 FIND = [
     message("request", ("Question", "string")),
     message("response", ("ShardId", "int32"), ("Host", "string"), ("Port", "uint16")),
@@ -321,11 +321,13 @@ FIND = [
 def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
     """Without correlation IDs, responses must be paired with requests by order, and their addresses replaced."""
     finding: Any = build_package(
-        tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]
+        tmp_path,
+        "finding",
+        [header("RequestHeader", *HEADER_FIELDS), header("ResponseHeader", ("Hops", "int8")), *FIND],
     )
     it = Recording(finding.registry)
-    asked = sized(finding.registry.encode_request(finding.FindRequest(question="why"), 0))
-    assert it.from_client(asked * 2) == asked * 2
+    data = sized(finding.registry.encode_request(finding.FindRequest(question="why"), 0))
+    assert it.from_client(data * 2) == data * 2
     answer = finding.FindResponse(shard_id=1, host="s1", port=700)
     assert it.from_server(sized(finding.registry.encode_response(answer, 0)), 2) == sized(
         finding.registry.encode_response(answer.replace(host="proxy", port=701), 0)
@@ -336,7 +338,9 @@ def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> 
 
 def test_a_protocol_whose_requests_do_not_say_what_they_are(tmp_path: Path, own_modules: None) -> None:
     silent: Any = build_package(
-        tmp_path, "silent", [header("RequestHeader", ("Trace", "int8"), *HEAD), header("ResponseHeader"), *FIND]
+        tmp_path,
+        "silent",
+        [header("RequestHeader", ("Trace", "int8"), *HEADER_FIELDS), header("ResponseHeader"), *FIND],
     )
     with pytest.raises(ProxyError, match="a proxy can't identify requests"):
         Recording(silent.registry)

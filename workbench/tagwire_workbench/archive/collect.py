@@ -14,7 +14,7 @@ from tagwire_generator.project.history import History, MessageHistory, ReleaseSp
 from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.merge import merged
 from tagwire_workbench.archive.modern import modern_records
-from tagwire_workbench.archive.release import ImportedSpec, Release, wire_texts
+from tagwire_workbench.archive.release import ImportedSpec, Release, wire_forms
 from tagwire_workbench.archive.wire_facts import digest_of
 
 _RPCS: Final = ("request", "response")
@@ -44,8 +44,8 @@ class _Message:
     @property
     def names(self) -> list[str]:
         """All names that the message has had, newest first."""
-        said = (name for each in self.releases.values() for name in (each.name, *each.spec.get("aliases", ())))
-        return list(dict.fromkeys(said))
+        names = (name for each in self.releases.values() for name in (each.name, *each.spec.get("aliases", ())))
+        return list(dict.fromkeys(names))
 
 
 def collected(releases: Sequence[Release]) -> Archive:
@@ -167,7 +167,7 @@ def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
     older, newer = sorted((spec.name, message.names[-1]), key=len)
     if message.component != spec.component or not newer.startswith(older):
         return False
-    ours, theirs = wire_texts(message.spec), wire_texts(spec.spec)
+    ours, theirs = wire_forms(message.spec), wire_forms(spec.spec)
     shared = ours.keys() & theirs.keys()
     return bool(shared) and all(ours[version] == theirs[version] for version in shared)
 
@@ -198,26 +198,26 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
     `covered` lists the releases that have specs of the message's component, oldest first. Raises SpecError if the
     merged spec has a version with another wire format than the last release with this version.
     """
-    texts = {release: wire_texts(each.spec) for release, each in message.releases.items()}
-    named = {release: wire_texts(each.spec, names=True) for release, each in message.releases.items()}
+    forms = {release: wire_forms(each.spec) for release, each in message.releases.items()}
+    named = {release: wire_forms(each.spec, names=True) for release, each in message.releases.items()}
     versions: dict[int, tuple[ReleaseSpan, ...]] = {}
-    for version in sorted({version for found in texts.values() for version in found}):
+    for version in sorted({version for found in forms.values() for version in found}):
         spans: list[ReleaseSpan] = []
         before = None
         for release in covered:
-            found = texts.get(release, {}).get(version)
+            found = forms.get(release, {}).get(version)
             if found is not None:
                 first = spans.pop().first if found == before else release
                 spans.append(ReleaseSpan(first, release, digest_of(found), named[release][version]))
             before = found
-        _prove(message, version, texts[spans[-1].last][version], spans[-1].last)
+        _prove(message, version, forms[spans[-1].last][version], spans[-1].last)
         versions[version] = tuple(spans)
     return MessageHistory(versions)
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
     """Raise SpecError if merging has changed a version's wire format. `text` describes the format in `release`."""
-    found = wire_texts(message.spec).get(version)
+    found = wire_forms(message.spec).get(version)
     if found != text:
         raise SpecError(
             f"{message.origin}: {message.spec['name']} version {version} has the fields [{text}] in release "

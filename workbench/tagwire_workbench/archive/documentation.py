@@ -24,10 +24,10 @@ def documented(spec: Spec, folder: Path) -> dict[str, Any]:
     names = [spec["name"], *spec.get("aliases", ())]
     present = next((path for name in names if (path := folder / f"{name}.json").is_file()), None)
     if present is not None:
-        texts = {name: part["about"] for name, part in _parts(_read(present)) if part.get("about")}
+        descriptions = {name: part["about"] for name, part in _parts(_read(present)) if part.get("about")}
         for name, part in _parts(result):
-            if name in texts:
-                part["about"] = texts[name]
+            if name in descriptions:
+                part["about"] = descriptions[name]
     return result
 
 

@@ -13,7 +13,7 @@ from tagwire.layout import Array, Item, Nested, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.project.options import SpecOptions
-from tagwire_workbench.archive.release import message_of, wire_texts
+from tagwire_workbench.archive.release import message_of, wire_forms
 
 Spec = Mapping[str, Any]
 
@@ -77,10 +77,10 @@ def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
     Raises SpecError if two versions pair one older field with different newer fields.
     """
     pairing = FieldPairing(newer["name"])
-    texts = wire_texts(dict(newer)), wire_texts(dict(older))
+    forms = wire_forms(dict(newer)), wire_forms(dict(older))
     classes = [message_class(message_of(dict(spec)), SpecOptions()) for spec in (newer, older)]
     for version in shared:
-        if texts[0][version] == texts[1][version]:
+        if forms[0][version] == forms[1][version]:
             ours, theirs = (layout_of(cls, version).root for cls in classes)
             pairing.add(ours, theirs)
     return pairing

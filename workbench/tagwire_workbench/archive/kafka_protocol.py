@@ -91,7 +91,7 @@ def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -
 def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
     """Convert first versions to ranges: {0: "v0", 2: "v1"} becomes {"0-1": "v0", "2+": "v1"}."""
     ends = [start - 1 for start in list(starts)[1:]] + [HIGHEST]
-    return {str(Versions(start, end)): said for (start, said), end in zip(starts.items(), ends, strict=True)}
+    return {str(Versions(start, end)): name for (start, name), end in zip(starts.items(), ends, strict=True)}
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:

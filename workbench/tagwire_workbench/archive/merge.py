@@ -87,7 +87,7 @@ class _Merge:
             "commonStructs": self.common_structs(),
         }
         for key in ("deprecatedVersions", "flexibleVersions"):
-            text = self.head_range(key)
+            text = self.message_range(key)
             result.pop(key, None)
             result |= {} if text is None else {key: text}
         last = self.newer if self.valid.highest in self.root.ours else self.older
@@ -95,7 +95,7 @@ class _Merge:
         result["headerVersions"] = self.by_version("headerVersions", self.newer, self.older, self.root) or None
         return normal_form(result)
 
-    def head_range(self, key: str) -> str | None:
+    def message_range(self, key: str) -> str | None:
         """Merge the two specs' ranges for a key of the message, such as `flexibleVersions`."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
@@ -108,9 +108,9 @@ class _Merge:
         """Merge `key`, which maps version ranges to values. Each spec determines the values of its own versions."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
-        values = {v: _said(ours or theirs, v) for v in sides.ours}
-        values |= {v: _said(theirs or ours, v) for v in sides.added}
-        if all(_said(ours, v) == value for v, value in values.items()):
+        values = {v: _value_for(ours or theirs, v) for v in sides.ours}
+        values |= {v: _value_for(theirs or ours, v) for v in sides.added}
+        if all(_value_for(ours, v) == value for v, value in values.items()):
             return ours
         starts = [v for v in sorted(values) if values.get(v - 1) != values[v]]
         ranges = zip([0, *starts[1:]], [start - 1 for start in starts[1:]] + [HIGHEST], strict=True)
@@ -201,7 +201,7 @@ def _struct_name(type: str) -> str:
     return bare if bare[:1].isupper() else ""
 
 
-def _said(by_version: Mapping[str, str], version: int) -> str:
+def _value_for(by_version: Mapping[str, str], version: int) -> str:
     """Look up a version in a mapping from version ranges to values. Return "" if no range contains the version."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
@@ -262,10 +262,10 @@ def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> V
 
 def _without_gap(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
     versions = Versions(min(inside), max(inside))
-    lacking = [version for version in versions if version in outside]
-    if lacking:
+    missing = [version for version in versions if version in outside]
+    if missing:
         raise SpecError(
-            f"{where}: the merged versions {versions} would have to leave out {lacking}, but a spec needs one range "
+            f"{where}: the merged versions {versions} would have to leave out {missing}, but a spec needs one range "
             "without gaps"
         )
     return versions

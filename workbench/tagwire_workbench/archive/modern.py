@@ -13,7 +13,7 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
 from tagwire_generator.syntax.canonical import normal_form
-from tagwire_workbench.archive.release import ImportedSpec, wire_texts
+from tagwire_workbench.archive.release import ImportedSpec, wire_forms
 
 _COORDINATORS: Final = ("group", "transaction", "share")
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions")
@@ -75,7 +75,7 @@ def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
         "flexibleVersions": "none",
     }
     key = replace(spec, name=name, spec=normal_form(form))
-    assert wire_texts(key.spec)[0] == wire_texts(spec.spec)[type], "the bytes of a key are not its version's to change"
+    assert wire_forms(key.spec)[0] == wire_forms(spec.spec)[type], "the bytes of a key are not its version's to change"
     return key
 
 

@@ -174,13 +174,13 @@ def _message(text: str) -> MessageSpec:
     return result.message
 
 
-def wire_texts(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
+def wire_forms(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
     """Describe the wire format of each version as a string (see `wire_facts`). The spec must be in normal form."""
-    return _wire_texts(canonical_text(spec), names)
+    return _wire_forms(canonical_text(spec), names)
 
 
 @lru_cache(maxsize=8192)
-def _wire_texts(text: str, names: bool) -> dict[int, str]:
+def _wire_forms(text: str, names: bool) -> dict[int, str]:
     message = _message(text)
     cls = message_class(message, SpecOptions())
     return {version: wire_text(layout_of(cls, version), names=names) for version in message.valid_versions}

@@ -58,7 +58,7 @@ class Browser(App[None]):
         """Whether the cursor stays on the last entry as the listing grows."""
         self._source = title
         self._note = name_note(registry)
-        self._asked = "filter"
+        self._input_kind = "filter"
         self._states: list[int] = []
         """The error states of the visible entries, as last drawn."""
         # Keep references to the widgets, because they are updated even while the help screen is shown.
@@ -146,19 +146,19 @@ class Browser(App[None]):
         if event.entry != self.entries.entry:
             return  # the cursor has moved to another entry meanwhile
         try:
-            looked = self.listing.look(event.entry)
+            entry = self.listing.look(event.entry)
         except TagwireError as error:
             self._show(None, f"! {error}")
             return
-        facts = list(facts_of(looked.explained))
-        if not looked.explained.error and looked.explained.failure:
-            facts.append(f"! {looked.explained.failure}")
-        self._show(looked, "; ".join(facts))
+        facts = list(facts_of(entry.explained))
+        if not entry.explained.error and entry.explained.failure:
+            facts.append(f"! {entry.explained.failure}")
+        self._show(entry, "; ".join(facts))
 
-    def _show(self, looked: ExplainedEntry | None, text: str) -> None:
+    def _show(self, entry: ExplainedEntry | None, text: str) -> None:
         self.facts.update(printable(text))
         self.field.update("")
-        buffer, items = outline(looked, self._note) if looked else (Buffer("bytes", b""), [])
+        buffer, items = outline(entry, self._note) if entry else (Buffer("bytes", b""), [])
         self.bytes.show(buffer, 0, 0)
         self.fields.show(items)
 
@@ -203,7 +203,7 @@ class Browser(App[None]):
             self.apply_filter(f"{key}={quote(found[key])}")
 
     def action_ask(self, what: str) -> None:
-        self._asked = what
+        self._input_kind = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
         self.prompt.cursor_position = len(self.prompt.value)  # Textual would otherwise keep the old cursor position
@@ -214,7 +214,7 @@ class Browser(App[None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Apply the entered text as a filter, or move to the entry with the entered number."""
-        take = self.apply_filter if self._asked == "filter" else self._go_to_number
+        take = self.apply_filter if self._input_kind == "filter" else self._go_to_number
         if take(event.value):
             self._close_prompt()
 
@@ -252,7 +252,7 @@ class Browser(App[None]):
         entries = self.entries
         if not entries.view.has(entry):
             self.apply_filter("")
-        entries.go_to(entries.view.place_of(entry))
+        entries.go_to(entries.view.index_of(entry))
 
     def action_follow(self) -> None:
         self.follows = not self.follows

@@ -29,8 +29,8 @@ from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColu
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
     """Return whether all records of a message can be decoded. This is faster than tracing them."""
     try:
-        for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
-            for batch in carried:
+        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
+            for batch in records:
                 for _ in batch:
                     pass
     except TagwireError:
@@ -42,8 +42,8 @@ def decompressed_records(settings: ExplainSettings, message: Any, version: int) 
     """Return the decompressed records of each compressed batch in a message; None if the message must be traced."""
     found = []
     try:
-        for carried in decode_records(message, version, format=settings.records, limits=settings.limits):
-            for batch in carried:
+        for records in decode_records(message, version, format=settings.records, limits=settings.limits):
+            for batch in records:
                 if batch.codec == "none":
                     continue
                 if batch.record_format.records is None:  # a compressed wrapper message (v0, v1)
@@ -126,24 +126,24 @@ class BatchListing(Listing):
 
     def _read_on(self, number: int) -> Iterator[bool]:
         """Read the batches appended since the last call. Yield True after every `_AT_ONCE` entries, and at the end."""
-        segment, place = self._segments[number], self._next[number]
+        segment, position = self._segments[number], self._next[number]
         status = segment.status()
         seen = status.st_size, status.st_mtime_ns
-        if place is None or seen == self._seen[number]:
+        if position is None or seen == self._seen[number]:
             return
         self._seen[number] = seen
         try:
             with open_file(segment.path) as data:
                 scan = Scan(str(segment.path), data, self.formats, self.limits)
-                while not scan.ends_at(place):
-                    span = scan.span(place)
-                    self._add(number, place, span.size, span.last_offset)
-                    place = self._next[number] = place + span.size
+                while not scan.ends_at(position):
+                    span = scan.span(position)
+                    self._add(number, position, span.size, span.last_offset)
+                    position = self._next[number] = position + span.size
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
             if not (self._follows and error.rule == _CUT):  # the last batch of a growing log may be incomplete
-                self._add_rest(number, place, segment)
+                self._add_rest(number, position, segment)
                 self._next[number] = None
         yield True
 
@@ -162,9 +162,9 @@ class BatchListing(Listing):
         self.states[-1] = INVALID
 
     def cells(self, entry: int) -> Sequence[str]:
-        return (str(entry + 1), self._place(entry), *self._fields(entry))
+        return (str(entry + 1), self._partition(entry), *self._fields(entry))
 
-    def _place(self, entry: int) -> str:
+    def _partition(self, entry: int) -> str:
         """Return the name of the entry's partition, or the file name if the file isn't in a partition folder."""
         path = self._segments[self._files[entry]].path.absolute()
         return printable(path.parent.name if partition_name(path.parent) else path.name)
@@ -216,7 +216,7 @@ class BatchListing(Listing):
             return self._offset_test(term)
         values = [value.casefold() for value in term.values]
         if term.key == "partition":
-            return lambda entry: self._place(entry).casefold() in values
+            return lambda entry: self._partition(entry).casefold() in values
         return lambda entry: (self._fields(entry)[3].partition(" ")[2] or "none") in values
 
     def _property(self, term: Term) -> Test:
@@ -250,7 +250,7 @@ class BatchListing(Listing):
         text = self._fields(entry)[0].partition("-")[0]
         return int(text) if text.isdigit() else self._ends[entry]
 
-    def texts(self, entry: int) -> Iterator[bytes]:
+    def searched_bytes(self, entry: int) -> Iterator[bytes]:
         """Yield the texts that a filter searches for a batch: its cells, and its records' keys, values and headers."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         try:
@@ -267,7 +267,7 @@ class BatchListing(Listing):
         """Do nothing: files are only open while they are read."""
 
     def neighbours(self, entry: int) -> dict[str, str]:
-        return {"partition": self._place(entry)}
+        return {"partition": self._partition(entry)}
 
 
 def _time(milliseconds: int) -> str:

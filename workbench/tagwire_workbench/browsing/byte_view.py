@@ -119,8 +119,8 @@ class ByteView(ScrollView, can_focus=True):
         """Return the title (line 0) or a line of bytes: offset, hex and text."""
         width = self.scrollable_content_region.width
         if y == 0:
-            place = f" {self.begin}-{self.end - 1} of" if self.begin < self.end else ""
-            title = f"{self.buffer.name}{place} {len(self.buffer.data)}"
+            shown_range = f" {self.begin}-{self.end - 1} of" if self.begin < self.end else ""
+            title = f"{self.buffer.name}{shown_range} {len(self.buffer.data)}"
             style = self.get_component_rich_style("bytes--title")
             return Strip([Segment(title, style)]).adjust_cell_length(width, style)
         number = self.bytes_a_line
@@ -159,5 +159,5 @@ class ByteView(ScrollView, can_focus=True):
 
     def _is_hidden(self, offset: int) -> bool:
         ranges = self.buffer.hidden
-        place = bisect_right(ranges, offset, key=lambda each: each[0]) - 1
-        return place >= 0 and offset < ranges[place][1]
+        index = bisect_right(ranges, offset, key=lambda each: each[0]) - 1
+        return index >= 0 and offset < ranges[index][1]

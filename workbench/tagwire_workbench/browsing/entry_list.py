@@ -52,7 +52,7 @@ class EntryList(ScrollView, can_focus=True):
         self.view = view
         self.cursor = 0
         """Index of the cursor's line in the view."""
-        self._told: int | None = None
+        self._last_entry: int | None = None
         self._shown_length = -1
 
     @property
@@ -64,7 +64,7 @@ class EntryList(ScrollView, can_focus=True):
     def visible_entries(self) -> list[int]:
         """The entries whose lines are on the screen."""
         top = self.scroll_offset.y
-        return [self.view[place] for place in range(top, min(top + max(self._rows, 0), len(self.view)))]
+        return [self.view[index] for index in range(top, min(top + max(self._rows, 0), len(self.view)))]
 
     @property
     def _rows(self) -> int:
@@ -74,7 +74,7 @@ class EntryList(ScrollView, can_focus=True):
         """Show another view. Move the cursor to `entry` or, if the filter hides it, to the next entry in the view."""
         self.view = view
         self._shown_length = -1
-        self.cursor = 0 if entry is None else view.place_of(entry)
+        self.cursor = 0 if entry is None else view.index_of(entry)
         self.grow()
         self._reveal()
 
@@ -88,9 +88,9 @@ class EntryList(ScrollView, can_focus=True):
             return True
         return False
 
-    def go_to(self, place: int) -> None:
+    def go_to(self, index: int) -> None:
         before = self.cursor
-        self.cursor = max(0, min(place, len(self.view) - 1))
+        self.cursor = max(0, min(index, len(self.view) - 1))
         if before != self.cursor:
             self.refresh()
         self._reveal()
@@ -105,8 +105,8 @@ class EntryList(ScrollView, can_focus=True):
 
     def _tell(self) -> None:
         entry = self.entry
-        if entry is not None and entry != self._told:
-            self._told = entry
+        if entry is not None and entry != self._last_entry:
+            self._last_entry = entry
             self.post_message(self.Chosen(entry))
 
     def action_move(self, by: int) -> None:
@@ -134,16 +134,16 @@ class EntryList(ScrollView, can_focus=True):
         if y == 0:
             text = line_of(listing.columns, [column.title for column in listing.columns], max(width - 2, 0))
             return Strip([Segment(f"  {text}", self.get_component_rich_style("list--title"))], width)
-        place = self.scroll_offset.y + y - 1
-        if place >= len(self.view):
+        index = self.scroll_offset.y + y - 1
+        if index >= len(self.view):
             return Strip.blank(width, self.rich_style)
-        entry = self.view[place]
+        entry = self.view[index]
         has_error = listing.states[entry] == INVALID
-        marks = (">" if place == self.cursor else " ") + ("!" if has_error else " ")
+        marks = (">" if index == self.cursor else " ") + ("!" if has_error else " ")
         text = marks + line_of(listing.columns, listing.cells(entry), max(width - 2, 0))
         style = self.rich_style
         if has_error:
             style = self.get_component_rich_style("list--error")
-        if place == self.cursor:
+        if index == self.cursor:
             style += self.get_component_rich_style("list--cursor")
         return Strip([Segment(text, style)], width)

@@ -82,11 +82,11 @@ class LineFile:
                 continue  # the line continues in the next slice
             lines = [b"".join(parts), *lines]
             parts = [lines.pop()]
-            for place, line in enumerate(lines, 1):
+            for count, line in enumerate(lines, 1):
                 number += 1
                 self._add(table, number, start, line)
                 start += len(line) + 1
-                if not place % _AT_ONCE:
+                if not count % _AT_ONCE:
                     yield True
             yield True
         self.error = self.error or self._file.error
@@ -96,17 +96,17 @@ class LineFile:
     def _add(self, table: FrameTable, number: int, start: int, text: bytes) -> None:
         if not text.strip():
             return
-        place = start, len(text)
+        span = start, len(text)
         try:
             line = frame_of_line(number, text, self._name)
         except CaptureError:
-            table.add_damaged(number, *place)  # the browser shows the error when the user selects the entry
+            table.add_damaged(number, *span)  # the browser shows the error when the user selects the entry
             return
         if line.is_close:
             return
         kind, api = (REQUEST, None) if line.is_request else (RESPONSE, line.api)
         is_silent = line.is_request and table.pairing.is_silent(line.data)
-        table.add(kind, number, place, line.data, line.connection or "?", _client(line), api, is_silent=is_silent)
+        table.add(kind, number, span, line.data, line.connection or "?", _client(line), api, is_silent=is_silent)
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number = table.numbers[row]
@@ -173,8 +173,8 @@ class NetworkFile:
                 self._gaps[table.add_damaged(number, start, length, each.connection)] = str(each)
             else:
                 kind = REQUEST if each.is_request else RESPONSE
-                place = start, length
-                table.add(kind, number, place, each.data, each.connection, size=length, is_silent=is_silent)
+                span = start, length
+                table.add(kind, number, span, each.data, each.connection, size=length, is_silent=is_silent)
             if not number % _AT_ONCE:
                 yield True
         yield True
@@ -201,7 +201,7 @@ class NetworkFile:
             self._spool.seek(table.starts[row])
             data = self._spool.read(table.lengths[row])
         word = "request" if kind == REQUEST else "response"
-        connection = table.connection_names.texts[table.connections[row]]
+        connection = table.connection_names.names[table.connections[row]]
         frame = InputFrame(number, f"frame {number}, {word}, {connection}", data, kind == REQUEST)
         return _with_api(frame, table, row)
 

@@ -15,7 +15,7 @@ from tagwire_cli.input.filters import FilterError, Term, api_keys, api_stem, num
 from tagwire_workbench.browsing.batch_listing import are_fine, decompressed_records
 from tagwire_workbench.browsing.frame_files import FrameFile
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
-from tagwire_workbench.browsing.listing import ExplainedEntry, ListColumn, Listing, Test, texts_of
+from tagwire_workbench.browsing.listing import ExplainedEntry, ListColumn, Listing, Test, searched_bytes_of
 
 if TYPE_CHECKING:
     from tagwire.frames.frame_headers import Frame
@@ -75,7 +75,7 @@ class FrameListing(Listing):
         table = self.table
         if table.kinds[entry] == DAMAGED:
             return {}
-        connection = table.connection_names.texts[table.connections[entry]]
+        connection = table.connection_names.names[table.connections[entry]]
         key = table.keys[entry]
         return {"conn": connection} if key == NONE else {"api": self._title(key, str(key)), "conn": connection}
 
@@ -94,8 +94,8 @@ class FrameListing(Listing):
             version_text,
             str(table.ids[entry]) if table.has_ids else "",
             str(table.sizes[entry]),
-            printable(table.client_names.texts[client]),
-            printable(table.connection_names.texts[connection]),
+            printable(table.client_names.names[client]),
+            printable(table.connection_names.names[connection]),
         )
 
     def _title(self, key: int, otherwise: str) -> str:
@@ -124,12 +124,12 @@ class FrameListing(Listing):
         if table.kinds[entry] != REQUEST and key == NONE:
             return ""
         message = self._message(entry)
-        carries = message is not None and self._carries_records(message)
+        has_records = message is not None and self._opens_records(message)
         try:
             found = self._decoded(entry, frame.data)
         except TagwireError as error:
-            return explain_captured(settings, frame).failure if carries else str(error)
-        if not carries or are_fine(settings, found.message, found.version):
+            return explain_captured(settings, frame).failure if has_records else str(error)
+        if not has_records or are_fine(settings, found.message, found.version):
             return ""
         return explain_captured(settings, frame).failure
 
@@ -140,8 +140,8 @@ class FrameListing(Listing):
         api = table.keys[entry], table.versions[entry]
         return settings.registry.decode_response(data, *api, strict=settings.strict, limits=settings.limits)
 
-    def _carries_records(self, message: "type[Message]") -> bool:
-        return self.settings.opens_records and _carries(message)  # type: ignore[arg-type]  # classes are hashable
+    def _opens_records(self, message: "type[Message]") -> bool:
+        return self.settings.opens_records and _has_records_field(message)  # type: ignore[arg-type]  # classes are hashable
 
     def test_of(self, term: Term) -> Test:
         table = self.table
@@ -162,10 +162,10 @@ class FrameListing(Listing):
         # The user may mean a single name that contains commas, so compare the unsplit value as well.
         values = [value.casefold() for value in (term.value, *term.values)]
         if term.key == "conn":
-            return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
-        return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
+            return lambda entry: _is_in(values, table.connection_names.names, table.connections[entry], whole=True)
+        return lambda entry: _is_in(values, table.client_names.names, table.clients[entry])
 
-    def texts(self, entry: int) -> Iterator[bytes]:
+    def searched_bytes(self, entry: int) -> Iterator[bytes]:
         """Yield what a text filter searches: table cells, frame bytes, decompressed records. Secrets are left out."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
@@ -173,7 +173,7 @@ class FrameListing(Listing):
         frame = self.file.frame(self.table, entry)
         message = self._message(entry)
         is_secret = message is not None and hides() and _has_secrets(message)  # type: ignore[arg-type]  # as above
-        if message is None or not (is_secret or self._carries_records(message)):
+        if message is None or not (is_secret or self._opens_records(message)):
             yield frame.data
             return
         decompressed = None if is_secret else self._decompressed(entry, frame.data)
@@ -181,7 +181,7 @@ class FrameListing(Listing):
             yield frame.data
             yield from decompressed
             return
-        yield from texts_of(ExplainedEntry(frame.data, explain_captured(self.settings, frame)))
+        yield from searched_bytes_of(ExplainedEntry(frame.data, explain_captured(self.settings, frame)))
 
     def _decompressed(self, entry: int, data: bytes) -> list[bytes] | None:
         try:
@@ -202,7 +202,7 @@ class FrameListing(Listing):
 
 
 @cache  # cached because it is called for each frame
-def _carries(message: "type[Message]") -> bool:
+def _has_records_field(message: "type[Message]") -> bool:
     from tagwire.records.message_records import has_records_field
 
     return has_records_field(message)
@@ -215,8 +215,8 @@ def _has_secrets(message: "type[Message]") -> bool:
     return any(layout_of(message, version).root.has_sensitive for version in message.VERSIONS)
 
 
-def _is_in(values: list[str], texts: list[str], number: int, *, whole: bool = False) -> bool:
-    text = texts[number].casefold() if number != NONE else ""
+def _is_in(values: list[str], names: list[str], number: int, *, whole: bool = False) -> bool:
+    text = names[number].casefold() if number != NONE else ""
     return text in values if whole else any(value in text for value in values)
 
 

@@ -21,15 +21,15 @@ class Names:
     """Strings that many frames share, such as client names. Each distinct string is stored once and has a number."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        self.names: list[str] = []
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
         """Return the number that stands for a string. A new string gets the next number."""
         found = self._numbers.get(text)
         if found is None:
-            found = self._numbers[text] = len(self.texts)
-            self.texts.append(text)
+            found = self._numbers[text] = len(self.names)
+            self.names.append(text)
         return found
 
 
@@ -73,7 +73,7 @@ class FrameTable:
         self,
         kind: int,
         number: int,
-        place: tuple[int, int],
+        span: tuple[int, int],
         data: bytes,
         connection: str,
         client: str = "",
@@ -104,14 +104,14 @@ class FrameTable:
         id = self.pairing.key(conn, data, is_request=kind == REQUEST)[1] or 0
         size = len(data) if size is None else size
         return self._add(
-            kind, number, place, size, api or (NONE, NONE), id, conn, self.client_names.number(client), partner
+            kind, number, span, size, api or (NONE, NONE), id, conn, self.client_names.number(client), partner
         )
 
     def _add(
         self,
         kind: int,
         number: int,
-        place: tuple[int, int],
+        span: tuple[int, int],
         size: int,
         api: tuple[int, int],
         id: int,
@@ -119,8 +119,8 @@ class FrameTable:
         client: int,
         partner: int,
     ) -> int:
-        self.starts.append(place[0])
-        self.lengths.append(place[1])
+        self.starts.append(span[0])
+        self.lengths.append(span[1])
         self.numbers.append(number)
         self.sizes.append(size)
         self.keys.append(_fitting(api[0]))

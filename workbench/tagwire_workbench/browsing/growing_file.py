@@ -31,14 +31,14 @@ class PlainFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = _opened(path)
-        self._place = 0
+        self._position = 0
 
     def more(self) -> bytes:
         """Return the file's next bytes; b"" if it has no more yet. Raises InputError for truncated gzip."""
-        data = _read(self._file, self.path, _CHUNK, self._place)
+        data = _read(self._file, self.path, _CHUNK, self._position)
         if not data:
-            _reject_cut(self._file, self.path, self._place)
-        self._place += len(data)
+            _reject_cut(self._file, self.path, self._position)
+        self._position += len(data)
         return data
 
     def at(self, start: int, size: int) -> bytes:
@@ -52,7 +52,7 @@ class PlainFile:
     @property
     def progress(self) -> float:
         """The fraction of the file that has been read sequentially, from 0 to 1."""
-        return self._place / max(os.fstat(self._file.fileno()).st_size, 1)
+        return self._position / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def error(self) -> str:
@@ -73,7 +73,7 @@ class _Decompression:
         self.is_inside = False
         """Whether the position is inside a gzip member."""
         self.position = 0
-        self.place = 0
+        self.position = 0
 
     def copy(self) -> "_Decompression":
         made = _Decompression.__new__(_Decompression)
@@ -98,7 +98,7 @@ class _Decompression:
             else:
                 self.position += len(data) - len(self._decoder.unused_data)
                 self._decoder = zlib.decompressobj(31)
-            self.place += len(found)
+            self.position += len(found)
             if found or not data:
                 return found
 
@@ -128,7 +128,7 @@ class CompressedFile:
         self._next = _Decompression(self._file, path)
         self._spacing = _SPACING
         self._states = [self._next.copy()]
-        self._places = [0]
+        self._positions = [0]
         self._near = self._next.copy()
         self._kept = b""
         """The decompressed bytes just before the position of `_near`."""
@@ -136,31 +136,31 @@ class CompressedFile:
 
     def more(self) -> bytes:
         found = self._next.more()
-        if self._next.place - self._places[-1] >= self._spacing:
+        if self._next.position - self._positions[-1] >= self._spacing:
             with self._lock:
                 self._keep()
         return found
 
     def _keep(self) -> None:
         self._states.append(self._next.copy())
-        self._places.append(self._next.place)
+        self._positions.append(self._next.position)
         if len(self._states) > _STATES:
-            del self._states[1::2], self._places[1::2]
+            del self._states[1::2], self._positions[1::2]
             self._spacing *= 2
 
     def at(self, start: int, size: int) -> bytes:
         with self._lock:
-            begin = self._near.place - len(self._kept)
-            before = bisect_right(self._places, start) - 1
-            if start < begin or self._places[before] > self._near.place:
+            begin = self._near.position - len(self._kept)
+            before = bisect_right(self._positions, start) - 1
+            if start < begin or self._positions[before] > self._near.position:
                 self._near, self._kept = self._states[before].copy(), b""
-            while self._near.place < start + size:
+            while self._near.position < start + size:
                 more = self._near.more()
                 if not more:
                     break
-                keep = max(self._near.place - len(more) - start, _BEHIND)
+                keep = max(self._near.position - len(more) - start, _BEHIND)
                 self._kept = self._kept[-keep:] + more
-            begin = self._near.place - len(self._kept)
+            begin = self._near.position - len(self._kept)
             return self._kept[start - begin : start - begin + size]
 
     @property
@@ -199,10 +199,10 @@ def _read(file: FileIO, path: Path, size: int, start: int) -> bytes:
         raise InputError(f"{path} can't be read: {error.strerror}") from None
 
 
-def _reject_cut(file: FileIO, path: Path, place: int) -> None:
+def _reject_cut(file: FileIO, path: Path, position: int) -> None:
     size = os.fstat(file.fileno()).st_size
-    if size < place:
+    if size < position:
         raise InputError(
-            f"{path}: the file was truncated while it was read: expected at least {place} bytes, got {size}; "
+            f"{path}: the file was truncated while it was read: expected at least {position} bytes, got {size}; "
             "open it again"
         )

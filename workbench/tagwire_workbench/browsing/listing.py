@@ -93,7 +93,7 @@ class Listing(ABC):
         """Return a function that tests entries for a filter term. Raises FilterError for an invalid value."""
 
     @abstractmethod
-    def texts(self, entry: int) -> Iterator[bytes]:
+    def searched_bytes(self, entry: int) -> Iterator[bytes]:
         """Yield the byte strings of an entry that a text filter searches."""
 
     @property
@@ -131,15 +131,15 @@ class Listing(ABC):
 _HIDDEN: Final = b"\0"
 
 
-def contains(texts: Iterable[bytes], wanted: bytes) -> bool:
+def contains(searched_bytes: Iterable[bytes], wanted: bytes) -> bool:
     """Return whether any of these byte strings contains `wanted`, ignoring ASCII case. `wanted` must be lower-case."""
-    return any(wanted in text.lower() for text in texts)
+    return any(wanted in text.lower() for text in searched_bytes)
 
 
-def texts_of(looked: ExplainedEntry) -> Iterator[bytes]:
+def searched_bytes_of(entry: ExplainedEntry) -> Iterator[bytes]:
     """Yield an entry's bytes and the decompressed form of its compressed bytes. Sensitive bytes are zeroed."""
-    yield visible(looked.data, looked.explained.traces)
-    for trace in looked.explained.traces:
+    yield visible(entry.data, entry.explained.traces)
+    for trace in entry.explained.traces:
         for part in trace.parts:
             yield from _decompressed(part)
 

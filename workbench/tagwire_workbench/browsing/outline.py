@@ -95,20 +95,20 @@ class OutlineLine:
         return f"<{self.name}: bytes {self.begin} to {self.end} of {self.buffer.name}>"
 
 
-def outline(looked: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine]]:
+def outline(entry: ExplainedEntry, note: Note) -> tuple[Buffer, list[OutlineLine]]:
     """Return an entry's bytes and field tree. Errors and unread bytes are also items, so the tree covers every byte."""
-    traces = looked.explained.traces
+    traces = entry.explained.traces
     hidden = [each for trace in traces for each in _hidden(trace)]
-    buffer = Buffer("bytes", looked.data, hidden)
+    buffer = Buffer("bytes", entry.data, hidden)
     items = [item for trace in traces for item in _items(trace, _buffer_of(trace, buffer), note)]
     if not traces:
-        if looked.explained.failure:
-            items.append(OutlineLine("!", printable(looked.explained.failure), "", "error", buffer, 0, 0))
-        if looked.explained.guess is not None:  # the message type was guessed, so show the guess and its reason
-            facts = looked.explained._replace(title="", error="")  # the tree already shows the error as an item
+        if entry.explained.failure:
+            items.append(OutlineLine("!", printable(entry.explained.failure), "", "error", buffer, 0, 0))
+        if entry.explained.guess is not None:  # the message type was guessed, so show the guess and its reason
+            facts = entry.explained._replace(title="", error="")  # the tree already shows the error as an item
             items += [OutlineLine(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
-        if looked.data:
-            items.append(_rest(buffer, 0, len(looked.data)))
+        if entry.data:
+            items.append(_rest(buffer, 0, len(entry.data)))
     return buffer, items
 
 
@@ -149,9 +149,9 @@ def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> OutlineLi
     is_branch = next(node.parts(), None) is not None
     make = (lambda: _children(node, inside, details)) if is_branch else None
     value = _telling(node, details) if is_branch and name.startswith("[") else _value(node, details)
-    place = node.offset, node.end
+    span = node.offset, node.end
     path, about = printable(node.path), printable(details.about(node))
-    return OutlineLine(printable(name), value, node.type, kind_of(node), buffer, *place, make, path, about)
+    return OutlineLine(printable(name), value, node.type, kind_of(node), buffer, *span, make, path, about)
 
 
 def _value(node: Node, details: _Details) -> str:
@@ -183,14 +183,14 @@ def _children(node: Node, buffer: Buffer, details: _Details) -> Iterator[Outline
         return
     number = sum(1 for _ in node.parts())
     ends = [*starts[1:], node.end if node.decompressed is None else len(node.decompressed)]
-    for place, (begin, end) in enumerate(zip(starts, ends, strict=True)):
-        first = place * _AT_ONCE
+    for index, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+        first = index * _AT_ONCE
         last = min(first + _AT_ONCE, number) - 1
         yield _range(node, (first, last), buffer, (begin, end), details)
 
 
 def _range(
-    node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[int, int], details: _Details
+    node: Node, elements: tuple[int, int], buffer: Buffer, span: tuple[int, int], details: _Details
 ) -> OutlineLine:
     first, last = elements
 
@@ -198,7 +198,7 @@ def _range(
         for child in islice(node.parts(), first, last + 1):
             yield _item(child, _name(child, node), buffer, details)
 
-    return OutlineLine(f"[{first}-{last}]", "", "", "range", buffer, *place, make)
+    return OutlineLine(f"[{first}-{last}]", "", "", "range", buffer, *span, make)
 
 
 def _name(child: Node, around: Node) -> str:

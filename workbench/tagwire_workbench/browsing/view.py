@@ -33,15 +33,15 @@ class View:
     def __len__(self) -> int:
         return len(self._found) if self._tests else self.listing.count
 
-    def __getitem__(self, place: int) -> int:
-        return self._found[place] if self._tests else place
+    def __getitem__(self, index: int) -> int:
+        return self._found[index] if self._tests else index
 
     @property
     def tried(self) -> int:
         """Number of entries tested so far. Without a filter, all entries count as tested."""
         return self._tried if self._tests else self.listing.count
 
-    def place_of(self, entry: int) -> int:
+    def index_of(self, entry: int) -> int:
         """Return the line that shows an entry or, if the filter hides the entry, the next entry that isn't hidden."""
         if not self._tests:
             return min(entry, max(len(self) - 1, 0))
@@ -50,8 +50,8 @@ class View:
         return min(bisect_left(self._found, entry), max(len(self) - 1, 0))
 
     def has(self, entry: int) -> bool:
-        place = self.place_of(entry)
-        return place < len(self) and self[place] == entry
+        index = self.index_of(entry)
+        return index < len(self) and self[index] == entry
 
     def advance(self) -> bool:
         """Apply the filter to the next slice of entries. Returns False if there were none left."""
@@ -82,4 +82,4 @@ def _test(listing: Listing, term: Term) -> Test:
 
 def _text_test(listing: Listing, term: Term) -> Test:
     wanted = term.value.lower().encode("utf-8", "backslashreplace")
-    return lambda entry: contains(listing.texts(entry), wanted)
+    return lambda entry: contains(listing.searched_bytes(entry), wanted)

@@ -59,13 +59,13 @@ def command(
         raise click.UsageError("--only-new would replace all other versions; use --output instead of --in-place")
     settings = load(find_root(Path.cwd()))
     spec_set = settings.set_of(folder)
-    place = output or folder
+    target = output or folder
     plan = plan_drafts(
         folder,
-        place,
+        target,
         only_new=only_new,
         options=spec_set.options if spec_set else SpecOptions(),
-        released=released_in(settings, place, revision),
+        released=released_in(settings, target, revision),
     )
     if not dry_run:
         plan.apply()

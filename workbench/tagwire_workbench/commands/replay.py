@@ -110,7 +110,7 @@ def command(
     registry = find_registry(package)
     require_headers(registry)
     lines = captured_frames(file, registry, port=port, closes=True)
-    chosen = lines if recorded_server is None else _asked_of(recorded_server, list(lines))
+    chosen = lines if recorded_server is None else _sent_to(recorded_server, list(lines))
     left_out = Counter[str]()
     played = list(steps(registry, chosen, file, lambda frame: left_out.update(["gap" if frame.gap else "response"])))
     if left_out:
@@ -128,7 +128,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
+def _sent_to(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
     """Return the frames that were recorded on connections to `server`.
 
     If there are none, raises click.BadParameter with a list of the servers in the capture.
@@ -171,19 +171,19 @@ async def _play(
     from tagwire_workbench.replaying.player import play
 
     results: Counter[str] = Counter()
-    carried = IdMapping(registry)
+    ids = IdMapping(registry)
 
     def is_retriable(step: "RecordedEvent", data: bytes) -> bool:
         return is_worth_a_retry(registry, step.api_key, step.version, step.data, data)
 
-    playing = play(played, server, timeout, carried.request, is_paced=is_paced, retry=retry, is_retriable=is_retriable)
+    playing = play(played, server, timeout, ids.request, is_paced=is_paced, retry=retry, is_retriable=is_retriable)
     async with aclosing(playing) as answers:
         async for answer in answers:
             step = answer.step
             found = []
             if answer.data is not None:
                 api = step.api_key, step.version
-                found = answer_differences(registry, *api, step.data, answer.data, ignored, carried)
+                found = answer_differences(registry, *api, step.data, answer.data, ignored, ids)
             results[_result(answer, found)] += 1
             show(answer, response_name(registry, step.api_key), found)
     return results
@@ -203,7 +203,7 @@ class _Lines:
         from tagwire.testing.peer.assertions import difference_lines
 
         step = answer.step
-        what = f"{step.place}, connection {step.connection or '?'}: {name} v{step.version}"
+        what = f"{step.position}, connection {step.connection or '?'}: {name} v{step.version}"
         first = self._shown.setdefault((name, tuple(found)), step.line)
         if answer.data is None:
             write_line(f"{what} is missing: {answer.reason}")

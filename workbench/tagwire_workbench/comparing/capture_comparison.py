@@ -96,15 +96,15 @@ class CaptureUsage:
             if version is None or version not in row.versions:
                 continue
             inner = getattr(value, row.name)
-            place = f"{path}{row.name}"
-            fields.setdefault(place, FieldUsage(row, getattr(defaults, row.name))).add(inner)
+            field_path = f"{path}{row.name}"
+            fields.setdefault(field_path, FieldUsage(row, getattr(defaults, row.name))).add(inner)
             if row.struct is None or row.type.startswith("[][]"):
                 continue
             at = row.struct_version(version)
             if isinstance(inner, Struct):
-                self._walk(fields, inner, at, f"{place}.")
+                self._walk(fields, inner, at, f"{field_path}.")
             for element in inner if isinstance(inner, list | tuple) else ():
-                self._walk(fields, element, at, f"{place}[].")
+                self._walk(fields, element, at, f"{field_path}[].")
 
 
 def value_strings(values: Iterable[Any]) -> list[str]:

@@ -18,7 +18,7 @@ _Found = Iterator[DesignFinding]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FieldInContext:
     """A field and its struct. `around` lists the message versions in which the struct can occur."""
 
     spec: MessageSpec
@@ -43,43 +43,43 @@ class _Place:
 
 def lint_message(spec: MessageSpec) -> Iterator[DesignFinding]:
     """Yield the findings about a message that has at least one version."""
-    places = list(_places(spec, spec.root, "", spec.valid_versions, set()))
-    for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions, _deprecated_structs):
+    uses = list(_fields_in_context(spec, spec.root, "", spec.valid_versions, set()))
+    for message_rule in (_message_docs, _flexible_in_later_version, _deprecated_versions, _deprecated_structs):
         yield from message_rule(spec)
-    for place in places:
+    for use in uses:
         for rule in _FIELD_RULES:
-            yield from rule(place)
+            yield from rule(use)
     for struct in (spec.root, *spec.own_structs):
-        yield from _tags([place for place in places if place.struct is struct])
-    yield from _one_name(places)
+        yield from _tags([use for use in uses if use.struct is struct])
+    yield from _one_name(uses)
 
 
-def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
+def _fields_in_context(
+    spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]
+) -> Iterator[_FieldInContext]:
     """Yield the fields of a struct and of all structs nested in it. Structs shared by several specs are left out."""
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
-        yield _Place(spec, struct, field, path, around)
+        yield _FieldInContext(spec, struct, field, path, around)
         if field.struct is not None and field.struct not in seen and not spec.struct(field.struct).owner:
             seen.add(field.struct)
             inner = f"{path}{'[]' if field.type.is_array else ''}."
-            yield from _places(spec, spec.struct(field.struct), inner, around & field.versions, seen)
+            yield from _fields_in_context(spec, spec.struct(field.struct), inner, around & field.versions, seen)
 
 
 # ---------------------------------------------------------------- rules about names and documentation
 
 
-def _first_letter(place: _Place) -> _Found:
-    name = place.field.name
+def _first_letter(use: _FieldInContext) -> _Found:
+    name = use.field.name
     if not name[0].isupper():
-        yield place.finding(
-            "TL31", "name", f"{name} begins with a lower-case letter; write {name[0].upper()}{name[1:]}"
-        )
+        yield use.finding("TL31", "name", f"{name} begins with a lower-case letter; write {name[0].upper()}{name[1:]}")
 
 
-def _taken_name(place: _Place) -> _Found:
-    name = place.field.name
+def _taken_name(use: _FieldInContext) -> _Found:
+    name = use.field.name
     if attribute_name(name) != snake_case(name):
-        yield place.finding(
+        yield use.finding(
             "TL32",
             "name",
             f"{name} becomes {attribute_name(name)}, because the name is reserved by Python or the class",
@@ -91,51 +91,51 @@ def _message_docs(spec: MessageSpec) -> _Found:
         yield DesignFinding.of("TL41", spec, "", f"{spec.name} has no about")
 
 
-def _struct_docs(place: _Place) -> _Found:
-    struct = place.field.struct
-    if struct is not None and not place.field.about and not place.spec.struct(struct).about:
-        yield place.finding("TL42", "type", f"neither {struct} nor {place.field.name} has an about")
+def _struct_docs(use: _FieldInContext) -> _Found:
+    struct = use.field.struct
+    if struct is not None and not use.field.about and not use.spec.struct(struct).about:
+        yield use.finding("TL42", "type", f"neither {struct} nor {use.field.name} has an about")
 
 
-def _field_docs(place: _Place) -> _Found:
-    if not place.field.about and place.field.struct is None:
-        yield place.finding("TL43", "name", f"{place.field.name} has no about")
+def _field_docs(use: _FieldInContext) -> _Found:
+    if not use.field.about and use.field.struct is None:
+        yield use.finding("TL43", "name", f"{use.field.name} has no about")
 
 
 # ---------------------------------------------------------------- rules about versions
 
 
-def _flexible_too_late(spec: MessageSpec) -> _Found:
+def _flexible_in_later_version(spec: MessageSpec) -> _Found:
     if spec.flexible_versions and not spec.flexible_versions & spec.valid_versions:
         first, newest = spec.flexible_versions.lowest, spec.valid_versions.highest
         text = f"{spec.name} is flexible from version {first} on, but its newest version is {newest}"
         yield DesignFinding.of("TL56", spec, "", text, "flexibleVersions")
 
 
-def _stiff_length(place: _Place) -> _Found:
-    own = place.field.flexible_versions
+def _stiff_length(use: _FieldInContext) -> _Found:
+    own = use.field.flexible_versions
     if own is None:
         return
-    flexible = place.spec.flexible_versions & place.versions
+    flexible = use.spec.flexible_versions & use.versions
     stiff = [version for version in flexible if version not in own]
     if stiff:
         run = Versions(stiff[0], stiff[-1])
-        text = f"the length of {place.field.name} is not compact in {run}, where {place.spec.name} is flexible"
-        yield place.finding("TL54", "flexibleVersions", text)
+        text = f"the length of {use.field.name} is not compact in {run}, where {use.spec.name} is flexible"
+        yield use.finding("TL54", "flexibleVersions", text)
 
 
 # ---------------------------------------------------------------- rules about defaults and nulls
 
 
-def _implied_default(place: _Place) -> _Found:
+def _implied_default(use: _FieldInContext) -> _Found:
     """Find IDs and positions without an explicit default. The implied default, 0, is also a valid ID or position."""
-    field = place.field
-    if not place.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
+    field = use.field
+    if not use.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return
     if field.type.primitive.family == "integer" and _names_something(field):
-        since = place.versions.lowest
+        since = use.versions.lowest
         text = f"{field.name} reads as 0 before version {since}, where it is absent; write a default, such as -1"
-        yield place.finding("TL61", "name", text)
+        yield use.finding("TL61", "name", text)
 
 
 def _names_something(field: FieldSpec) -> bool:
@@ -146,38 +146,36 @@ def _names_something(field: FieldSpec) -> bool:
 _IDENTITIES: Final = frozenset({"id", "index", "epoch", "offset", "timestamp", "sequence", "partition", "leader"})
 
 
-def _null_default(place: _Place) -> _Found:
-    field = place.field
-    if place.is_later and field.tag is None and field.versions <= field.nullable_versions and field.default is not None:
-        text = (
-            f"{field.name} may be null, but reads as empty before version {place.versions.lowest}, where it is absent"
-        )
-        yield place.finding("TL63", "nullableVersions", text)
+def _null_default(use: _FieldInContext) -> _Found:
+    field = use.field
+    if use.is_later and field.tag is None and field.versions <= field.nullable_versions and field.default is not None:
+        text = f"{field.name} may be null, but reads as empty before version {use.versions.lowest}, where it is absent"
+        yield use.finding("TL63", "nullableVersions", text)
 
 
-def _dropped_secret(place: _Place) -> _Found:
-    if place.field.sensitive and place.field.ignorable:
-        yield place.finding("TL64", "ignorable", f"{place.field.name} is a secret that some versions drop silently")
+def _dropped_secret(use: _FieldInContext) -> _Found:
+    if use.field.sensitive and use.field.ignorable:
+        yield use.finding("TL64", "ignorable", f"{use.field.name} is a secret that some versions drop silently")
 
 
-def _null_key(place: _Place) -> _Found:
-    if place.field.map_key and place.field.nullable_versions:
-        yield place.finding("TL81", "nullableVersions", f"{place.field.name} is a map key and may be null")
+def _null_key(use: _FieldInContext) -> _Found:
+    if use.field.map_key and use.field.nullable_versions:
+        yield use.finding("TL81", "nullableVersions", f"{use.field.name} is a map key and may be null")
 
 
-def _needless_null(place: _Place) -> _Found:
-    field = place.field
+def _needless_null(use: _FieldInContext) -> _Found:
+    field = use.field
     if field.nullable_versions and field.default is not None and "null" not in field.about.lower():
         text = f"{field.name} may be null, but neither its default nor its about explains null"
-        yield place.finding("TL82", "nullableVersions", text)
+        yield use.finding("TL82", "nullableVersions", text)
 
 
-def _null_sometimes(place: _Place) -> _Found:
-    field = place.field
-    some = place.versions & field.nullable_versions
-    if some and some != place.versions and field.tag is None:
-        yield place.finding(
-            "TL83", "nullableVersions", f"{field.name} exists in {place.versions}, but is nullable only in {some}"
+def _null_sometimes(use: _FieldInContext) -> _Found:
+    field = use.field
+    some = use.versions & field.nullable_versions
+    if some and some != use.versions and field.tag is None:
+        yield use.finding(
+            "TL83", "nullableVersions", f"{field.name} exists in {use.versions}, but is nullable only in {some}"
         )
 
 
@@ -200,66 +198,66 @@ def _deprecated_structs(spec: MessageSpec) -> _Found:
             yield DesignFinding.of("TL91", spec, "", f"{struct.name} is deprecated without a reason", "commonStructs")
 
 
-def _deprecated_field(place: _Place) -> _Found:
-    field = place.field
+def _deprecated_field(use: _FieldInContext) -> _Found:
+    field = use.field
     if field.deprecated == "":
-        yield place.finding("TL91", "deprecated", f"{field.name} is deprecated without a reason")
+        yield use.finding("TL91", "deprecated", f"{field.name} is deprecated without a reason")
     if field.deprecated is not None and field.map_key:
-        yield place.finding("TL92", "deprecated", f"{field.name} is deprecated, but it is a map key")
+        yield use.finding("TL92", "deprecated", f"{field.name} is deprecated, but it is a map key")
 
 
-def _deprecated_struct(place: _Place) -> _Found:
+def _deprecated_struct(use: _FieldInContext) -> _Found:
     """Find fields that are not deprecated, but whose struct or default enum member is deprecated."""
-    field, spec = place.field, place.spec
+    field, spec = use.field, use.spec
     if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
         return
     if field.struct is not None and spec.struct(field.struct).deprecated is not None:
-        yield place.finding("TL94", "type", f"{field.name} is a {field.struct}, which is deprecated")
+        yield use.finding("TL94", "type", f"{field.name} is a {field.struct}, which is deprecated")
     for entry in field.enum.entries if field.enum is not None else ():
         if entry.key == field.default and entry.deprecated is not None:
-            yield place.finding("TL94", "default", f"{field.name} is {entry.name} by default, which is deprecated")
+            yield use.finding("TL94", "default", f"{field.name} is {entry.name} by default, which is deprecated")
 
 
 # ---------------------------------------------------------------- rules about several fields
 
 
-def _tags(places: list[_Place]) -> _Found:
+def _tags(uses: list[_FieldInContext]) -> _Found:
     """Find gaps in the tags of a struct's fields, and tags that don't ascend in field order."""
-    if not places:
+    if not uses:
         return
-    struct, spec = places[0].struct, places[0].spec
-    taken = {place.field.tag for place in places if place.field.tag is not None} | set(struct.reserved_tags)
-    highest: _Place | None = None
-    for place in places:
-        tag = place.field.tag
+    struct, spec = uses[0].struct, uses[0].spec
+    taken = {use.field.tag for use in uses if use.field.tag is not None} | set(struct.reserved_tags)
+    highest: _FieldInContext | None = None
+    for use in uses:
+        tag = use.field.tag
         if tag is None:
             continue
         if highest is not None and tag < (highest.field.tag or 0):
-            text = f"tag {tag} of {place.field.name} comes after tag {highest.field.tag} of {highest.field.name}"
-            yield place.finding("TL72", "tag", text)
+            text = f"tag {tag} of {use.field.name} comes after tag {highest.field.tag} of {highest.field.name}"
+            yield use.finding("TL72", "tag", text)
         else:
-            highest = place
+            highest = use
         if tag and tag - 1 not in taken and spec.dialect != "draft":
             below = max((each for each in taken if each < tag), default=-1)
             missing = f"{below + 1}" if below + 2 == tag else f"{below + 1} to {tag - 1}"
-            text = f"{place.field.name} has tag {tag}, but {struct.name} has no tag {missing}"
-            yield place.finding("TL71", "tag", f"{text}; use {below + 1}, or list retired tags in reservedTags")
-    yield from _tagged_first(places)
+            text = f"{use.field.name} has tag {tag}, but {struct.name} has no tag {missing}"
+            yield use.finding("TL71", "tag", f"{text}; use {below + 1}, or list retired tags in reservedTags")
+    yield from _tagged_first(uses)
 
 
-def _tagged_first(places: list[_Place]) -> _Found:
-    first = next((index for index, place in enumerate(places) if place.field.tag is not None), len(places))
-    later = next((place for place in places[first:] if place.field.tag is None), None)
+def _tagged_first(uses: list[_FieldInContext]) -> _Found:
+    first = next((index for index, use in enumerate(uses) if use.field.tag is not None), len(uses))
+    later = next((use for use in uses[first:] if use.field.tag is None), None)
     if later is not None:
-        place = places[first]
-        yield place.finding("TL72", "tag", f"{place.field.name} has a tag, but comes before {later.field.name}")
+        use = uses[first]
+        yield use.finding("TL72", "tag", f"{use.field.name} has a tag, but comes before {later.field.name}")
 
 
-def _one_name(places: list[_Place]) -> _Found:
+def _one_name(uses: list[_FieldInContext]) -> _Found:
     """Find fields that share a name, ignoring case, but have different spellings, types or defaults."""
-    by_name: defaultdict[str, list[_Place]] = defaultdict(list)
-    for place in places:
-        by_name[place.field.name.lower()].append(place)
+    by_name: defaultdict[str, list[_FieldInContext]] = defaultdict(list)
+    for use in uses:
+        by_name[use.field.name.lower()].append(use)
     for first, *others in by_name.values():
         for other in others:
             one, two = first.field, other.field
@@ -272,7 +270,7 @@ def _one_name(places: list[_Place]) -> _Found:
                 yield other.finding("TL62", "default", text)
 
 
-_FIELD_RULES: Final[Iterable[Callable[[_Place], _Found]]] = (
+_FIELD_RULES: Final[Iterable[Callable[[_FieldInContext], _Found]]] = (
     _first_letter,
     _taken_name,
     _struct_docs,

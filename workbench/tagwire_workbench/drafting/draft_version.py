@@ -122,7 +122,7 @@ class _Result:
 
 def plan_drafts(
     folder: Path,
-    place: Path,
+    target: Path,
     *,
     only_new: bool = False,
     options: SpecOptions = _DEFAULT_OPTIONS,
@@ -130,8 +130,8 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    `place` is the folder for the drafts. With `only_new`, they contain only the new version, and no other specs are
-    written except headers. If `place` is `folder` itself, specs keep all their versions and comments. In another
+    `target` is the folder for the drafts. With `only_new`, they contain only the new version, and no other specs are
+    written except headers. If `target` is `folder` itself, specs keep all their versions and comments. In another
     folder, no existing file is replaced. `released` has the specs whose versions must not change. Nothing is written
     until `DraftPlan.apply`.
 
@@ -139,7 +139,7 @@ def plan_drafts(
     lists every violation), for a request and response with different versions, and if a draft would overwrite a file in
     another folder, remove fields in place, or change a released version.
     """
-    is_in_place = _is_in_place(folder, place)
+    is_in_place = _is_in_place(folder, target)
     if only_new and is_in_place:
         raise SpecError(f"{folder}: the drafts would replace all existing versions; choose another output folder")
     sources = _sources(folder, options)
@@ -149,7 +149,7 @@ def plan_drafts(
     for source in sources:
         result = _result(source, cuts.get(source.summary.name), only_new=only_new)
         is_unwanted = is_in_place or (only_new and source.summary.kind != "header")
-        path = None if result.is_same and is_unwanted else place / source.summary.component / source.path.name
+        path = None if result.is_same and is_unwanted else target / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
         # The new version may break rules that don't apply to the old versions.
         problems += _problems(drafts[-1], options)
@@ -159,10 +159,10 @@ def plan_drafts(
     return plan
 
 
-def _is_in_place(folder: Path, place: Path) -> bool:
-    source, target = folder.resolve(), place.resolve()
+def _is_in_place(folder: Path, output: Path) -> bool:
+    source, target = folder.resolve(), output.resolve()
     if source != target and (source.is_relative_to(target) or target.is_relative_to(source)):
-        raise SpecError(f"{place} overlaps {folder}; choose an output folder that is neither inside nor above it")
+        raise SpecError(f"{output} overlaps {folder}; choose an output folder that is neither inside nor above it")
     return source == target
 
 

@@ -134,7 +134,7 @@ class InputFraming:
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin
-            key, version = (int.from_bytes(data[place : place + 2], "big", signed=True) for place in (at, at + 2))
+            key, version = (int.from_bytes(data[offset : offset + 2], "big", signed=True) for offset in (at, at + 2))
             cls = self._of_key(key)
         if cls is None or version is None or version not in cls.VERSIONS:
             return None

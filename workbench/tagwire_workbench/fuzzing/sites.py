@@ -72,7 +72,7 @@ class InputSite:
         return self.begin + self.node.end
 
     @property
-    def head(self) -> int:
+    def content_start(self) -> int:
         """Offset in the input at which this part's content begins, after its count, null marker, or tag and size."""
         return self.inner[0].start if self.inner else self.end - self.node.trailer_length
 
@@ -236,24 +236,24 @@ def splice(
 
 def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch | None:
     """Return the patch that updates the count or size at the start of `holder`, or None if it doesn't change."""
-    node, head = holder.node, Patch(holder.start, holder.head, b"")
+    node, prefix = holder.node, Patch(holder.start, holder.content_start, b"")
     if not isinstance(node.value, int):
         return None
     if holder.kind in ("array", "section") and elements:
         code = holder.type.length if isinstance(holder.type, Array) else UVARINT
-        return head._replace(data=length_bytes(code, max(node.value + elements, 0))) if code else None
+        return prefix._replace(data=length_bytes(code, max(node.value + elements, 0))) if code else None
     if holder.kind == "entry" and grown:
         tag = int(node.type.removeprefix("tag "))
-        return head._replace(data=uvarint_bytes(tag) + uvarint_bytes(max(node.value + grown, 0)))
+        return prefix._replace(data=uvarint_bytes(tag) + uvarint_bytes(max(node.value + grown, 0)))
     if holder.kind == "optional" and grown:
-        return _optional_head(data, holder, grown)
+        return _optional_prefix(data, holder, grown)
     return None
 
 
-def _optional_head(data: bytes, holder: InputSite, grown: int) -> Patch:
+def _optional_prefix(data: bytes, holder: InputSite, grown: int) -> Patch:
     """Return the patch for the size of a field in an optional buffer. The field's two-byte tag follows the size."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)
-    tag = data[holder.head - 2 : holder.head]
-    return Patch(holder.start, holder.head, length_bytes(section.length, size) + tag)
+    tag = data[holder.content_start - 2 : holder.content_start]
+    return Patch(holder.start, holder.content_start, length_bytes(section.length, size) + tag)

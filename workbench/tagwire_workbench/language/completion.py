@@ -12,7 +12,7 @@ from typing import Literal
 from tagwire.errors import VersionsError
 from tagwire.versions import Versions
 from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES, WIRE_TYPES, WireType
-from tagwire_workbench.language.schema_nodes import SchemaNode, may_extend, offered_keys, place_of
+from tagwire_workbench.language.schema_nodes import SchemaNode, may_extend, offered_keys, schema_node_of
 from tagwire_workbench.language.spec_names import SpecNames, is_field
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import Slot, TextTree, Value
@@ -30,7 +30,7 @@ class Offer:
     span: Span
     detail: str = ""
     description: str = ""
-    behind_cursor: int = 0
+    after_cursor: int = 0
     """How many characters before the end of the inserted text the cursor is placed."""
 
 
@@ -55,17 +55,17 @@ def completions(
         return list(_keys(tree, slot, slot.owner, is_extended))
     if slot.role != "value":
         return []
-    around = place = place_of(slot.owner)
+    around = node = schema_node_of(slot.owner)
     if slot.owner.kind == "object":
-        key = place.key(slot.entry.key) if place is not None and slot.entry is not None else None
-        place = key.place if key else None
-    elif place is not None:
-        place = place.items()
-    if place is not None and place.kind == "registerName":
+        key = node.key(slot.entry.key) if node is not None and slot.entry is not None else None
+        node = key.node if key else None
+    elif node is not None:
+        node = node.items()
+    if node is not None and node.kind == "registerName":
         return [Offer(name, "register", json.dumps(name), slot.written) for name in registers]
-    if around is not None and around.kind == "import" and place is not None and place.kind == "structName":
+    if around is not None and around.kind == "import" and node is not None and node.kind == "structName":
         return [Offer(name, "struct", json.dumps(name), slot.written) for name in shared]
-    return [] if place is None else list(_values(tree, slot, slot.owner, place, is_extended))
+    return [] if node is None else list(_values(tree, slot, slot.owner, node, is_extended))
 
 
 def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterator[Offer]:
@@ -73,30 +73,30 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
     is_followed = _text_follows(tree.text, written.end, ":")
     present = {entry.key for entry in owner.entries if entry.span != written}
     for key in offered_keys(owner, tree.root, present, is_extended=is_extended):
-        before, behind = ("", "") if is_followed else _skeleton(key.place)
-        text = f"{json.dumps(key.name)}{'' if is_followed else ': '}{before}{behind}"
+        before, after = ("", "") if is_followed else _skeleton(key.node)
+        text = f"{json.dumps(key.name)}{'' if is_followed else ': '}{before}{after}"
         detail = "required" if key.is_required else ""
-        yield Offer(key.name, "key", text, written, detail, key.description, len(behind))
+        yield Offer(key.name, "key", text, written, detail, key.description, len(after))
 
 
-def _skeleton(place: SchemaNode) -> tuple[str, str]:
+def _skeleton(node: SchemaNode) -> tuple[str, str]:
     """Return what to insert before and after the cursor for a new value, such as two quotes or brackets."""
-    words = place.words()
+    words = node.words()
     if words and all(isinstance(word, bool) for word in words):
         return "true", ""
     brackets = {"array": ("[", "]"), "object": ("{", "}"), "integer": ("", "")}
-    return brackets.get(next(iter(place.types()), ""), ('"', '"'))
+    return brackets.get(next(iter(node.types()), ""), ('"', '"'))
 
 
-def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaNode, is_extended: bool) -> Iterator[Offer]:
+def _values(tree: TextTree, slot: Slot, owner: Value, node: SchemaNode, is_extended: bool) -> Iterator[Offer]:
     span = slot.written
-    for word in place.words():
-        yield Offer(str(word), "word", json.dumps(word), span, description=place.description)
-    if place.kind == "fieldType":
+    for word in node.words():
+        yield Offer(str(word), "word", json.dumps(word), span, description=node.description)
+    if node.kind == "fieldType":
         yield from _types(tree, owner, span, is_extended)
-    elif place.kind in ("range", "versions"):
+    elif node.kind in ("range", "versions"):
         yield from (Offer(range, "versions", json.dumps(range), span) for range in _ranges(tree.root))
-    elif place.kind == "word" or (slot.entry is not None and slot.entry.key == "field"):
+    elif node.kind == "word" or (slot.entry is not None and slot.entry.key == "field"):
         others = (name for name in SpecNames(tree).near(owner) if name != owner.word("name"))
         yield from (Offer(name, "field", json.dumps(name), span) for name in others)
 
@@ -106,7 +106,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
     has_all = may_extend(tree.root, is_extended)
     rows = [row for row in WIRE_TYPES.values() if has_all or row.name in KAFKA_TYPES]
     rows += RECORD_TYPES.values() if is_format else ()
-    names = [name for name, place in SpecNames(tree).structs.items() if place.value.entry is not None]
+    names = [name for name, node in SpecNames(tree).structs.items() if node.value.entry is not None]
     common = [name for name in dict.fromkeys(names) if _may_use(name, owner, tree)]
     for row in rows:
         yield Offer(row.name, "type", json.dumps(row.name), span, wire_form(row))

@@ -70,18 +70,18 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
             file=file,
         )
     if struct is not None:
-        places = names.struct_positions(struct.text)
+        names_found = names.struct_positions(struct.text)
     elif field is not None:
-        places = names.field_positions(field)
+        names_found = names.field_positions(field)
     else:
         raise SpecError(
             "only structs and fields can be renamed; put the cursor on the name of a struct or field", file=file
         )
-    edits = [Edit(place.span, json.dumps(name, ensure_ascii=False)[1:-1]) for place in places]
+    edits = [Edit(name_found.span, json.dumps(name, ensure_ascii=False)[1:-1]) for name_found in names_found]
     broken = newly_broken(read(text).problems, read(applied(text, edits)).problems)
     if broken is not None:
         raise SpecError(
-            f"{places[0].text} can't be renamed to {quoted(name)}: {broken.message} ({broken.rule})", file=file
+            f"{names_found[0].text} can't be renamed to {quoted(name)}: {broken.message} ({broken.rule})", file=file
         )
     return edits
 

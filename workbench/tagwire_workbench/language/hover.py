@@ -14,7 +14,7 @@ from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
 from tagwire_generator.model import MessageSpec
 from tagwire_workbench.language.completion import wire_form
 from tagwire_workbench.language.examples import field_example
-from tagwire_workbench.language.schema_nodes import place_of
+from tagwire_workbench.language.schema_nodes import schema_node_of
 from tagwire_workbench.language.spec_names import MEMBERS, SpecNames, is_field, type_name
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
@@ -57,15 +57,17 @@ def rule_text(rule_id: str) -> str:
     parts = [f"**{rule.id}** ({rule.severity}): {rule.title}", rule.explanation]
     example = EXAMPLES.get(rule.id)
     if example is not None and not example.file:
-        shown = [f"// {title}\n" + "\n".join(example_lines(text)) for title, text in _texts(example.bad, example.good)]
+        shown = [
+            f"// {title}\n" + "\n".join(example_lines(text)) for title, text in _examples(example.bad, example.good)
+        ]
         parts.append("```jsonc\n" + "\n".join(shown) + "\n```")
     return "\n\n".join(parts)
 
 
 def _entry(entry: Value) -> str:
     reason = entry.get("deprecated")
-    said = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
-    return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, said)])
+    parts = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
+    return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, parts)])
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
@@ -86,7 +88,7 @@ def _number(entry: Value) -> str:
     return key.text if key is not None else "?"
 
 
-def _texts(bad: str, good: str) -> Iterator[tuple[str, str]]:
+def _examples(bad: str, good: str) -> Iterator[tuple[str, str]]:
     yield "bad", bad
     yield "good", good
 
@@ -96,11 +98,11 @@ def _of_key(tree: TextTree, offset: int) -> Hover | None:
     if found is None:
         return None
     owner, entry = found
-    place = place_of(owner)
-    key = place.key(entry.key) if place is not None else None
+    node = schema_node_of(owner)
+    key = node.key(entry.key) if node is not None else None
     if key is None or not key.description:
         return None
-    words = [f"`{word}`" if isinstance(word, str) else f"`{json.dumps(word)}`" for word in key.place.words()]
+    words = [f"`{word}`" if isinstance(word, str) else f"`{json.dumps(word)}`" for word in key.node.words()]
     parts = [f"**{entry.key}**: {key.description}", f"One of {', '.join(words)}" if words else ""]
     return Hover(entry.span, "\n\n".join(filter(None, [*parts, "Required" if key.is_required else ""])))
 
@@ -127,13 +129,13 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
     if row is not None and key == "type" and owner is not None and is_field(owner):
         limits = f", from {row.low} to {row.high}" if row.high else ""
         return Hover(value.span, f"**{name}**: {wire_form(row)}{limits}")
-    return _of_place(value, key)
+    return _of_key_value(value, key)
 
 
-def _of_place(value: Value, key: str) -> Hover | None:
+def _of_key_value(value: Value, key: str) -> Hover | None:
     """Return a hover with the schema's description of a value's key, for values without a hover of their own."""
-    place = place_of(value.parent) if value.parent is not None else None
-    found = place.key(key) if place is not None and key else None
+    node = schema_node_of(value.parent) if value.parent is not None else None
+    found = node.key(key) if node is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
 
 

@@ -34,7 +34,7 @@ class Key(NamedTuple):
     is_required: bool
     is_extension: bool
     """Whether the key exists only in the tagwire dialect."""
-    place: "SchemaNode"
+    node: "SchemaNode"
     """The schema of the key's value."""
 
 
@@ -61,8 +61,8 @@ class SchemaNode:
     def all_keys(self) -> Iterator[Key]:
         required = self._node.get("required", ())
         for name, node in self._node.get("properties", {}).items():
-            place = SchemaNode(node)
-            yield Key(name, place.description, name in required, node.get("dialect") == "tagwire", place)
+            inner = SchemaNode(node)
+            yield Key(name, inner.description, name in required, node.get("dialect") == "tagwire", inner)
 
     def key(self, name: str) -> Key | None:
         """Return the key with this name; None if the schema doesn't allow it."""
@@ -93,7 +93,7 @@ class SchemaNode:
         return (types,) if isinstance(types, str) else tuple(types)
 
 
-def place_of(value: Value) -> SchemaNode | None:
+def schema_node_of(value: Value) -> SchemaNode | None:
     """Return the schema of a value in a spec; None if the schema doesn't define the value."""
     path: list[Value] = []
     at: Value | None = value
@@ -101,18 +101,18 @@ def place_of(value: Value) -> SchemaNode | None:
         path.append(at)
         at = at.parent
     root = path.pop()
-    place: SchemaNode | None = _root(root)
+    node: SchemaNode | None = _root(root)
     for step in reversed(path):
-        if place is None:
+        if node is None:
             return None
         if step.entry is not None:
-            key = place.key(step.entry.key)
-            place = key.place.shaped(step.kind) if key else None
+            key = node.key(step.entry.key)
+            node = key.node.shaped(step.kind) if key else None
         elif step.parent is not None and step.parent.kind == "list":
-            place = place.items()
+            node = node.items()
         else:
             return None
-    return place
+    return node
 
 
 def _root(root: Value) -> SchemaNode:
@@ -130,12 +130,12 @@ def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_exte
     Required keys come first, then the other keys in schema order. `is_extended` allows the tagwire dialect in specs
     that don't name their dialect.
     """
-    place = place_of(owner)
-    if place is None:
+    node = schema_node_of(owner)
+    if node is None:
         return []
     is_extended = may_extend(root, is_extended)
-    allowed = (key for key in place.all_keys() if is_extended or not key.is_extension)
-    keys = [key for key in allowed if key.name not in present and _fits(key.name, place.kind, root)]
+    allowed = (key for key in node.all_keys() if is_extended or not key.is_extension)
+    keys = [key for key in allowed if key.name not in present and _fits(key.name, node.kind, root)]
     return sorted(keys, key=lambda key: not key.is_required)
 
 

@@ -17,7 +17,7 @@ class SetContext:
     """The registers (named numbers) and shared structs of a spec set. `registers` is None for a spec in no set."""
 
     registers: Registers | None = None
-    places: Mapping[str, Path] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
     """The file of each register or shared struct, by name."""
     specs: tuple[SpecData, ...] = ()
     """The specs that may declare shared structs."""
@@ -36,7 +36,7 @@ def may_be_used(data: bytes) -> bool:
     return may_be_register(data) or may_be_shared(data)
 
 
-def asks_for_others(data: bytes) -> bool:
+def needs_other_specs(data: bytes) -> bool:
     """Return whether a spec may use registers or shared structs of other specs. Doesn't parse the spec."""
     return uses_registers(data) or b'"imports"' in data
 

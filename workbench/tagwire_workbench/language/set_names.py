@@ -22,7 +22,7 @@ class SetName(NamedTuple):
     """A shared name at the cursor, and all its occurrences by file, starting with the file that declares it."""
 
     here: Name
-    places: dict[Path, list[Name]]
+    files: dict[Path, list[Name]]
 
 
 def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
@@ -40,16 +40,16 @@ def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
         here = register
     else:
         return None
-    declared = path if here is own else specs.context(path).places.get(here.text)
+    declared = path if here is own else specs.context(path).files.get(here.text)
     if declared is None:
         return None
     is_register = SpecNames(TextTree(specs.text(declared))).is_register
-    places = {declared: list(_named(specs, declared, here.text, is_register))}
+    files = {declared: list(_named(specs, declared, here.text, is_register))}
     for file in specs.files(path):
         found = list(_named(specs, file, here.text, is_register)) if file != declared else []
         if found:
-            places[file] = found
-    return SetName(here, places)
+            files[file] = found
+    return SetName(here, files)
 
 
 def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterator[Name]:
@@ -74,18 +74,18 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
     old = found.here.text
     written = json.dumps(name, ensure_ascii=False)[1:-1]
     edits: dict[Path, list[Edit]] = {}
-    for file, places in found.places.items():
+    for file, uses in found.files.items():
         if parse(specs.text(file), file=str(file)).root is None:
             text = f"{file} is not a JSON object, so the name can't be replaced everywhere"
             raise SpecError(text, file=str(file))
-        edits[file] = [Edit(place.span, written) for place in places]
+        edits[file] = [Edit(use.span, written) for use in uses]
     renamed = specs.with_texts({file: applied(specs.text(file), each) for file, each in edits.items()})
-    declared = next(iter(found.places))
+    declared = next(iter(found.files))
     broken = newly_broken(_problems(specs, declared), _problems(renamed, declared))
     if broken is not None:
-        place = f"{Path(broken.file).name}: " if broken.file else ""
+        where = f"{Path(broken.file).name}: " if broken.file else ""
         raise SpecError(
-            f"{old} can't be renamed to {quoted(name)}: {place}{broken.message} ({broken.rule})", file=str(declared)
+            f"{old} can't be renamed to {quoted(name)}: {where}{broken.message} ({broken.rule})", file=str(declared)
         )
     return edits
 

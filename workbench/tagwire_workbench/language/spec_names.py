@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
-from tagwire_workbench.language.schema_nodes import place_of
+from tagwire_workbench.language.schema_nodes import schema_node_of
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree, Value
 
@@ -56,11 +56,11 @@ class SpecNames:
                 self._add(value, value.parent, value.entry.key)
 
     def _add(self, value: Value, owner: Value, key: str) -> None:
-        around = place_of(owner)
+        around = schema_node_of(owner)
         found = around.key(key) if around is not None else None
         if around is None or found is None:
             return
-        kind = found.place.kind
+        kind = found.node.kind
         if kind == "structName" and owner is not self.tree.root:
             if around.kind == "import":
                 self.imports.setdefault(value.text, Name(value.text, value, value.content))

@@ -24,7 +24,7 @@ from tagwire_generator.reading.positions import placed
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
 from tagwire_workbench.designs.findings import DesignFinding
 from tagwire_workbench.designs.lint import chosen, lint, lint_pairs
-from tagwire_workbench.language.set_context import ALONE, SetContext, asks_for_others, context_of, may_be_used
+from tagwire_workbench.language.set_context import ALONE, SetContext, context_of, may_be_used, needs_other_specs
 from tagwire_workbench.language.text_tree import TextTree
 
 _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
@@ -124,7 +124,7 @@ class Workspace:
 
     def read(self, path: Path) -> ReadResult:
         """Read the spec in a file. Raises SettingsError if the project's settings can't be read."""
-        context = self.context(path) if asks_for_others(self._bytes(path)) else ALONE
+        context = self.context(path) if needs_other_specs(self._bytes(path)) else ALONE
         return self._read(SpecFile(self._component(path), path), self.options(path), context)
 
     def read_as(self, path: Path, text: str) -> ReadResult:
@@ -139,7 +139,7 @@ class Workspace:
         if spec_set is None:
             return ALONE
         data = {spec.path: self._bytes(spec.path) for spec in self._files(spec_set)}
-        offered = {place: each for place, each in data.items() if may_be_used(each)}
+        offered = {path: each for path, each in data.items() if may_be_used(each)}
         known = self._contexts.get(spec_set.package)
         if known is None or known[0] != offered:
             known = self._contexts[spec_set.package] = offered, context_of(offered)
@@ -249,7 +249,7 @@ class Workspace:
 
     def _read(self, spec: SpecFile, options: SpecOptions, context: SetContext) -> ReadResult:
         text = self._texts.get(spec.path)
-        used = context if asks_for_others(self._bytes(spec.path)) else ALONE
+        used = context if needs_other_specs(self._bytes(spec.path)) else ALONE
         stamp = (text if text is not None else _stamp(spec.path), spec.component, options, used)
         known = self._known.get(spec.path)
         if known is None or known.stamp != stamp:

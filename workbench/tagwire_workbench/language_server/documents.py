@@ -22,14 +22,14 @@ class Document:
     def __init__(self, path: Path, text: str, encoding: Encoding) -> None:
         self.path = path
         self.text = text
-        self._places = TextPositions(text, encoding)
+        self._positions = TextPositions(text, encoding)
 
     def offset(self, position: types.Position) -> int:
-        return self._places.offset(Position(position.line, position.character))
+        return self._positions.offset(Position(position.line, position.character))
 
     def range(self, span: Span) -> types.Range:
         """Convert a span to an LSP range. Columns are in the editor's units, such as UTF-16."""
-        start, end = map(self._places.position, span)
+        start, end = map(self._positions.position, span)
         return types.Range(types.Position(*start), types.Position(*end))
 
     def edit(self, edit: Edit) -> types.TextEdit:
@@ -38,7 +38,7 @@ class Document:
 
     def span_of(self, problem: Problem, tree: TextTree) -> Span:
         """Return the span of the token at which a problem is reported."""
-        return tree.token_at(self._places.of_problem(problem.line, problem.column))
+        return tree.token_at(self._positions.of_problem(problem.line, problem.column))
 
     def diagnostic(self, problem: Problem, tree: TextTree, rules_page: str) -> types.Diagnostic:
         """Convert a problem found in this document to an LSP diagnostic."""

@@ -111,10 +111,10 @@ def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.Co
     document = ls.document(params.text_document.uri)
     if document is None:
         return []
-    is_extended = ls.told(lambda: ls.specs.options(document.path).dialect == "tagwire", False)
-    context = ls.told(lambda: ls.specs.context(document.path), ALONE)
+    is_extended = ls.or_warn(lambda: ls.specs.options(document.path).dialect == "tagwire", False)
+    context = ls.or_warn(lambda: ls.specs.context(document.path), ALONE)
     registers = sorted(context.registers or ())
-    shared = sorted(context.places.keys() - {*registers})
+    shared = sorted(context.files.keys() - {*registers})
     offset = document.offset(params.position)
     offers = completions(document.text, offset, is_extended=is_extended, registers=registers, shared=shared)
     text_document = ls.client_capabilities.text_document
@@ -125,9 +125,9 @@ def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.Co
 
 def _item(document: Document, number: int, offer: Offer, has_snippets: bool) -> types.CompletionItem:
     text = offer.text
-    is_snippet = has_snippets and offer.behind_cursor > 0
+    is_snippet = has_snippets and offer.after_cursor > 0
     if is_snippet:
-        cut = len(text) - offer.behind_cursor
+        cut = len(text) - offer.after_cursor
         text = f"{_escaped(text[:cut])}$1{_escaped(text[cut:])}"
     written = document.text[offer.span.start : offer.span.end]
     is_bare = bool(written) and not written.startswith('"')
@@ -153,7 +153,7 @@ def _hover(ls: SpecServer, params: types.HoverParams) -> types.Hover | None:
         return None
     offset, tree = document.offset(params.position), TextTree(document.text)
     rules = [each.rule for each in ls.problems(document.path) if document.span_of(each, tree).has(offset)]
-    message = ls.told(lambda: ls.specs.message(document.path), None)
+    message = ls.or_warn(lambda: ls.specs.message(document.path), None)
     register = SpecNames(tree).register_at(offset)
     file = _elsewhere(ls, document, offset) if register is not None and not rules else None
     if file is not None:
@@ -170,11 +170,11 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
     if document is None:
         return None
     offset = document.offset(params.position)
-    place = _elsewhere(ls, document, offset)
+    path = _elsewhere(ls, document, offset)
     span = definition(document.text, offset)
-    if place is None and span is not None:
+    if path is None and span is not None:
         return types.Location(params.text_document.uri, document.range(span))
-    found = ls.document(uri_of(place)) if place is not None else None
+    found = ls.document(uri_of(path)) if path is not None else None
     name = TextTree(found.text).root.get("name") if found is not None else None
     if found is None or name is None:
         return None
@@ -192,16 +192,16 @@ def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
     used = names.register_at(offset) or names.struct_at(offset)
     if used is not None:
         is_ours = used.text in names.structs and used.text not in names.imports
-        return None if is_ours else ls.told(lambda: ls.specs.context(document.path), ALONE).places.get(used.text)
+        return None if is_ours else ls.or_warn(lambda: ls.specs.context(document.path), ALONE).files.get(used.text)
     value = tree.value_at(offset)
     if value is None or value.parent is not tree.root or value.entry is None or value.entry.key != "apiKey":
         return None
-    other = ls.told(lambda: ls.specs.counterpart(document.path), None)
+    other = ls.or_warn(lambda: ls.specs.counterpart(document.path), None)
     return Path(other.file) if other is not None else None
 
 
 def _set_name(ls: SpecServer, document: Document, offset: int) -> SetName | None:
-    return ls.told(lambda: set_name_at(ls.specs, document.path, offset), None)
+    return ls.or_warn(lambda: set_name_at(ls.specs, document.path, offset), None)
 
 
 def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Location]:
@@ -212,7 +212,7 @@ def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Loc
     shared = _set_name(ls, document, offset)
     declaration: tuple[Document, Span | None]
     if shared is not None:
-        found = [(ls.file(path), name.span) for path, names in shared.places.items() for name in names]
+        found = [(ls.file(path), name.span) for path, names in shared.files.items() for name in names]
         declaration = found[0]
     else:
         found = [(document, span) for span in references(document.text, offset)]
@@ -252,7 +252,7 @@ def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit |
 def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
     """Return the edit that renames a shared name in several files. A file named after it is renamed, too."""
     changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
-    declared = next(iter(shared.places))
+    declared = next(iter(shared.files))
     target = declared.with_name(f"{name}.json")
     if declared.name != f"{shared.here.text}.json" or target.exists() or not ls.renames_files:
         return types.WorkspaceEdit({ls.uri(path): each for path, each in changes.items()})

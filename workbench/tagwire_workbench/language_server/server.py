@@ -45,14 +45,14 @@ class SpecServer(LanguageServer):
         self._changes = 0
         self._checking = asyncio.Lock()
         """Allows only one check at a time. A running check can't be canceled, so the next check waits for its end."""
-        self._said = ""
+        self._last_warning = ""
 
     def document(self, uri: str) -> Document | None:
         """Return the spec at a URI; None if the file isn't a spec, or is too long to be analyzed."""
         path = path_of(uri)
         if self.specs.is_too_long(path):
             return None
-        return self.file(path) if self.told(lambda: self.specs.is_spec(path), True) else None
+        return self.file(path) if self.or_warn(lambda: self.specs.is_spec(path), True) else None
 
     def file(self, path: Path) -> Document:
         """Return a file as a document, with the editor's content if the file is open."""
@@ -73,7 +73,7 @@ class SpecServer(LanguageServer):
 
     def problems(self, path: Path) -> list[Problem]:
         """Return a file's own problems, and then those that the last check of its spec set found in the file."""
-        own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
+        own: tuple[Problem, ...] = self.or_warn(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
     def opened(self, uri: str, text: str) -> None:
@@ -98,28 +98,28 @@ class SpecServer(LanguageServer):
         if mine != self._changes:
             return
         path = path_of(uri)
-        spec_set = self.told(lambda: self.specs.spec_set(path), None)
+        spec_set = self.or_warn(lambda: self.specs.spec_set(path), None)
         name = spec_set.package if spec_set is not None else uri
         async with self._checking:
             if mine != self._changes:
                 return
-            found = await asyncio.to_thread(self.told, lambda: self.specs.set_problems(path), None)
+            found = await asyncio.to_thread(self.or_warn, lambda: self.specs.set_problems(path), None)
         if found is None or mine != self._changes:
             return
         before = self._sets.get(name, SetProblems({}, {}))
         self._sets[name] = found
-        places = [each for known in (before, found) for files in known for each in files]
-        for place in dict.fromkeys([*places, *self._uris]):
-            elsewhere = [*found.of_files.get(place, ()), *found.of_set.get(place, ())]
-            self._publish(place, self.problems(place) if place in self._uris else elsewhere)
+        paths = [each for known in (before, found) for files in known for each in files]
+        for path in dict.fromkeys([*paths, *self._uris]):
+            elsewhere = [*found.of_files.get(path, ()), *found.of_set.get(path, ())]
+            self._publish(path, self.problems(path) if path in self._uris else elsewhere)
 
-    def told(self, answer: Callable[[], T], otherwise: T) -> T:
+    def or_warn(self, answer: Callable[[], T], otherwise: T) -> T:
         """Return `answer()`, or `otherwise` if it raises a TagwireError. Shows the error once in the editor."""
         try:
             return answer()
         except TagwireError as error:
-            if str(error) != self._said:
-                self._said = str(error)
+            if str(error) != self._last_warning:
+                self._last_warning = str(error)
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"tagwire: {error}"))
             return otherwise
 

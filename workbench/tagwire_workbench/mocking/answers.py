@@ -12,7 +12,7 @@ from tagwire.text_format import near
 from tagwire_workbench.mocking.values import Later, Scene, ValueReader, as_bytes, evaluated
 from tagwire_workbench.mocking.yaml_tree import Steps
 
-_AS_THEY_ARE: Final = ("version", "delay", "behind", "split_at", "cut_at", "close")
+_AS_THEY_ARE: Final = ("version", "delay", "after", "split_at", "cut_at", "close")
 """Keys of an answer that are passed to `Reply` unchanged."""
 
 
@@ -103,11 +103,11 @@ class AnswerMaker:
         try:
             read(known)
         except EncodeError as error:
-            place = steps
+            reached = steps
             for step in _json_steps(cls, error.path.removeprefix(path)):
-                indexes = self.indexes.get(place)
-                place = (*place, indexes[step] if indexes is not None and isinstance(step, int) else step)
-            self.tree.add_error(place, error.reason)
+                indexes = self.indexes.get(reached)
+                reached = (*reached, indexes[step] if indexes is not None and isinstance(step, int) else step)
+            self.tree.add_error(reached, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
         """Copy a scripted value without the parts that depend on a request. Report unknown field names."""

@@ -61,7 +61,7 @@ class ScriptError(TagwireError):
     """Raised for a script with errors. Each line of the message has one error and its position."""
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A line and a column, both from 1."""
 
     line: int
@@ -74,17 +74,17 @@ class Tree:
     def __init__(self, file: str) -> None:
         self.file = file
         self.data: Any = None
-        self.values: dict[Steps, Place] = {}
-        self.keys: dict[Steps, Place] = {}
-        self.faults: list[tuple[Place, str]] = []
+        self.values: dict[Steps, Position] = {}
+        self.keys: dict[Steps, Position] = {}
+        self.faults: list[tuple[Position, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
         """Add an error at the position of a value, of its key (`of_key`) or, if the value is missing, of its parent."""
-        place = self.keys.get(steps) if of_key else None
-        while place is None:
-            place = self.values.get(steps)
+        position = self.keys.get(steps) if of_key else None
+        while position is None:
+            position = self.values.get(steps)
             steps = steps[:-1]
-        self.faults.append((place, text))
+        self.faults.append((position, text))
 
     @contextmanager
     def errors_of(self, steps: Steps) -> Generator[None]:
@@ -95,7 +95,7 @@ class Tree:
             self.add_error(steps, str(error))
 
     def raise_errors(self) -> None:
-        lines = [f"{self.file}:{place.line}:{place.column}: {text}" for place, text in sorted({*self.faults})]
+        lines = [f"{self.file}:{position.line}:{position.column}: {text}" for position, text in sorted({*self.faults})]
         if lines:
             raise ScriptError("\n".join(lines))
 
@@ -128,8 +128,8 @@ def read_tree(path: Path) -> Tree:
         node = _nodes(data)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise ScriptError(f"{path}{place}: {error.problem or error.context}") from None
+        position = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise ScriptError(f"{path}{position}: {error.problem or error.context}") from None
     except yaml.YAMLError as error:  # for example, bytes that aren't text
         raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
     if node is None:
@@ -155,7 +155,7 @@ class _Maker:
         self.seen = 0
 
     def made(self, node: Any, steps: Steps) -> Any:
-        place = self.tree.values[steps] = _place(node)
+        position = self.tree.values[steps] = _position(node)
         self.seen += 1
         if self.seen > _MOST_NODES:
             raise ScriptError(
@@ -164,10 +164,10 @@ class _Maker:
             )
         if node in self.around:
             raise ScriptError(
-                f"{self.tree.file}:{place.line}:{place.column}: this alias refers to a value that contains it"
+                f"{self.tree.file}:{position.line}:{position.column}: this alias refers to a value that contains it"
             )
         if len(self.around) >= _DEEPEST:  # aliases can nest values deeper than the loader's limit
-            raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: {_TOO_DEEP}")
+            raise ScriptError(f"{self.tree.file}:{position.line}:{position.column}: {_TOO_DEEP}")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
         if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
@@ -182,12 +182,12 @@ class _Maker:
         for key, value in node.value:
             name = _joined_surrogates(key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is None:
-                self.tree.faults.append((_place(key), f"expected a string as the key, got {shown(key.value)}"))
+                self.tree.faults.append((_position(key), f"expected a string as the key, got {shown(key.value)}"))
                 continue
             inner = (*steps, name)
             if name in made:
-                self.tree.faults.append((_place(key), f"the key {name!r} is duplicated"))
-            self.tree.keys[inner] = _place(key)
+                self.tree.faults.append((_position(key), f"the key {name!r} is duplicated"))
+            self.tree.keys[inner] = _position(key)
             made[name] = self.made(value, inner)
         return made
 
@@ -221,5 +221,5 @@ def _joined_surrogates(text: str) -> str | None:
         return None
 
 
-def _place(node: Any) -> Place:
-    return Place(node.start_mark.line + 1, node.start_mark.column + 1)
+def _position(node: Any) -> Position:
+    return Position(node.start_mark.line + 1, node.start_mark.column + 1)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.frames.pairing import Pairing
-from tagwire_workbench.proxy.passing import HEAD, Begun, Bytes, Passing
+from tagwire_workbench.proxy.passing import PREFIX_SIZE, Begun, Bytes, Passing
 from tagwire_workbench.proxy.recorded import RecordedFrame
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ProxyConnection:
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)
-        self._requests = passing(begins=lambda head: request, note=partial(self._note, "from the client"))
+        self._requests = passing(begins=lambda prefix: request, note=partial(self._note, "from the client"))
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
@@ -76,7 +76,7 @@ class ProxyConnection:
             self._proxy.record_close(closed)
 
     def _request(self, frame: bytes, offset: int) -> bytes:
-        if len(frame) < HEAD // 2:
+        if len(frame) < PREFIX_SIZE // 2:
             self._note("from the client", f"byte {offset}: expected a request, got {len(frame)} bytes")
             return frame
         api_key, version = _START.unpack_from(frame)
@@ -92,7 +92,7 @@ class ProxyConnection:
         Headers of the same API usually differ only in their correlation IDs, so the last decoded header is cached.
         """
         start, end, known = self._headers.get(frame[:4], (b"", 0, None))
-        if end and frame[HEAD:end] == start:
+        if end and frame[PREFIX_SIZE:end] == start:
             return known
         try:
             header, end = self._proxy.registry.decode_header(frame)
@@ -101,12 +101,12 @@ class ProxyConnection:
         found = getattr(header, "client_id", None)
         client_id = found if isinstance(found, str) else None
         if self._pairing.has_ids:
-            self._headers[frame[:4]] = frame[HEAD:end], end, client_id
+            self._headers[frame[:4]] = frame[PREFIX_SIZE:end], end, client_id
         return client_id
 
-    def _response_begins(self, head: bytes) -> Begun:
+    def _response_begins(self, prefix: bytes) -> Begun:
         """Find a response's request. Hold the response back if it contains addresses to rewrite."""
-        request = self._pairing.answer(None, head)
+        request = self._pairing.answer(None, prefix)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)
         if self._proxy.advertised.is_changed(request.api_key, request.version):

@@ -18,7 +18,7 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 
 _SIZE: Final = 4
 _SMALL: Final = 4096
-HEAD: Final = 8
+PREFIX_SIZE: Final = 8
 """Number of bytes that identify a frame: API key, version and correlation ID, or only the correlation ID."""
 
 
@@ -57,7 +57,7 @@ class Passing:
         self._budget = budget
         self._begins = begins
         self._note = note
-        self._head = b""
+        self._prefix = b""
         """The size and first bytes of the next frame, as far as they have arrived."""
         self._size = 0
         self._left = 0
@@ -71,8 +71,8 @@ class Passing:
     def feed(self, data: bytes) -> Iterator[Bytes]:
         """Process received bytes. Yield the bytes to send on now. Then call `ends` for each complete frame."""
         size = len(data)
-        is_between = not (self._head or self._left or self.is_lost)
-        if is_between and HEAD <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:
+        is_between = not (self._prefix or self._left or self.is_lost)
+        if is_between and PREFIX_SIZE <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:
             yield from self._feed_frame(data)
             return
         going = _Going(data)
@@ -85,29 +85,29 @@ class Passing:
                 begin, at = at, min(at + self._left, size)
                 self._take(going, begin, at)
             else:
-                at = self._feed_head(going, at)
+                at = self._feed_prefix(going, at)
         yield from going.parts()
         self._end_passed()
 
     def close(self) -> list[Bytes]:
         """End the stream. Return the bytes of an incomplete frame that were held back; the frame isn't recorded."""
-        rest: list[Bytes] = [self._head] if self._head else []
+        rest: list[Bytes] = [self._prefix] if self._prefix else []
         if self._left:
             if self._is_held:
                 rest = self._released()
             found = f"{count(self._size - self._left, 'byte')} of a frame of {count(self._size, 'byte')}"
             self._note(f"the stream ends with {found}, which is not recorded")
-        elif self._head:
-            self._note(f"the stream ends with {count(len(self._head), 'byte')} of a frame")
+        elif self._prefix:
+            self._note(f"the stream ends with {count(len(self._prefix), 'byte')} of a frame")
         self._forget()
-        self._head, self._left, self.is_lost = b"", 0, True
+        self._prefix, self._left, self.is_lost = b"", 0, True
         return rest
 
     def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
         """Feed data that is exactly one frame, which is usual for small frames."""
         frame, offset = data[_SIZE:], self.offset
         self.offset += len(data)
-        begun = self._begins(frame[:HEAD])
+        begun = self._begins(frame[:PREFIX_SIZE])
         if begun.is_held:
             frame = begun.ends(frame, offset)
             yield len(frame).to_bytes(_SIZE, "big") + frame
@@ -115,34 +115,34 @@ class Passing:
             yield data
             begun.ends(frame, offset)
 
-    def _feed_head(self, going: _Going, at: int) -> int:
+    def _feed_prefix(self, going: _Going, at: int) -> int:
         """Collect a frame's size and up to eight more bytes from `going.data`. Return the position after them."""
-        known = len(self._head)
-        wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, HEAD)
+        known = len(self._prefix)
+        wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, PREFIX_SIZE)
         end = min(at + wanted - known, len(going.data))
-        self._head += going.data[at:end]
-        if len(self._head) == wanted == _SIZE:
-            self._size = int.from_bytes(self._head, "big", signed=True)
+        self._prefix += going.data[at:end]
+        if len(self._prefix) == wanted == _SIZE:
+            self._size = int.from_bytes(self._prefix, "big", signed=True)
             if not 0 <= self._size <= self.max_size:
                 self._note(
                     f"byte {self.offset}: expected a frame size from 0 to {self.max_size}, got {self._size}; "
                     "all further bytes are forwarded unchanged, but not recorded"
                 )
-                going.add_before(self._head, end)
-                self._head, self.is_lost = b"", True
+                going.add_before(self._prefix, end)
+                self._prefix, self.is_lost = b"", True
             elif self._size == 0:
                 self._begin(going, end)
-        elif len(self._head) == wanted:
+        elif len(self._prefix) == wanted:
             self._begin(going, end)
         return end
 
     def _begin(self, going: _Going, at: int) -> None:
-        head, self._head = self._head, b""
-        self._begun = self._begins(head[_SIZE:])
+        prefix, self._prefix = self._prefix, b""
+        self._begun = self._begins(prefix[_SIZE:])
         if not self._begun.is_held:
-            going.add_before(head, at)
-        self._parts = [head[_SIZE:]]
-        self._left = self._size - (len(head) - _SIZE)
+            going.add_before(prefix, at)
+        self._parts = [prefix[_SIZE:]]
+        self._left = self._size - (len(prefix) - _SIZE)
         if not self._left:
             self._finish(going)
 
@@ -225,12 +225,12 @@ class _Going:
             self._begin = begin
         self._end = end
 
-    def add_before(self, head: bytes, end: int) -> None:
-        """Queue a frame's first bytes, `head`, which end at `end` in the new data but may begin in earlier data."""
-        if len(head) <= end:
-            self.add(end - len(head), end)
+    def add_before(self, prefix: bytes, end: int) -> None:
+        """Queue a frame's first bytes, `prefix`, which end at `end` in the new data but may begin in earlier data."""
+        if len(prefix) <= end:
+            self.add(end - len(prefix), end)
         else:
-            self.insert(head)
+            self.insert(prefix)
             self._begin = self._end = end
 
     def insert(self, *parts: Bytes) -> None:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-_HEAD: Final = 8
+_SIZES_LENGTH: Final = 8
 _READ_SIZE: Final = 1 << 20
 _BLOCK: Final = 0xFFFF
 """Maximum bytes of a stored deflate block."""
@@ -36,7 +36,7 @@ _CACHED: Final = 1 << 27
 """Bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
 _GZIP: Final = 31
-_GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
+_GZIP_HEADER: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
@@ -63,9 +63,9 @@ def _members() -> Iterator[tuple[list[bytes], bool]]:
 def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
     """Yield (frame size, chunks of the output line) for each complete frame in `waiting`, then remove the frames."""
     at = 0
-    while len(waiting) - at >= _HEAD:
+    while len(waiting) - at >= _SIZES_LENGTH:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
-        begin = at + _HEAD
+        begin = at + _SIZES_LENGTH
         if len(waiting) < begin + start + size:
             break
         with memoryview(waiting) as view:
@@ -86,7 +86,7 @@ def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
 
 def _stored(pieces: list[bytes]) -> Iterator[bytes]:
     """Yield an uncompressed gzip member with this content. Compressing it with zlib would take four times as long."""
-    yield _GZIP_HEAD
+    yield _GZIP_HEADER
     size = check = 0
     for piece in pieces:
         for at in range(0, len(piece), _BLOCK):

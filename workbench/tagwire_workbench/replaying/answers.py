@@ -35,12 +35,12 @@ class _Path(NamedTuple):
 class Ignored:
     """The paths of fields that may differ from the recorded response, such as `MetadataResponse.cluster_id`."""
 
-    def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
-        """Parse `texts`, the paths of fields to ignore. Raises SelectionError for a path that no response has.
+    def __init__(self, registry: "Registry", paths: Iterable[str], responses: Collection["type[Message]"]) -> None:
+        """Parse `paths`, the paths of fields to ignore. Raises SelectionError for a path that no response has.
 
         Hosts and ports of brokers are ignored too, because the requests are sent to a different server.
         """
-        self._paths = [_parsed(registry, text, responses) for text in texts]
+        self._paths = [_parsed(registry, text, responses) for text in paths]
         self._paths += [
             _Path(cls.NAME, f"{struct}{name}")
             for cls in responses
@@ -50,8 +50,8 @@ class Ignored:
 
     def __contains__(self, found: tuple[str, str]) -> bool:
         """Return whether a field may differ. `found` is (message name, field path)."""
-        name, place = found
-        path = _INDEX.sub("[]", place)
+        name, path_found = found
+        path = _INDEX.sub("[]", path_found)
         return path.rpartition(".")[2] in ALWAYS_IGNORED or any(
             each.message in ("", name) and (path == each.path or path.startswith((f"{each.path}.", f"{each.path}[")))
             for each in self._paths
@@ -106,11 +106,11 @@ def answer_differences(
     recorded: bytes,
     received: bytes,
     ignored: Ignored,
-    carried: "IdMapping",
+    id_mapping: "IdMapping",
 ) -> list[FieldDifference]:
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
-    If the recorded response can't be read, only the bytes are compared. `carried` maps the recorded server's IDs
+    If the recorded response can't be read, only the bytes are compared. `id_mapping` maps the recorded server's IDs
     (such as topic IDs) to the other server's, and learns more IDs from these responses.
     """
     try:
@@ -121,11 +121,11 @@ def answer_differences(
         other = registry.decode_response(received, api_key, version)
     except TagwireError as error:
         return [FieldDifference("", f"a {type(one.message).NAME}", f"an unreadable response: {error}")]
-    carried.learn(one.message, other.message)
+    id_mapping.learn(one.message, other.message)
     name = type(one.message).NAME
     found = [] if one.version == other.version else [FieldDifference("version", str(one.version), str(other.version))]
     found += differences(one.header, other.header, "header")
-    expected = carried.message(one.message)
+    expected = id_mapping.message(one.message)
     found += differences(expected, other.message, pairs=by_key, are_equal=_are_equal)
     return [each for each in found if (name, each.path) not in ignored]
 

@@ -59,9 +59,9 @@ class IdMapping:
         """
         for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
             self._learn_id(kind, id_, id_)
-        self._learn_places(recorded, received)
+        self._learn_positions(recorded, received)
 
-    def _learn_places(self, recorded: Any, received: Any) -> None:
+    def _learn_positions(self, recorded: Any, received: Any) -> None:
         if type(recorded) is not type(received) or any(_differ(recorded, received, name) for name in _NAMES):
             return
         for row in recorded.FIELDS:
@@ -69,10 +69,10 @@ class IdMapping:
             if _is_id(row, one) and _is_id(row, other):
                 self._learn_id(_IDS[row.name], one, other)
             elif isinstance(one, Struct):
-                self._learn_places(one, other)
+                self._learn_positions(one, other)
             elif row.struct is not None and isinstance(one, list | tuple) and isinstance(other, list | tuple):
                 for pair in _paired(one, other, row.unique):
-                    self._learn_places(*pair)
+                    self._learn_positions(*pair)
         for row in recorded.FIELDS:
             if row.name in _EPOCHS:
                 self._learn_epoch(row, recorded, received)

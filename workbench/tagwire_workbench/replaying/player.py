@@ -104,7 +104,7 @@ class RecordedEvent(NamedTuple):
     """The unit of `line`: "line" or, in a network capture, "frame"."""
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         """The position in the capture, such as "line 3"."""
         return f"{self.unit} {self.line}"
 
@@ -126,7 +126,7 @@ def steps(
             continue
         start = 4 if frame.is_request else 0
         if frame.api is None or (pairing.has_ids and len(frame.data) < start + 4):
-            raise CaptureError(f"{name}: {frame.place} can't be played: the frame ends before its correlation ID")
+            raise CaptureError(f"{name}: {frame.position} can't be played: the frame ends before its correlation ID")
         connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
         request = b"" if frame.is_request else pairing.answer(connection, frame.data)
         if request is None:

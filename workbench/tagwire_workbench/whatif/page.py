@@ -48,16 +48,16 @@ class Scale(NamedTuple):
     ticks: list[float]
     unit: str
 
-    def place(self, value: float) -> float:
+    def percent_of(self, value: float) -> float:
         """Return the position of a value as a percentage of the axis."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     def bar(self, kind: str, value: float, text: str) -> Bar:
-        begin, end = self.place(min(0.0, value)), self.place(max(0.0, value))
+        begin, end = self.percent_of(min(0.0, value)), self.percent_of(max(0.0, value))
         return Bar(kind, begin, round(end - begin, 2), value < 0, text)
 
     def labels(self) -> list[tuple[float, str]]:
-        return [(self.place(tick), f"{tick:,.10g}") for tick in self.ticks]
+        return [(self.percent_of(tick), f"{tick:,.10g}") for tick in self.ticks]
 
 
 class Plot(NamedTuple):
@@ -119,9 +119,9 @@ def _answers(summary: Summary) -> Iterator[str]:
         share = percent(abs(before - after), before)
         change = "no change" if before == after else f"{share:.2f} % {'less' if after < before else 'more'}"
         yield f"{how}, {after:,} bytes instead of {before:,}: {change}."
-    heads = summary.head_saved
-    if len(heads) == 1:
-        saved, _ = heads[0]
+    savings = summary.header_saved
+    if len(savings) == 1:
+        saved, _ = savings[0]
         change = f"{count(abs(saved), 'byte')} {'shorter' if saved > 0 else 'longer'}" if saved else "as long as before"
         yield f"The header of every batch is {change}."
 
@@ -160,10 +160,10 @@ def _plots(summary: Summary) -> Iterator[Plot]:
     scale = scale_of((value for each in compared for _, measure in each.rows for value in _shares(measure)), "% saved")
     for section in compared:
         yield Plot(f"Saved, by {section.title}", scale, [_saved_row(scale, *row) for row in section.rows])
-    heads = summary.head_saved
-    if len(heads) > 1:
-        scale = scale_of((percent(number, total.batches) for _, number in heads), "% of batches")
-        rows = [(count(saved, "byte"), percent(number, total.batches), number) for saved, number in heads]
+    savings = summary.header_saved
+    if len(savings) > 1:
+        scale = scale_of((percent(number, total.batches) for _, number in savings), "% of batches")
+        rows = [(count(saved, "byte"), percent(number, total.batches), number) for saved, number in savings]
         bars = [
             BarRow(name, [scale.bar("compressed", share, f"{share:.1f} %, {count(number, 'batch')}")])
             for name, share, number in rows

@@ -53,9 +53,9 @@ class Summary:
         return ", ".join([f"{self.to} {compared}", *(change for change in changes if change)])
 
     @property
-    def head_saved(self) -> list[tuple[int, int]]:
+    def header_saved(self) -> list[tuple[int, int]]:
         """Pairs (n, number of batches whose headers become n bytes smaller), in ascending order."""
-        return sorted(self.total.head_saved.items())
+        return sorted(self.total.header_saved.items())
 
     @property
     def speed(self) -> float:

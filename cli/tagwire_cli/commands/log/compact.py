@@ -159,8 +159,8 @@ def _compacted(
     from tagwire.log.convert import copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
-    place = partial(target_of, output=output)
-    for path, found, left in work_of(paths, "compacted", place, resumes=resumes):
+    find_target = partial(target_of, output=output)
+    for path, found, left in work_of(paths, "compacted", find_target, resumes=resumes):
         partitions = [partition for partition, _ in left]
         with byte_progress("compact", partitions, _ROUNDS, prints_all_along=explain is not None) as tell:
             for partition, target in left:

@@ -118,8 +118,8 @@ def _converted(
     from tagwire.log.convert import convert_partition, copy_directory_files
 
     folders: list[tuple[Path, Path]] = []
-    place = partial(target_of, output=output)
-    for path, found, left in work_of(paths, "converted", place, resumes=resumes):
+    find_target = partial(target_of, output=output)
+    for path, found, left in work_of(paths, "converted", find_target, resumes=resumes):
         with byte_progress("convert", [partition for partition, _ in left]) as tell:
             for partition, target in left:
                 yield from convert_partition(partition, target, conversion, tell)

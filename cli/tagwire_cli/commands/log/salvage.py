@@ -45,10 +45,12 @@ def command(
     """
     from tagwire.log.salvage import salvage
 
-    def place(partition: "Partition", path: Path) -> Path:
+    def find_target(partition: "Partition", path: Path) -> Path:
         return output / partition.path.absolute().name
 
-    found = [partition for work in work_of(paths, "salvaged", place, resumes=resumes) for partition, _ in work.left]
+    found = [
+        partition for work in work_of(paths, "salvaged", find_target, resumes=resumes) for partition, _ in work.left
+    ]
     lost = 0
     with byte_progress("salvage", found) as tell:
         for partition in found:

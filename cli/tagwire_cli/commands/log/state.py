@@ -127,8 +127,8 @@ def _group_rows(groups: dict[str, Any]) -> list[tuple[str, ...]]:
         kinds = ", ".join(each.removesuffix("Metadata") for each in group if each.endswith("GroupMetadata"))
         kind = kinds.replace("Group", " group").strip() or "offsets only"
         for commit in group["offsets"]:
-            place = (commit["topic"], str(commit["partition"]), str(commit["offset"]))
-            rows.append((name, kind, *place, commit["metadata"]))
+            cells = (commit["topic"], str(commit["partition"]), str(commit["offset"]))
+            rows.append((name, kind, *cells, commit["metadata"]))
         if not group["offsets"]:
             rows.append((name, kind, "", "", "", ""))
     return rows

@@ -11,7 +11,7 @@ from tagwire_cli.arguments.spark_options import opened_session, spark_options, s
 from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
 
 _NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
-_LEFT: Final = ("place", "files", "bytes", "lastWritten")
+_LEFT: Final = ("path", "files", "bytes", "lastWritten")
 _TEXTS: Final = ("sinceRelease", "lastRelease")
 _COLUMNS: Final = (
     TableColumn("client", style="cyan"),
@@ -94,7 +94,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
 
     storage = StorageOptions(storage_options or {})
     found = [each for path in paths for each in leftovers(path, storage)]
-    rows = [(each.place, each.files, each.bytes, datetime.fromtimestamp(each.last_written, UTC)) for each in found]
+    rows = [(each.path, each.files, each.bytes, datetime.fromtimestamp(each.last_written, UTC)) for each in found]
     if as_json:
         for *facts, at in rows:
             write_json_line(dict(zip(_LEFT, (*facts, _in_utc(at)), strict=True)))
@@ -104,7 +104,7 @@ def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None
         *(TableColumn(name, is_number=True) for name in _LEFT[1:3]),
         TableColumn(_LEFT[3]),
     )
-    print_table(columns, [(place, str(files), str(size), f"{at:%Y-%m-%d %H:%M}") for place, files, size, at in rows])
+    print_table(columns, [(path, str(files), str(size), f"{at:%Y-%m-%d %H:%M}") for path, files, size, at in rows])
 
 
 def _in_utc(value: Any) -> Any:
@@ -113,6 +113,6 @@ def _in_utc(value: Any) -> Any:
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    texts = (row["client"] or "", row["api"] or f"key {row['apiKey']}")
+    names = (row["client"] or "", row["api"] or f"key {row['apiKey']}")
     numbers = ("" if row[name] is None else str(row[name]) for name in _NUMBERS)
-    return (*texts, *numbers, *(row[name] or "" for name in _TEXTS))
+    return (*names, *numbers, *(row[name] or "" for name in _TEXTS))

@@ -45,7 +45,7 @@ def _closest(expected: Message, version: int | None, requests: list[Received]) -
         compared.sort(key=lambda pair: (len(pair[0]), pair[1].number))
         lines: list[str] = []
         for differing, each in compared[:_CLOSEST]:
-            lines.append(f"  #{each.number} ({each.place}), v{each.version}:")
+            lines.append(f"  #{each.number} ({each.position}), v{each.version}:")
             if version not in (None, each.version):
                 lines.append(f"    version  expected {version}, received {each.version}")
             lines += [f"    {line}" for line in difference_lines(differing)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tagwire.connection import Asked, ServerConnection, UnusableConnectionError
+from tagwire.connection import RequestInfo, ServerConnection, UnusableConnectionError
 from tagwire.errors import TagwireError
 from tagwire.testing.addresses import Address
 from tagwire.testing.peer.actions import Action, Close
@@ -45,8 +45,8 @@ class PeerConnection:
             return self._ended()
         actions: list[Action] = []
         with suppress(UnusableConnectionError):  # also stored in `self._server.error`, which is handled below
-            for asked in self._server.receive(data):
-                actions += self._answer(asked)
+            for info in self._server.receive(data):
+                actions += self._answer(info)
                 if self.is_closed:
                     return actions
         if self._server.error is not None:
@@ -66,35 +66,35 @@ class PeerConnection:
             self._peer.journal.add_problem(PeerProblem(text, self.number, None, error.__cause__))
         return actions
 
-    def _answer(self, asked: Asked) -> list[Action]:
-        cls, version = self._peer.registry.request_class(asked.frame)
+    def _answer(self, info: RequestInfo) -> list[Action]:
+        cls, version = self._peer.registry.request_class(info.frame)
         self._received += 1
         request = self._peer.journal.add_request(
             lambda number: Received(
                 name=cls.NAME,
                 version=version,
-                header=asked.header,
-                message=asked.message,
+                header=info.header,
+                message=info.message,
                 number=number,
                 connection=self.number,
                 index=self._received,
-                offset=asked.offset,
-                frame=asked.frame,
+                offset=info.offset,
+                frame=info.frame,
                 address=self.address,
             )
         )
         try:
             reply = self._peer.reply_to(request)
-            made = actions_of(reply, frame_of(reply, asked, self._server))
+            made = actions_of(reply, frame_of(reply, info, self._server))
         except Exception as error:  # the script may raise anything, and the test must see it
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(PeerProblem(f"{request.name} v{request.version}: {text}", self.number, request, error))
         return self._in_order(reply, made)
 
     def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
-        """Return the actions of this answer, and then of all answers that waited for it (`Reply.behind`)."""
-        if reply.behind:
-            self._held.append((reply.behind, made))
+        """Return the actions of this answer, and then of all answers that waited for it (`Reply.after`)."""
+        if reply.after:
+            self._held.append((reply.after, made))
             return []
         actions = made
         if reply.is_answer:

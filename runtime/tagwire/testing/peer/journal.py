@@ -48,13 +48,13 @@ class Received:
     """The address that the client connected to, which a MetadataResponse should name."""
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         """The connection, request number and byte position, as text for error messages."""
         return f"connection {self.connection}, request {self.index}, byte {self.offset}"
 
     def __str__(self) -> str:
         with showing_sensitive():  # test data is not secret
-            return f"#{self.number} ({self.place}): v{self.version} {self.message!r}"
+            return f"#{self.number} ({self.position}): v{self.version} {self.message!r}"
 
 
 class PeerProblem(NamedTuple):
@@ -68,7 +68,7 @@ class PeerProblem(NamedTuple):
     """The exception of a script function, or the reason why bytes could not be read or written."""
 
     def __str__(self) -> str:
-        where = self.request.place if self.request else f"connection {self.connection}"
+        where = self.request.position if self.request else f"connection {self.connection}"
         return f"{where}: {self.text}"
 
 

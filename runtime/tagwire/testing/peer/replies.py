@@ -19,7 +19,7 @@ from tagwire.versions import HIGHEST
 from tagwire.wire.varint import UVARINT_MAX
 
 if TYPE_CHECKING:
-    from tagwire.connection import Asked, ServerConnection
+    from tagwire.connection import RequestInfo, ServerConnection
     from tagwire.testing.peer.journal import Received
 
 _SIZE_WIDTH: Final = 4
@@ -49,7 +49,7 @@ class Reply:
     """Tagged fields that the spec does not know, to append to the response."""
     delay: float = 0.0
     """Seconds to wait before sending. Later answers of the connection wait as well."""
-    behind: int = 0
+    after: int = 0
     """The number of later answers of the connection that are sent before this one."""
     split_at: Collection[int] = ()
     """Offsets that split the frame into separate writes, kept ascending; 4 is the first byte of the header."""
@@ -112,7 +112,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "fields": (_is_named, "a mapping of paths to values"),
     "unknown_tags": (_is_tags, f"a mapping of tags from 0 to {UVARINT_MAX} to bytes"),
     "delay": (_is_seconds, f"a number of seconds from 0 to {_LONGEST}"),
-    "behind": (_is_int, "an integer of 0 or more"),
+    "after": (_is_int, "an integer of 0 or more"),
     "split_at": (_is_offsets, "a list or range of offsets of 0 or more"),
     "cut_at": (lambda value: value is None or _is_int(value), "an integer of 0 or more"),
     "raw": (lambda value: value is None or isinstance(value, bytes), "bytes or None"),
@@ -137,7 +137,7 @@ def as_reply(answer: object) -> Reply:
     raise PeerError(f"expected a response, a Reply or None, got {found}")
 
 
-def frame_of(reply: Reply, request: Asked, server: ServerConnection) -> bytes:
+def frame_of(reply: Reply, request: RequestInfo, server: ServerConnection) -> bytes:
     """Return the bytes of an answer, including the frame size.
 
     Raises a TagwireError, usually EncodeError, if the answer can't be encoded.
@@ -165,8 +165,8 @@ def actions_of(reply: Reply, frame: bytes) -> list[Action]:
     """Return the actions that send a frame and inject the faults of `reply`: wait, send, close."""
     actions: list[Action] = [Wait(reply.delay)] if reply.delay else []
     sent = frame if reply.cut_at is None else frame[: reply.cut_at]
-    places = [at for at in takewhile(lambda at: at < len(sent), reply.split_at) if at]
-    for start, end in zip([0, *places], [*places, len(sent)], strict=True):
+    offsets = [at for at in takewhile(lambda at: at < len(sent), reply.split_at) if at]
+    for start, end in zip([0, *offsets], [*offsets, len(sent)], strict=True):
         if start:
             actions.append(Wait(_PAUSE))
         if end > start:

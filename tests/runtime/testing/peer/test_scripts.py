@@ -112,8 +112,8 @@ def test_the_latest_rule_that_matches_answers(peer: MockPeer) -> None:
     )
     peer.on(kafka.HeartbeatRequest, times=1).reply(kafka.HeartbeatResponse(error_code=4))
     connection = peer.connect()
-    asked = [(BEAT, 4), (BEAT, 4), (BEAT, 2), (BEAT.replace(member_id="x"), 2)]
-    assert [answer(connection, *each).error_code for each in asked] == [4, 1, 2, 3]
+    requests = [(BEAT, 4), (BEAT, 4), (BEAT, 2), (BEAT.replace(member_id="x"), 2)]
+    assert [answer(connection, *each).error_code for each in requests] == [4, 1, 2, 3]
 
 
 def test_a_rule_is_in_force_with_its_reply(peer: MockPeer) -> None:
@@ -206,7 +206,7 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "message"),
     [
         (
             kafka.MetadataResponse(),
@@ -218,10 +218,10 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
         ([], "the list of answers is empty"),
     ],
 )
-def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer, made: Any, said: str) -> None:
+def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer, made: Any, message: str) -> None:
     with pytest.raises(PeerError) as caught:
         peer.on(kafka.HeartbeatRequest).reply(made)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_wrong_result_of_a_reply_function_is_a_problem(peer: MockPeer) -> None:
@@ -244,8 +244,8 @@ def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
         ({"delay": float("nan")}, "delay: expected a number of seconds"),
         ({"delay": True}, "delay: expected a number of seconds"),
         ({"raw": "abc"}, "raw: expected bytes or None, got 'abc'"),
-        ({"behind": -1}, "behind: expected an integer of 0 or more, got -1"),
-        ({"behind": "x"}, "behind: expected "),
+        ({"after": -1}, "after: expected an integer of 0 or more, got -1"),
+        ({"after": "x"}, "after: expected "),
         ({"cut_at": -1}, "cut_at: expected an integer of 0 or more"),
         ({"cut_at": 3.0}, "cut_at: expected an integer of 0 or more"),
         ({"version": 1.0}, "version: expected a version from 0 to 32767, got 1.0"),
@@ -277,7 +277,7 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; its versions are 0-4"),
         ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
@@ -285,10 +285,10 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
         ({"times": "1"}, "expected an integer of 1 or more as `times`, got '1'"),
     ],
 )
-def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any], said: str) -> None:
+def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any], message: str) -> None:
     with pytest.raises(PeerError) as caught:
         peer.on(kafka.HeartbeatRequest, **how)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_limits_apply_to_headers() -> None:
@@ -323,7 +323,7 @@ def test_rules_are_for_requests(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"GET / HTTP/1.1\r\n\r\n", "can't be used from byte 0 on"),
         (b"\xff\xff\xff\xff", "found size -1"),
@@ -332,11 +332,11 @@ def test_rules_are_for_requests(peer: MockPeer) -> None:
         (framed(BEAT, 4)[:-1], "ended within a frame"),
     ],
 )
-def test_bytes_that_are_no_requests(peer: MockPeer, data: bytes, said: str) -> None:
+def test_bytes_that_are_no_requests(peer: MockPeer, data: bytes, message: str) -> None:
     connection = peer.connect()
     actions = connection.receive_data(data) + connection.receive_data(b"")
     assert actions == [Close()]
-    assert said in str(peer.problems[0])
+    assert message in str(peer.problems[0])
     assert peer.requests == []
 
 
@@ -395,7 +395,7 @@ def test_byte_by_byte(peer: MockPeer) -> None:
 
 
 def test_answers_out_of_order(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, behind=2), OK, Reply(OK, behind=1), OK, OK])
+    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, after=2), OK, Reply(OK, after=1), OK, OK])
     connection = peer.connect()
     data = b"".join(framed(BEAT, 4, correlation_id=number) for number in range(1, 6))
     ids = [action.data[7] for action in connection.receive_data(data) if isinstance(action, Send)]
@@ -403,14 +403,14 @@ def test_answers_out_of_order(peer: MockPeer) -> None:
 
 
 def test_held_responses_are_sent_at_the_end(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest).reply(OK, behind=1)
+    peer.on(kafka.HeartbeatRequest).reply(OK, after=1)
     connection = peer.connect()
     assert connection.receive_data(framed(BEAT, 4)) == []
     assert connection.receive_data(b"") == [Send(V4), Close()]
 
 
 def test_at_the_end_nothing_is_sent_after_a_close(peer: MockPeer) -> None:
-    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, behind=5, close=True), Reply(OK, behind=5)])
+    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, after=5, close=True), Reply(OK, after=5)])
     connection = peer.connect()
     assert connection.receive_data(framed(BEAT, 4) * 2) == []
     assert connection.receive_data(b"") == [Send(V4), Close()]
@@ -438,7 +438,7 @@ def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "said"),
+    ("faults", "message"),
     [
         ({"unknown_tags": {5: b"x"}}, "this version has no tagged fields"),
         (
@@ -449,9 +449,9 @@ def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
         ({"version": 77}, "has no version 77"),
     ],
 )
-def test_faults_that_a_version_has_no_room_for(peer: MockPeer, faults: dict[str, Any], said: str) -> None:
+def test_faults_that_a_version_has_no_room_for(peer: MockPeer, faults: dict[str, Any], message: str) -> None:
     assert faulty(peer, 0, **faults) == [Close()]
-    assert said in str(peer.problems[0])
+    assert message in str(peer.problems[0])
 
 
 def test_value_missing_from_the_version(peer: MockPeer) -> None:

@@ -181,7 +181,7 @@ def test_changes_are_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({}, "do not identify the message"),
         ({"message": kafka.HeartbeatRequest}, "do not identify the version of HeartbeatRequest"),
@@ -191,8 +191,8 @@ def test_changes_are_reported() -> None:
         ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
     ],
 )
-def test_incomplete_input_forms(words: dict[str, Any], said: str) -> None:
-    with pytest.raises(FramingError, match=said):
+def test_incomplete_input_forms(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(FramingError, match=message):
         InputFraming(kafka.registry, **words)
 
 

@@ -51,7 +51,7 @@ class _Version(click.Argument):
 )
 @click.option("--target", metavar="MODULE:FUNCTION", help="Call this function with the bytes; keep the exception.")
 @click.option("--command", "words", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
-@click.option("--says", metavar="TEXT", help="The command must also print this.")
+@click.option("--says", "required_output", metavar="TEXT", help="The command must also print this.")
 @click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
 @click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write.")
 @click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most N inputs.")
@@ -63,7 +63,7 @@ def command(
     version: int | None,
     target: str | None,
     words: str | None,
-    says: str | None,
+    required_output: str | None,
     timeout: float,
     output: Path,
     tries: int,
@@ -93,7 +93,7 @@ def command(
 
     if (target is None) == (words is None):
         raise click.UsageError("give either --target or --command.")
-    if says is not None and words is None:
+    if required_output is not None and words is None:
         raise click.UsageError("--says needs --command, whose output it checks.")
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
@@ -101,7 +101,7 @@ def command(
         made = minimise(data, _raises(target, data), framing, tries=tries)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            keeps = _exits(_split(words or ""), says, timeout, Path(folder) / "input", data)
+            keeps = _exits(_split(words or ""), required_output, timeout, Path(folder) / "input", data)
             made = minimise(data, keeps, framing, tries=tries)
     _write(output, made.data)
     _explain(made.data, framing)
@@ -164,7 +164,7 @@ def _split(command: str) -> list[str]:
     return words
 
 
-def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
+def _exits(words: list[str], required_output: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
     """Return a function that tests whether the command fails for an input in the same way as for `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
@@ -175,14 +175,14 @@ def _exits(words: list[str], says: str | None, timeout: float, file: Path, data:
     def outcome(changed: bytes) -> tuple[int | None, bool]:
         file.write_bytes(changed)
         status, printed = _run(called, timeout)
-        return status, status is None or says is None or says.encode() in printed
+        return status, status is None or required_output is None or required_output.encode() in printed
 
     wanted = outcome(data)
-    if wanted[0] == 0 and says is None:
+    if wanted[0] == 0 and required_output is None:
         raise NothingToKeepError("the command exits with status 0 for this input, so there is no failure to preserve")
     if not wanted[1]:
         raise NothingToKeepError(
-            f"the command does not print {says!r} for this input, so there is no output to preserve"
+            f"the command does not print {required_output!r} for this input, so there is no output to preserve"
         )
     return lambda changed: outcome(changed) == wanted
 

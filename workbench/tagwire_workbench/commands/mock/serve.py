@@ -118,7 +118,7 @@ class _Printer:
         write_line(f"listening at {address}")
 
     def request(self, request: "Received") -> None:
-        write_line(f"#{request.number} ({request.place}): {request.name} v{request.version}")
+        write_line(f"#{request.number} ({request.position}): {request.name} v{request.version}")
 
 
 class _JsonPrinter(_Printer):

@@ -22,7 +22,9 @@ def bit_noise_patch(data: bytes, sites: Sequence[InputSite], random: Random) -> 
     sites, it may be anywhere.
     """
     site = random.choice(sites) if sites else None
-    start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
+    start = (
+        random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.content_start))
+    )
     for _ in range(_TRIES):
         what, change = random.choice(_CHANGES)
         patch = change(data, min(start, len(data)), random)

@@ -27,8 +27,8 @@ def rule_break(read: FuzzInput, sites: list[InputSite], random: Random, rule: st
     rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
         kinds, broken = _ALL[name]
-        places = [site for site in sites if site.kind in kinds]
-        for site in random.sample(places, min(len(places), _TRIES)):
+        candidates = [site for site in sites if site.kind in kinds]
+        for site in random.sample(candidates, min(len(candidates), _TRIES)):
             found = broken(read, site, random)
             if found is not None:
                 data, error = found
@@ -50,7 +50,7 @@ def _broken(
 # ---------------------------------------------------------------- rules about lengths and counts
 
 
-class _Head(NamedTuple):
+class _LengthPrefix(NamedTuple):
     """The length or count at the start of an encoded string, byte string or array."""
 
     code: LengthCode
@@ -58,14 +58,14 @@ class _Head(NamedTuple):
     nullable: bool
 
 
-def _head(read: FuzzInput, site: InputSite) -> _Head | None:
+def _length_prefix(read: FuzzInput, site: InputSite) -> _LengthPrefix | None:
     type = site.type
     if not isinstance(type, Sized | Array) or type.length is None:
         return None
     end = site.start + type.length.width
     while not type.length.code and read.data[end - 1] >= 0x80:
         end += 1
-    return _Head(type.length, end, type.nullable)
+    return _LengthPrefix(type.length, end, type.nullable)
 
 
 def _left(read: FuzzInput, site: InputSite, begin: int) -> int:
@@ -76,18 +76,18 @@ def _left(read: FuzzInput, site: InputSite, begin: int) -> int:
 
 def _beyond(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Replace a length or count with one that is too large for the bytes that follow."""
-    head = _head(read, site)
-    if head is None:
+    prefix = _length_prefix(read, site)
+    if prefix is None:
         return None
-    type, left = site.type, _left(read, site, head.end)
+    type, left = site.type, _left(read, site, prefix.end)
     least = left + 1 if isinstance(type, Sized) else left // _minimum(type) + 1
-    most = (1 << 8 * head.code.width - 1) - 1 if head.code.code else UVARINT_MAX - head.code.bias
+    most = (1 << 8 * prefix.code.width - 1) - 1 if prefix.code.code else UVARINT_MAX - prefix.code.bias
     if least > most:
         return None
     stated = random.choice((least, min(least + 1, most), random.randint(least, most), most))
-    data = length_bytes(head.code, stated)
+    data = length_bytes(prefix.code, stated)
     inside = len(data) if isinstance(type, Sized) and stated <= type.longest else 0
-    return _broken(read, site.holder, site.start, head.end, data, site.path, inside)
+    return _broken(read, site.holder, site.start, prefix.end, data, site.path, inside)
 
 
 def _minimum(type: object) -> int:
@@ -97,29 +97,29 @@ def _minimum(type: object) -> int:
 
 def _negative(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Write a length or count below -1. The value -1 would mean null."""
-    head = _head(read, site)
-    if head is None or not head.code.code:
+    prefix = _length_prefix(read, site)
+    if prefix is None or not prefix.code.code:
         return None
-    low = -(1 << 8 * head.code.width - 1)
+    low = -(1 << 8 * prefix.code.width - 1)
     stated = random.choice((-2, -3, low, random.randint(low, -2)))
-    return _broken(read, site.holder, site.start, head.end, length_bytes(head.code, stated), site.path)
+    return _broken(read, site.holder, site.start, prefix.end, length_bytes(prefix.code, stated), site.path)
 
 
 def _null(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    head = _head(read, site)
-    if head is None or head.nullable or head.code not in (INT16, INT32, COMPACT):
+    prefix = _length_prefix(read, site)
+    if prefix is None or prefix.nullable or prefix.code not in (INT16, INT32, COMPACT):
         return None
-    null = length_bytes(head.code, -1)
-    return _broken(read, site.holder, site.start, head.end, null, site.path)
+    null = length_bytes(prefix.code, -1)
+    return _broken(read, site.holder, site.start, prefix.end, null, site.path)
 
 
 def _too_long(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
     """Write a string longer than Kafka allows. Skips lengths that aren't compact, because they can't be so high."""
-    head, type = _head(read, site), site.type
-    if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
+    prefix, type = _length_prefix(read, site), site.type
+    if prefix is None or prefix.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
     size = type.longest + random.choice((1, 2, 100))
-    return _broken(read, site.holder, site.start, site.end, length_bytes(head.code, size) + b"a" * size, site.path)
+    return _broken(read, site.holder, site.start, site.end, length_bytes(prefix.code, size) + b"a" * size, site.path)
 
 
 # ---------------------------------------------------------------- rules about varints
@@ -129,11 +129,11 @@ def _varints(read: FuzzInput, site: InputSite) -> list[tuple[int, int, str]]:
     """Return (start, end, error path) for each varint before a site's content, such as its length or tag."""
     if site.kind == "entry":
         middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
-        return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
+        return [(site.start, middle, site.holder.path), (middle, site.content_start, site.holder.path)]
     if site.kind == "section":
-        return [(site.start, site.head, site.path)]
-    head = _head(read, site)
-    return [] if head is None or head.code.code else [(site.start, head.end, site.path)]
+        return [(site.start, site.content_start, site.path)]
+    prefix = _length_prefix(read, site)
+    return [] if prefix is None or prefix.code.code else [(site.start, prefix.end, site.path)]
 
 
 def _in_varint(
@@ -168,12 +168,12 @@ def _too_high(read: FuzzInput, site: InputSite, random: Random) -> _Broken | Non
 
 
 def _bad_text(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    head, type = _head(read, site), site.type
-    if head is None or not isinstance(type, Sized) or type.wire.family != "text":
+    prefix, type = _length_prefix(read, site), site.type
+    if prefix is None or not isinstance(type, Sized) or type.wire.family != "text":
         return None
     good = random.choice((b"", b"a", "é".encode(), b"topic-"))
     bad = random.choice((b"\xff", b"\x80", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xc3"))
-    size = length_bytes(head.code, len(good + bad))
+    size = length_bytes(prefix.code, len(good + bad))
     return _broken(read, site.holder, site.start, site.end, size + good + bad, site.path, len(size + good))
 
 
@@ -197,16 +197,16 @@ def _bad_marker(read: FuzzInput, site: InputSite, random: Random) -> _Broken | N
 
 
 def _tags_beyond(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    least = _left(read, site, site.head) // 2 + 1
+    least = _left(read, site, site.content_start) // 2 + 1
     data = uvarint_bytes(random.choice((least, least + 1, random.randint(least, UVARINT_MAX), UVARINT_MAX)))
-    return _broken(read, site.holder, site.start, site.head, data, site.path)
+    return _broken(read, site.holder, site.start, site.content_start, data, site.path)
 
 
 def _tag_beyond(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    _, (middle, head, _) = _varints(read, site)
-    least = _left(read, site, head) + 1
+    _, (middle, content, _) = _varints(read, site)
+    least = _left(read, site, content) + 1
     size = uvarint_bytes(random.choice((least, least + 1, UVARINT_MAX)))
-    spliced = splice(read, site.holder, middle, head, size)
+    spliced = splice(read, site.holder, middle, content, size)
     return spliced.data, ExpectedError("", site.holder.path, spliced.at - (middle - site.start))
 
 
@@ -235,8 +235,8 @@ def _cut_value(read: FuzzInput, site: InputSite, random: Random) -> _Broken | No
     """Cut off the end of a known tagged field's fixed-width value. The field's size is reduced accordingly."""
     if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
         return None
-    kept = read.data[site.head : random.randrange(site.head, site.end)]
-    return _broken(read, site, site.head, site.end, kept, site.path)
+    kept = read.data[site.content_start : random.randrange(site.content_start, site.end)]
+    return _broken(read, site, site.content_start, site.end, kept, site.path)
 
 
 # ---------------------------------------------------------------- rules about the whole input

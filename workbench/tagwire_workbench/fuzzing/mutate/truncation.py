@@ -37,22 +37,22 @@ def _rejected(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | N
 
 def _own(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
     if site.kind == "entry":
-        return site.holder.path, cut if cut < site.head else site.start
+        return site.holder.path, cut if cut < site.content_start else site.start
     if site.kind == "section":
-        if cut < site.head:
+        if cut < site.content_start:
             return site.path, cut
-        return (site.path, site.start) if len(site.inner) * 2 > cut - site.head else None
+        return (site.path, site.start) if len(site.inner) * 2 > cut - site.content_start else None
     type = site.type
     if isinstance(type, Fixed):
         return site.path, site.start
     if isinstance(type, NullableFixed):
         return site.path, site.start + (cut > site.start)
     if isinstance(type, Array | Sized) and type.length is not None:
-        return _behind_length(read, site, type, type.length, cut)
-    return (site.path, site.start) if site.kind == "struct" and cut < site.head else None
+        return _cut_after_length(read, site, type, type.length, cut)
+    return (site.path, site.start) if site.kind == "struct" and cut < site.content_start else None
 
 
-def _behind_length(
+def _cut_after_length(
     read: FuzzInput, site: InputSite, type: Array | Sized, code: LengthCode, cut: int
 ) -> tuple[str, int] | None:
     end = site.start + code.width

@@ -61,8 +61,8 @@ _Change = tuple[str, Spliced]
 
 def valid_edit(read: FuzzInput, sites: list[InputSite], random: Random) -> InputEdit | None:
     """Edit a random part of the message. Return None if no part can be edited."""
-    places = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
-    for site in random.sample(places, min(len(places), _TRIES)):
+    candidates = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
+    for site in random.sample(candidates, min(len(candidates), _TRIES)):
         change = random.choice(_EDITS[site.kind])(read, site, random)
         if change is not None:
             what, spliced = change
@@ -186,8 +186,8 @@ def _grow(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     if site.is_null:
         assert type.length is not None
         return _put(read, site, "one element", value_bytes(type, ())[:-1] + _one(type) + data)
-    place = random.choice([site.head, *(each.end for each in site.inner)])
-    return "one more", splice(read, site, place, place, data, elements=1)
+    position = random.choice([site.content_start, *(each.end for each in site.inner)])
+    return "one more", splice(read, site, position, position, data, elements=1)
 
 
 def _one(type: Array) -> bytes:
@@ -203,7 +203,7 @@ def _turn(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     turned = b"".join(reversed(parts))
     if turned == b"".join(parts):
         return None
-    return "reversed", splice(read, site, site.head, site.inner[-1].end, turned)
+    return "reversed", splice(read, site, site.content_start, site.inner[-1].end, turned)
 
 
 def _struct(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
@@ -252,7 +252,7 @@ def _trade(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
         return None
     one, other = random.sample(entries, 2)
     first, second = sorted((one, other), key=lambda entry: entry.start)
-    data = [read.data[each.head : each.end] for each in (first, second)]
+    data = [read.data[each.content_start : each.end] for each in (first, second)]
     if data[0] == data[1]:
         return None
     between = read.data[first.end : second.start]
@@ -262,9 +262,11 @@ def _trade(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
 
 def _insert(read: FuzzInput, site: InputSite, tag: int | None, data: bytes) -> Spliced:
     assert tag is not None
-    place = next((entry.start for entry in site.inner if _tag(entry) > tag), site.inner[-1].end if site.inner else None)
-    place = site.head if place is None else place
-    return splice(read, site, place, place, entry_bytes(tag, data), elements=1)
+    position = next(
+        (entry.start for entry in site.inner if _tag(entry) > tag), site.inner[-1].end if site.inner else None
+    )
+    position = site.content_start if position is None else position
+    return splice(read, site, position, position, entry_bytes(tag, data), elements=1)
 
 
 def entry_bytes(tag: int, data: bytes) -> bytes:
