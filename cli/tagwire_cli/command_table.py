@@ -25,7 +25,7 @@ _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
 """Matches `docs/` before the name of a page in a command's help. It is replaced with the URL."""
 
 _WHOLE: Final = 1000
-"""A limit that no summary reaches, because click shortens longer summaries."""
+"""A maximum length that no summary reaches, so that click doesn't shorten summaries."""
 
 
 class CommandTable(click.Group):

@@ -5,7 +5,7 @@ from typing import Any, Final
 import click
 
 _LONGEST: Final = 1_000_000
-"""The maximum number of seconds, about eleven days. The operating system can poll for only about twice as long."""
+"""Maximum number of seconds, about eleven days. The operating system can't wait much longer: at most about 24 days."""
 
 
 def whole_number(text: str) -> int | None:

@@ -97,7 +97,7 @@ def edit(
 
     settings = load(find_root(Path.cwd()))
     path = _path(settings, message)
-    spec_set = settings.set_of(path.parent)  # the parent: the spec itself may be a symbolic link into another folder
+    spec_set = settings.set_of(path.parent)  # not `path`, which may be a symbolic link into another folder
     plan = planned(
         path,
         _files(settings, path),

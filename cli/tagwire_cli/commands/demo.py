@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _SAMPLE: Final = Path(__file__).parents[1] / "data" / "demo.jsonl.gz"
-"""A sample with a frame for each API, direction and client in tests/data/captures, whose README explains them."""
+"""A capture with one frame for each API, direction and client in tests/data/captures (see the README there)."""
 _APIS_SHOWN: Final = 4
 _CLIENTS_SHOWN: Final = 8
 _FAILURES_SHOWN: Final = 10

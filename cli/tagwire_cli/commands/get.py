@@ -49,12 +49,12 @@ def command(
     innermost array that all paths share, with tabs between the values. A path that
     goes into a deeper array prints a JSON list.
 
-    All bytes are checked against the version, as `tagwire decode` does.
+    All bytes are checked against the version, as in `tagwire decode`.
 
     With --frames, the input is a stream of frames as sent over a connection.
     Requests contain their version; frames of other APIs are skipped.
-    header.client_id and similar paths select fields of the header. With --capture, both
-    work for the requests or the responses in captured frames.
+    header.client_id and similar paths select fields of the header. With --capture, the
+    input is a capture, and the paths can select fields and headers of its frames.
 
     \b
     Examples:

@@ -151,7 +151,8 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, field row, struct versions) for each field of a struct and, recursively, of its inner structs.
 
-    If the field is in a shared struct, `struct versions` maps message versions to that struct's versions; else, None.
+    If the field is in a shared struct, `struct versions` maps message versions to versions of that struct.
+    Otherwise, it is None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -169,7 +170,7 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return pairs of message versions and the struct version they use; [] if the field's struct isn't shared."""
+    """Return a list of (message versions, struct version that they use); [] if the field's struct isn't shared."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -282,7 +283,7 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield (path, table row) for each field, bit group and section title. The last two have the path "-".
+    """Yield (path, table row) for each field, bit group and section title. Groups and titles have the path "-".
 
     Each bit group is added to `groups` by field and mask, because the conditions of later fields refer to it.
     """

@@ -31,7 +31,7 @@ class InputFrame(NamedTuple):
 
 
 def is_stream(data: bytes) -> bool:
-    """Return whether the input is a stream of frames, whose sizes lead exactly to its end.
+    """Return whether the input consists of complete frames, each preceded by its size.
 
     Random bytes pass this test with a probability of 1 in 2^32.
     """

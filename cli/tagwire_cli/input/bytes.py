@@ -93,7 +93,7 @@ def looks_like_hex(data: bytes) -> bool:
 
 def from_hex(text: bytes) -> bytes:
     """Decode hex, ignoring white space, `:`, `,` and `-`. Raises InputError with the line and column."""
-    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # keep the width: errors name the column
+    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # blanks, because errors name the column
     try:
         return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:

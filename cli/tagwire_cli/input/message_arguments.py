@@ -37,7 +37,7 @@ def response_of(
     """
     name, version, rest = _name_and_version(registry, words, wanted)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # a server may answer an unsupported version with a fallback version
+    if message.FALLBACK is None:  # with a fallback, a response may answer a request of any version
         require_version(message, version)
     return message, version, rest
 

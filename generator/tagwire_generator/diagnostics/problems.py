@@ -22,8 +22,10 @@ An error breaks readers or writers, a warning has a cost for them, and a note is
 Impact = Literal["wire", "semantic", "source", "policy"]
 """What a change breaks, most severe first.
 
-"wire" is the bytes of a released version, "semantic" the meaning of the bytes, and "source" the JSON form or code that
-uses the classes. "policy" changes break nothing, but users may have relied on the old state.
+- "wire": the bytes of a released version
+- "semantic": the meaning of the bytes
+- "source": the JSON form, or code that uses the classes
+- "policy": nothing, but users may have relied on the old state
 """
 
 S = TypeVar("S", bound=str)
@@ -178,9 +180,10 @@ def _blank(character: str) -> str:
 
 
 def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop consequences of other problems, such as those of an invalid shared struct in each spec that imports it.
+    """Drop problems that are only consequences of errors in another file.
 
-    If `problems` contains the errors of the causing file, all consequences are dropped; otherwise, all but the first.
+    An invalid shared struct, for example, causes a problem in each spec that imports the struct. If `problems` contains
+    the errors of the other file, all their consequences are dropped. Otherwise, the first consequence is kept.
     """
     problems = list(problems)
     if not any(each.because for each in problems):

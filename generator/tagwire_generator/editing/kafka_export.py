@@ -24,7 +24,7 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, sc
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
 _PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
-"""The kinds of keys that list objects, with the name of the schema definition for these objects."""
+"""Keys whose values are lists of objects, with the name of the schema definition for these objects."""
 
 
 @dataclass(frozen=True, slots=True)

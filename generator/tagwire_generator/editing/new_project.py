@@ -112,7 +112,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
 
 def _joined(file: Path, before: str, added: str) -> str:
     text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # parse the result: not every existing table can be extended
+    _toml(file, text)  # raises an error if a table in the existing file can't be extended
     return text
 
 
@@ -131,6 +131,6 @@ def _render(template: str, view: _View) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # the only external value is the package name, which was checked
+        autoescape=False,  # safe, because the only external value is the package name, which was checked
     )
     return environment.get_template(f"{template}.jinja").render(view=view)

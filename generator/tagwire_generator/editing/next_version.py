@@ -64,8 +64,9 @@ def plan_next_version(
 ) -> NextVersion:
     """Plan a new version of the message in a spec. Nothing is written.
 
-    `files` are all specs of the message's set, by path. If the response (or request) that belongs to the message lacks
-    the new version, the plan adds it there, too. `released` are additional releases that the change must not break.
+    `files` are all specs of the message's set, by path. If the response (or request) that belongs to the message does
+    not have the new version, the plan also adds it there. `released` are additional releases that the change must not
+    break.
 
     Raises SpecError if no version can be added to the message, if the field's parent or neighbour doesn't exist, or if
     the change violates a rule (`problems` lists all violations) or breaks a released version.
@@ -174,7 +175,7 @@ def _changed(
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, others=_others(files.values(), [new])).invalid
     if is_valid and format_spec(text, file=data.file, options=options) == text:
-        after = format_spec(after, file=data.file, options=options)  # a file in canonical form stays canonical
+        after = format_spec(after, file=data.file, options=options)  # because the old text was in canonical form
     return SpecChange(spec.name, version, Path(data.file), text, after)
 
 

@@ -43,7 +43,7 @@ class Check:
     known: frozenset[str] = frozenset()
     """Messages to leave out, because they passed an earlier check."""
     headers: Mapping[str, MessageSpec] = field(default_factory=dict)
-    """The protocol's header specs, because `old` and `new` may not contain them."""
+    """The protocol's header specs, in case `old` and `new` don't contain them."""
 
     @property
     def names(self) -> set[str]:

@@ -124,7 +124,9 @@ class _Walk:
     def __init__(self) -> None:
         self.comparison = Comparison()
         self.lengths_count = True
-        """False if the whole version's encoding changed. That is reported once, instead of for each length."""
+        """Whether to report each changed length encoding. False if the encoding of the whole version changed,
+        because that is reported once for the version.
+        """
 
     def add(self, rule: str, steps: Steps, text: str, key: str) -> None:
         self.comparison.differences.append(Difference(rule, steps, text, key))
@@ -188,7 +190,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare the defaults and `ignorable` of fields that only other versions have."""
+        """Compare the defaults and `ignorable` of fields that the compared version doesn't have."""
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)

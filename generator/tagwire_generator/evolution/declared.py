@@ -36,7 +36,7 @@ def json_name(field: FieldSpec) -> str:
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """Return a tagged field's name and type, as lock files write them."""
+    """Return a tagged field's name and type in the form that lock files use."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -105,7 +105,7 @@ def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Ite
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             twin = twins.get(field.name)
-            # Skip imported structs: other messages that import them may have versions in these ranges.
+            # Skip imported structs: a range without effect in this message may have an effect in others.
             dead = None if pair.new.owner else _dead_range(field, twin, present, old.valid_versions)
             if dead is not None:
                 versions, text, key = dead
@@ -160,7 +160,10 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield each struct of the new spec with the old struct at its path, and the new spec's versions that use it."""
+    """Yield (pair of old and new struct, versions) for each struct of the new spec. The old struct has the same path.
+
+    `versions` are the new spec's versions that use the struct.
+    """
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:

@@ -13,7 +13,7 @@ _FIXED = (Fixed, NullableFixed)
 
 
 class MatchedField(NamedTuple):
-    """A field in the old and the new layout; None stands for a layout that does not have the field."""
+    """A field in the old and the new layout. `old` or `new` is None if that layout does not have the field."""
 
     old: Item | None
     new: Item | None
@@ -61,7 +61,7 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair the changed fields by position, separately in each gap between the unchanged fields (`names`)."""
+    """Pair changed fields by position, separately in each group between unchanged fields, whose names are `names`."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)

@@ -11,7 +11,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
-"""An impact, or "error" for a spec that can't be compared because it violates a rule of the spec language."""
+"""An impact such as "wire"; or "error" if a spec breaks a rule of the spec language, and so can't be compared."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 """All severities, most severe first."""

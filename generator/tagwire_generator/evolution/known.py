@@ -1,4 +1,4 @@
-"""Remember which messages passed a lock check, so that a commit hook reads only changed specs.
+"""Remember which messages passed a check against the lock file, so that a commit hook reads only changed specs.
 
 Results are stored in the generator's cache. Keys hash all inputs of a check, so an entry is never outdated. One entry
 records that the whole set passed; commits that change no spec need only this entry. Another entry lists the messages
@@ -66,7 +66,7 @@ class Memory:
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a proof may be a frame, which has a header
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # a proof may contain a header
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part

@@ -320,14 +320,14 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 
 
 _DROPPED = ("TW960", "TW961")
-"""Rules about dropped versions. Only people drop versions; a command that adds to specs must never do so."""
+"""Rules about dropped versions. `lost` reports them despite their low severity: adding to a spec must drop nothing."""
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:
     """Compare specs before and after an edit, and yield the breaking changes that the edit made.
 
-    `after` is compared with `before` and with the `released` specs. Breaks of released specs that `before` already had
-    are left out, and so are released messages that are in neither `before` nor `after`.
+    `after` is compared with `before` and with each release in `released`. Breaking changes that `before` already had
+    are left out. Released messages that neither `before` nor `after` contains are also left out.
     """
     names = {*before.specs, *after.specs, *(alias for spec in after.specs.values() for alias in spec.aliases)}
     reported: list[Finding] = []

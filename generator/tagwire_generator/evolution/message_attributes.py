@@ -100,7 +100,7 @@ def attribute_findings(
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
     """Yield findings about new versions that were never released, but are lower than the newest released version.
 
-    Versions in the archive were released, so they cause no such finding.
+    Versions that were dropped earlier have been released, so they cause no such finding.
     """
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]

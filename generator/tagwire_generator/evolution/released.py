@@ -11,7 +11,7 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 
 RetiredTags = Mapping[str, Mapping[int, str]]
-"""Fields that had a tag, such as `TraceId string`, by struct path ("" is the message) and tag."""
+"""Fields that had a tag, such as `trace_id string`, by struct path ("" is the message) and tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Released:
 
     spec: MessageSpec
     is_gone: bool = False
-    """Whether the message was removed earlier, so that the archive has its versions."""
+    """Whether the message was removed earlier. All of its versions are then in `archive`."""
     archive: tuple[Edition, ...] = ()
     retired_tags: RetiredTags = field(default_factory=dict)
 

@@ -53,7 +53,7 @@ def _format_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def first_uses(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Map each struct to the first field of its type. A field is a pair (index of its own struct, field index)."""
+    """Map each struct to the first field of its type: (index of the struct that contains the field, field index)."""
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)

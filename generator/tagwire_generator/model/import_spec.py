@@ -92,7 +92,10 @@ def _is_by_version(row: object) -> bool:
 
 
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
-    """Merge two imports of one struct. If they disagree, return the lowest version in which they do, as an int."""
+    """Merge the struct versions of two imports of one struct.
+
+    If the imports disagree, return the lowest version of the importing spec in which they disagree, as an int.
+    """
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []
     for start, following in zip(starts, [*starts[1:], HIGHEST + 1], strict=True):

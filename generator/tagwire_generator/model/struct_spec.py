@@ -21,7 +21,10 @@ class StructSpec:
 
     name: str
     versions: Versions
-    """The versions that have the struct: the field's for an inline struct, the valid versions for a message."""
+    """The versions that have the struct.
+
+    These are the versions of its field for an inline struct, and the valid versions for a message.
+    """
     fields: tuple[FieldSpec, ...] = ()
     """The fields in spec order, which is also their order on the wire."""
     about: str = ""
@@ -102,7 +105,7 @@ class StructGraph:
         self.order: tuple[int, ...] = self._sorted()
         """The positions of all structs, each after the structs that it contains; empty if there is a cycle."""
         self.present: dict[int | None, Versions] = self._present()
-        """For each struct, the smallest range of all versions in which it can be on the wire."""
+        """For each struct, the smallest range that includes all versions in which the struct can be on the wire."""
 
     def owners(self) -> Iterator[tuple[int | None, StructSpec]]:
         """Yield (position, struct) for the message, whose position is None, and its structs."""
@@ -127,7 +130,7 @@ class StructGraph:
         try:
             return tuple(graphlib.TopologicalSorter(held).static_order())
         except graphlib.CycleError as error:
-            # Each struct in the reported cycle comes before the struct that contains it, so reverse the cycle.
+            # In graphlib's cycle, each struct comes before the struct that contains it, so reverse the cycle.
             circle: list[int] = error.args[1]
             self.cycle = tuple(self._structs[position].name for position in reversed(circle))
             return ()

@@ -107,7 +107,7 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # A component may have the name "layouts". The values of its messages are tables; layouts are strings.
+        # A component may also be called "layouts". Strings in this table are layouts, and tables are messages.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

@@ -32,7 +32,7 @@ class SpecOptions:
     unanswered_versions: bool = False
     """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """In record formats, how the keys of ascending elements compare (header keys of KIP-82's first draft)."""
+    """In record formats, whether keys that must ascend compare as signed (header keys of KIP-82's first draft)."""
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types with their wire types; "" allows any type. In settings, a table or a list of names."""
 

@@ -93,7 +93,7 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """The formatters of the existing ("" if unknown) and the new files; None unless only formatting differs."""
+    """If only the formatting differs, the formatter of the existing files ("" if unknown) and that of the new files."""
 
     def apply(self) -> None:
         """Write new and changed files. Delete stale files, and folders that become empty.
@@ -146,7 +146,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
 
 
 def _formatters(files: Mapping[str, str], changes: Sequence[FileChange], directory: Path) -> tuple[str, str] | None:
-    """Return (formatter of the existing files, new formatter) if only the formatting differs; otherwise None."""
+    """If only the formatting differs, return (formatter of the existing files, formatter of the new files)."""
     here = formatter_of(files.get(MARKER, ""))
     if not here or not changes or any(change.kind != "changed" for change in changes):
         return None

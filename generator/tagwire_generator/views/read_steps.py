@@ -85,7 +85,7 @@ class _Steps:
         self.expressions = expressions
         self.steps: list[ReadStep] = []
         self.run: list[tuple[str, str]] = []
-        """Targets and `struct` codes of fields that will be read by the next `struct` call."""
+        """Fields that the next `struct` call will read: the attribute or variable to set, and the format code."""
         self.width = 0
         self.fixups: list[str] = []
 

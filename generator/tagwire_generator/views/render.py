@@ -43,7 +43,7 @@ _FAULTS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError
 _MARKUP: Final = re.compile(r"[\\`*_\[\]<>|&~]")
 
 LINE_LENGTH = 120
-"""The line length of generated code, which is also that of this project."""
+"""The line length of generated code, the same as in this project's own code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def union_views(struct: StructSpec, annotate: Annotate, type_imports: ModuleImpo
 
 
 def which_types(unions: tuple[UnionView, ...], type_imports: ModuleImports) -> tuple[str, str] | None:
-    """Return the parameter and return annotations of the generated method `which`; None if there are no unions."""
+    """Return the types of the parameter and the result of the generated method `which`; None if there are no unions."""
     if not unions:
         return None
     literal = type_imports.use("typing", "Literal")

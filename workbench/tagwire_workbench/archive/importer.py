@@ -28,7 +28,7 @@ class ImportReport:
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Files of earlier imports that don't change: specs that no source has, or a history of other releases."""
+    """Files of earlier imports that this import leaves unchanged: specs that no source has, or an older history."""
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])

@@ -15,9 +15,9 @@ from typing import Any, Final
 from tagwire.versions import HIGHEST, NONE, Versions
 
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
-"""Version 0 of this request is older than client IDs, so its header has no client ID."""
+"""A request whose version 0 is older than client IDs, so the header of version 0 has no client ID."""
 NEGOTIATION: Final = "ApiVersionsResponse"
-"""Clients read this response before they know the broker's versions, so they must be able to read any version of it."""
+"""The response from which clients learn a broker's versions, so they must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
 """The error code for an unsupported version."""
 

@@ -241,7 +241,10 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range with all of `inside` and none of `outside`, if possible `declared`; None if no range is needed."""
+    """Return a range with all versions in `inside` and none in `outside`, if possible `declared`.
+
+    Returns None if `inside` is empty and no range is declared.
+    """
     if declared is not None:
         versions = Versions.parse(declared)
         if all(v in versions for v in inside) and not any(v in versions for v in outside):
@@ -252,7 +255,10 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range with all of `inside` and none of `outside`, if possible open-ended ("3+"); or raise SpecError."""
+    """Return a range with all versions in `inside` and none in `outside`, if possible open-ended ("3+").
+
+    Raises SpecError if there is no such range.
+    """
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

@@ -135,7 +135,7 @@ def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Pr
 
 
 def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> ImportedSpec:
-    """Make an ImportedSpec from a spec that could be read. The corrections described in `mended` become notes."""
+    """Make an ImportedSpec from a spec that could be read. Its notes include the corrections in `mended`."""
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":

@@ -1,8 +1,8 @@
 """Read a file that may still grow, in order or at any position. Gzip files are decompressed.
 
 Reading compressed bytes can't start in the middle. So the decompressor's state is saved every few megabytes, and
-reading at a position starts from the last saved state before it. A compressed capture thus needs no decompressed copy
-on disk and little memory. Members may be added to the gzip file while it is read.
+reading at a position starts from the last saved state before it. A compressed capture thus needs little memory,
+and no decompressed copy on disk. Members may be added to the gzip file while it is read.
 """
 
 import os

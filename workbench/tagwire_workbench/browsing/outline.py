@@ -42,7 +42,7 @@ class _Details(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The bytes of a capture entry, or bytes decompressed from them. Positions of items count from their start."""
+    """The bytes of a capture entry, or bytes decompressed from them. Items' positions count from the buffer's start."""
 
     name: str
     data: bytes
@@ -240,7 +240,7 @@ class FieldTree(Tree[OutlineLine]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[OutlineLine]) -> None:
-        """Show another capture entry. Open the branches that lead to its error; without an error, some short ones."""
+        """Show another capture entry. Open the branches that lead to its error or, without one, some short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)

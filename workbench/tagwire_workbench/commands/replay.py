@@ -194,7 +194,7 @@ def _result(answer: "ReplayedAnswer", found: "list[FieldDifference]") -> str:
 
 
 class _Lines:
-    """Prints how each response differs. If an earlier response differs in the same way, prints only where it is."""
+    """Prints how each response differs. If an earlier response differs in the same way, refers to that one instead."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[FieldDifference, ...]], int] = {}

@@ -121,9 +121,10 @@ class FieldComparison(NamedTuple):
     """Number of messages or elements with a non-default value in the first capture."""
     b: int
     values: tuple[list[str], list[str], list[str]] | None
-    """Three lists of values: only in the first capture, only in the second, in neither. None if too many, or if secret.
+    """Three lists of values: only in the first capture, only in the second, in neither.
 
-    Values that occur in neither capture are known only if the spec enumerates all values.
+    None if there are too many values, or if they are secret. Values that occur in neither capture are known only if the
+    spec enumerates all values.
     """
 
     def as_dict(self) -> dict[str, Any]:

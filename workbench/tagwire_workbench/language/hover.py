@@ -24,7 +24,7 @@ _MOST: Final = 48
 _ENTRIES: Final = 40
 """Maximum number of register entries to show."""
 _TOLD: Final = ("name", "type", "about", "$schema")
-"""Keys left out of the list of facts, because the first lines show them or because they say nothing."""
+"""Keys left out of the list of facts: the first lines show their values, and `$schema` is only for editors."""
 
 
 class Hover(NamedTuple):

@@ -35,7 +35,7 @@ class SpecNames:
         self.structs: dict[str, Name] = {}
         """The first declaration of each struct."""
         self.imports: dict[str, Name] = {}
-        """The shared structs that the spec imports; each is declared in a spec of its own."""
+        """The shared structs that the spec imports. Other specs declare them."""
         self.struct_uses: list[Name] = []
         """Types that name a struct, including types that declare the struct."""
         self.fields: list[Name] = []
@@ -43,12 +43,12 @@ class SpecNames:
         self.register_uses: list[Name] = []
         """Values that name a register."""
         self.field_uses: list[Name] = []
-        """Other values that name a field, such as a claim's."""
+        """Values that refer to a field by its name, such as the value of `field` in a condition."""
         root = tree.root
         name = root.get("name")
         self.is_register = root.word("type") == "register"
         self.own_name: Name | None = None
-        """The spec's own name, if other specs of its set may use it: a shared struct or register."""
+        """The name of a shared struct or register, which other specs of its set may use; None for other specs."""
         if name is not None and name.kind == "string" and root.word("type") in ("struct", "register"):
             self.own_name = Name(name.text, name, name.content)
         for value in tree.values():

@@ -33,7 +33,7 @@ class AnswerMaker:
         )
         self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
         self.indexes: dict[Steps, list[int]] = {}
-        """The original indexes of list elements, for lists that were checked without elements that need a request."""
+        """By list: the original indexes of its checked elements. Elements that depend on a request aren't checked."""
         self.rows: dict[str, Any] = {}
         """The message field to which each path in `fields` leads."""
         self._check(registry, steps)

@@ -48,7 +48,7 @@ class ProxyConnection:
         self._moved = moved
         self._pairing = Pairing[PassedRequest](proxy.registry, limit=_MOST_WAITING)
         self._headers: dict[bytes, tuple[bytes, int, str | None]] = {}
-        """For each API key and version: the last header after its correlation ID, its end, and its client ID."""
+        """By API key and version: the last header's bytes after the correlation ID, its end, and its client ID."""
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)

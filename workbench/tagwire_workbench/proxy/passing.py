@@ -58,7 +58,7 @@ class Passing:
         self._begins = begins
         self._note = note
         self._prefix = b""
-        """The size and first bytes of the next frame, as far as they have arrived."""
+        """The part of the next frame's size and first bytes that has arrived."""
         self._size = 0
         self._left = 0
         self._parts: list[Bytes] | None = None

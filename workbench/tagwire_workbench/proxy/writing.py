@@ -5,13 +5,13 @@ at a time, so another thread would delay the traffic. The process ends when its 
 even if the proxy is killed.
 
 Each frame on standard input consists of two four-byte sizes, the start of the line up to the hex digits, and the bytes
-to write as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. If a
-member becomes large before that, it is stored uncompressed: zlib compresses only 40 MB of frames a second, and the
-traffic must not wait for it.
+to write as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A member
+that becomes large in less than half a second is stored uncompressed: zlib compresses only 40 MB of frames a second, and
+the traffic must not wait for it.
 
-Pages already on disk are dropped from the page cache, because they won't be read soon and would displace more useful
-pages. On a virtual machine, this also saves most of the writing time: dropped pages are reused, while a page that the
-guest has not used lately costs about 15 us.
+Pages of the file that are already on disk are removed from the page cache, because they won't be read soon and would
+displace more useful pages. On a virtual machine, this also saves most of the writing time: the removed pages are reused
+for new data, whereas a page of memory that the guest has not used lately costs about 15 us.
 """
 
 import os
@@ -28,12 +28,12 @@ from typing import Final
 _SIZES_LENGTH: Final = 8
 _READ_SIZE: Final = 1 << 20
 _BLOCK: Final = 0xFFFF
-"""Maximum bytes of a stored deflate block."""
+"""Maximum number of bytes in a stored deflate block."""
 _PIECE: Final = _BLOCK // 2
 _MEMBER: Final = 1 << 20
-"""Bytes of frames after which a member ends early. Writing a larger member at once would delay the traffic."""
+"""Number of frame bytes after which a gzip member ends early. Writing more at once would delay the traffic."""
 _CACHED: Final = 1 << 27
-"""Bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
+"""Number of bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
 _GZIP: Final = 31
 _GZIP_HEADER: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
@@ -110,7 +110,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # This call starts writing the new cached pages to disk. The next call drops the pages that are then on disk.
+        # The call starts to write new cached pages to disk. The next call removes them from the cache.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 
