@@ -54,7 +54,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections of the help, with aligned columns. Each command has the first sentence of its own help."""
+        """Write the sections of the help, with aligned columns. A command is listed with its help's first sentence."""
         width = max(map(len, self.table))
         for title, table in self.sections.items():
             commands = {name: self.get_command(ctx, name) for name in table}

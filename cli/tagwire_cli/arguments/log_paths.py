@@ -63,7 +63,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return a partition's folder in `output`. If `path` is above the partition, its subfolders are reproduced."""
+    """Return a partition's folder in `output`. It has the same path in `output` as in `path`."""
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
@@ -82,9 +82,10 @@ class Work(NamedTuple):
 def work_of(
     paths: Iterable[Path], done: str, target_of: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """Find the partitions to write. `target_of` maps a partition and its path argument to its output folder.
+    """Find the partitions to write, without writing anything.
 
-    With `resumes`, partitions whose output folder exists are skipped. Writes nothing.
+    `target_of` returns the output folder of a partition, given the partition and the path argument that contains it.
+    With `resumes`, partitions whose output folder exists are skipped.
 
     Raises LogPathError if an output folder already exists (unless `resumes`), lies inside a partition, or is the same
     for two partitions, and if a path is a file or has no partitions.

@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""The JSON Schemas of handwritten files, for editors, each as a package and a file in it."""
+"""The JSON Schemas of files that people write, for use by editors: the package and the file name of each schema."""
 
 SCHEMAS: Final = {
     "validate": "validate",

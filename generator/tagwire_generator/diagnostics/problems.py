@@ -14,9 +14,10 @@ from tagwire.text_format import printable
 Severity = Literal["error", "warning"]
 
 DesignSeverity = Literal["error", "warning", "note"]
-"""The severity of a rule or finding about designs.
+"""The severity of a design rule, or of a finding about a design.
 
-An error breaks readers or writers, a warning has a cost for them, and a note is a known, harmless property.
+An error breaks readers or writers. A warning makes reading or writing more costly. A note is about a known, harmless
+property.
 """
 
 Impact = Literal["wire", "semantic", "source", "policy"]

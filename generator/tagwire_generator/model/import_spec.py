@@ -32,7 +32,7 @@ class ImportSpec:
     struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
     """The struct version for each version of the spec; empty if the struct has only one version."""
     is_direct: bool = True
-    """Whether the spec itself imports the struct; False for imports by imported structs."""
+    """Whether the spec itself imports the struct; False if only other imported structs do."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:

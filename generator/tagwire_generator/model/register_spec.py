@@ -1,6 +1,6 @@
 """Registers: tables of named numbers, such as error codes, with the parties that assign the numbers.
 
-A register has no bytes of its own. It becomes Python constants and a mapping to their names. Registers are immutable
+A register is never encoded. It becomes Python constants and a mapping to their names. Registers are immutable
 and validate themselves, so no invalid register can exist.
 """
 

@@ -6,7 +6,7 @@ The history is a file next to the specs, with one line per version:
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
 A version's spec comes from the last release of its last span (range of releases). A version has several spans if it was
-redefined, or if some releases in between lack it. Digests represent the wire format (`wire_facts`), so specs can be
+redefined, or if releases in between don't have it. Digests represent the wire format (`wire_facts`), so specs can be
 checked against every release without the release's jars. The layouts of redefined versions are listed at the end.
 """
 

@@ -49,7 +49,7 @@ def is_hook(environment: Mapping[str, str]) -> bool:
 def unknown_files(files: Iterable[Path]) -> list[Path]:
     """Return the files that are in a work tree, but neither in its index nor ignored.
 
-    Files outside any work tree are left out. In a commit hook, the index is that of the pending commit. Raises GitError
+    Files outside any work tree are left out. In a commit hook, the index of the pending commit is used. Raises GitError
     if git fails.
     """
     found: list[Path] = []

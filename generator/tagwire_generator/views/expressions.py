@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """The format string for a call of `value_of` or `raw_of`."""
+    """The format string of an expression that applies `value_of` or `raw_of` to a value."""
     read_many: str
     put_many: str
 
@@ -66,7 +66,7 @@ _RUNTIME_NAMES: Final = {
     "Struct",
     "UUID",
 }
-"""Names in a serializer module that a struct could also have."""
+"""Names that serializer modules use themselves. A data class with such a name is imported under an alias."""
 
 
 class Expressions:

@@ -182,7 +182,11 @@ class NetworkFile:
     def _noted(
         self, table: FrameTable, each: NetworkFrame | NetworkGap
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
-        """Store a frame's bytes in the temporary file. Return (time, position, size, is_silent, truncated frame)."""
+        """Store a frame's bytes in the temporary file.
+
+        Return (time, position in that file, size, is_silent, frame with only its first bytes). `is_silent` means that
+        the request gets no response.
+        """
         start = self._spooled
         if isinstance(each, NetworkGap):
             return each.time, start, 0, False, each

@@ -79,5 +79,5 @@ def _log(path: Path, options: OpenOptions) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
-    find()  # raise now if the folder has no partitions
+    find()  # raises an error if the folder has no partitions
     return BatchListing(find, options.settings.formats, options.settings.limits, follows=options.follows)

@@ -18,7 +18,7 @@ _ONLY_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "headerVersions": ("request", "response"),
     "fallback": ("response",),
 }
-"""The kinds of messages that may have each of these keys. Completions don't offer the key in other messages."""
+"""Maps keys to the kinds of messages that may have them. Completions don't offer the keys in other messages."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "taggedVersions")
 """Keys that the draft dialect does not have."""
 

@@ -92,7 +92,7 @@ class Slot(NamedTuple):
     owner: Value | None
     """The object or list around the cursor; None if there is none."""
     entry: KeyEntry | None
-    """The entry whose value may be written, or None."""
+    """The entry whose value may be written at the cursor; None if no value may be written there."""
     written: Span
     """The token at the cursor, which a completion replaces; empty between tokens."""
 

@@ -19,7 +19,7 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 _SIZE: Final = 4
 _SMALL: Final = 4096
 PREFIX_SIZE: Final = 8
-"""Number of bytes that identify a frame: API key, version and correlation ID, or only the correlation ID."""
+"""Size of a request's API key, version and correlation ID. A response begins with only its correlation ID."""
 
 
 class Budget:

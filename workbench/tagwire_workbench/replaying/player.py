@@ -48,7 +48,7 @@ _KEYS: Final = (
 )
 """Fields that identify an array element, unless the message class defines the array's keys."""
 _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
-"""Keys that each server assigns. They are tried only if no other key identifies the elements."""
+"""Keys whose values servers assign. They are tried only if no other key identifies the elements."""
 
 
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:

@@ -29,7 +29,7 @@ class Mutation(NamedTuple):
     kind: Kind
     """How a decoder must treat the bytes.
 
-    It must accept `valid` and reject `invalid` bytes. In `near` bytes, one position is wrong, which it may not notice.
+    It must accept `valid` and reject `invalid` bytes. It may accept or reject `near` bytes, with one random change.
     """
     changes: tuple[str, ...]
     """Descriptions of the changes, in order, each with the path of the changed field."""

@@ -42,7 +42,7 @@ _TRIES: Final = 12
 def _broken(
     read: FuzzInput, holds: InputSite | None, start: int, end: int, data: bytes, path: str, inside: int = 0
 ) -> _Broken:
-    """Replace a range of bytes with `data`. The error of the new input is at `path`, `inside` bytes into `data`."""
+    """Replace a range of bytes with `data`. The expected error is at `path`, at offset `inside` in `data`."""
     spliced = splice(read, holds, start, end, data)
     return spliced.data, ExpectedError("", path, spliced.at + inside)
 
