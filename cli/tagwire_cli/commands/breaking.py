@@ -215,7 +215,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 
     baseline = read_lock(lock_file).baseline()
     sources = read_path(settings, reader, path, options_for(settings, path))
-    if path.is_file():  # don't report the set's other messages as removed
+    if path.is_file():  # a single spec: don't report the other messages as removed
         aliases = {alias for spec in sources.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*sources.specs, *sources.invalid, *aliases})
     return Check(baseline, sources, headers=_headers(settings, reader, path))

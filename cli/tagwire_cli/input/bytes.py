@@ -93,7 +93,8 @@ def looks_like_hex(data: bytes) -> bool:
 
 def from_hex(text: bytes) -> bytes:
     """Decode hex, ignoring white space, `:`, `,` and `-`. Raises InputError with the line and column."""
-    digits = b"  " + text[2:] if text.startswith(b"0x") else text  # blanks, because errors name the column
+    # Replace "0x" with blanks instead of removing it, so that errors name the right column.
+    digits = b"  " + text[2:] if text.startswith(b"0x") else text
     try:
         return bytes.fromhex(digits.translate(None, _BETWEEN).decode("ascii"))
     except ValueError:

@@ -44,7 +44,7 @@ _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
 _DUMP_WIDTH: Final = 16
 _OD: Final = re.compile(r"0000000 .*\n(?:(?:[0-9a-f]{7}(?: .*)?|\*)\n?)+")
-"""Matches what od and hexdump print without options. The error from parsing it as a dump names the right options."""
+"""Matches the output of od and hexdump without options. Parsing it raises an error that names the right options."""
 _WORDS: Final = re.compile(r"[0-9a-f]{7}\s+[0-9a-f]{4}\b")
 _SINGLE_BYTES_HINT: Final = "print single bytes in hex, with `xxd`, `hexdump -C` or `od -Ax -tx1`"
 _ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")

@@ -66,7 +66,7 @@ def print_problems(problems: Sequence["Problem"], *, err: bool) -> None:
 
 def print_json(problems: Sequence["Problem"]) -> None:
     """Print the problems on standard output as a JSON list of {rule, severity, file, line, column, message}."""
-    from tagwire_cli.output.tables import write_json  # a circular import: `tables` imports this module
+    from tagwire_cli.output.tables import write_json  # not at the top, because `tables` imports this module
 
     write_json([problem.as_dict() for problem in problems])
 

@@ -191,7 +191,7 @@ def _plain(tree: dict[str, Any], owner: str, registers: Registers) -> dict[str, 
 def _other_stops(
     message: MessageSpec, root: Object, written: str, lost: tuple[Inexpressible, ...]
 ) -> Iterator[Inexpressible]:
-    """Yield the reasons why Kafka could not use the rewritten spec: unusual header versions, or an error in it."""
+    """Yield reasons why Kafka's generator can't use the rewritten spec: unusual header versions, or an error in it."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Inexpressible("headers other than those that Kafka implies", message.file, member.line, member.column)

@@ -1,7 +1,7 @@
 """Registers: tables of named numbers, such as error codes, with the parties that assign the numbers.
 
-A register is never encoded. It becomes Python constants and a mapping to their names. Registers are immutable
-and validate themselves, so no invalid register can exist.
+A register is never encoded. It becomes Python constants, and a mapping from the numbers to their names.
+Registers are immutable and validate themselves, so no invalid register can exist.
 """
 
 import re

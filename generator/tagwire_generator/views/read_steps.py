@@ -5,7 +5,8 @@ after them. This makes decoding in pure Python fast. In each step, `shape` names
 other attributes are strings that the macro prints.
 
 In generated code, `m` is the object, `buf` the input, `pos` the position, `n` the last length or marker that was read,
-`end` the end of a string, `stop` the end of a tagged field, and `raw` the buffer of which bytes fields are slices.
+`end` the end of a string, `stop` the end of a tagged field, and `raw` the buffer. Values of bytes fields are
+slices of `raw`.
 """
 
 from dataclasses import dataclass, field

@@ -39,7 +39,7 @@ class FuzzInput(NamedTuple):
     begin: int
     """Start of the message or frame, after the prefix."""
     has_size: bool
-    """Whether a size, the number of bytes that follow, precedes `begin`."""
+    """Whether the four bytes before `begin` are the size of the rest of the input."""
     trace: Trace
     cls: type[Message]
     version: int
