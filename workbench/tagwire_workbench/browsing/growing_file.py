@@ -73,7 +73,8 @@ class _Decompression:
         self.is_inside = False
         """Whether the position is inside a gzip member."""
         self.position = 0
-        self.position = 0
+        self.output_position = 0
+        """The number of bytes decompressed so far."""
 
     def copy(self) -> "_Decompression":
         made = _Decompression.__new__(_Decompression)
@@ -98,7 +99,7 @@ class _Decompression:
             else:
                 self.position += len(data) - len(self._decoder.unused_data)
                 self._decoder = zlib.decompressobj(31)
-            self.position += len(found)
+            self.output_position += len(found)
             if found or not data:
                 return found
 
@@ -136,36 +137,36 @@ class CompressedFile:
 
     def more(self) -> bytes:
         found = self._next.more()
-        if self._next.position - self._positions[-1] >= self._spacing:
+        if self._next.output_position - self._positions[-1] >= self._spacing:
             with self._lock:
                 self._keep()
         return found
 
     def _keep(self) -> None:
         self._states.append(self._next.copy())
-        self._positions.append(self._next.position)
+        self._positions.append(self._next.output_position)
         if len(self._states) > _STATES:
             del self._states[1::2], self._positions[1::2]
             self._spacing *= 2
 
     def at(self, start: int, size: int) -> bytes:
         with self._lock:
-            begin = self._near.position - len(self._kept)
+            begin = self._near.output_position - len(self._kept)
             before = bisect_right(self._positions, start) - 1
-            if start < begin or self._positions[before] > self._near.position:
+            if start < begin or self._positions[before] > self._near.output_position:
                 self._near, self._kept = self._states[before].copy(), b""
-            while self._near.position < start + size:
+            while self._near.output_position < start + size:
                 more = self._near.more()
                 if not more:
                     break
-                keep = max(self._near.position - len(more) - start, _BEHIND)
+                keep = max(self._near.output_position - len(more) - start, _BEHIND)
                 self._kept = self._kept[-keep:] + more
-            begin = self._near.position - len(self._kept)
+            begin = self._near.output_position - len(self._kept)
             return self._kept[start - begin : start - begin + size]
 
     @property
     def progress(self) -> float:
-        return self._next.position / max(os.fstat(self._file.fileno()).st_size, 1)
+        return self._next.output_position / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def error(self) -> str:
