@@ -166,7 +166,7 @@ class CompressedFile:
 
     @property
     def progress(self) -> float:
-        return self._next.output_position / max(os.fstat(self._file.fileno()).st_size, 1)
+        return self._next.position / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property
     def error(self) -> str:
