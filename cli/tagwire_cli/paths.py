@@ -1,4 +1,4 @@
-"""Path arguments of all commands. A missing or unreadable path gives the same usage error in every command."""
+"""Path arguments of all commands. For a missing or unreadable path, every command prints the same usage error."""
 
 import errno
 import os

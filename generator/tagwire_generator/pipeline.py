@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.imports import SharedStructs
 
 Progress = Callable[[int, int], None]
-"""A callback that gets the number of finished specs and the total number."""
+"""A callback that is called with the number of finished specs and the total number."""
 
 _WORTH_PROCESSES: Final = 4
 """With fewer specs than this, starting several processes takes longer than it saves."""
@@ -67,7 +67,7 @@ class _Task:
     templates: Path
     formatter: str
     registers: tuple[bytes, ...]
-    """The files of the set that may be registers; empty if the spec can't use an enum."""
+    """The files of the set that may be registers (tables of named numbers); empty if the spec can't use an enum."""
     shared: tuple[SpecData, ...]
     """All files of the set that may be shared structs. The cache key only includes those that the spec may import."""
     headers: frozenset[str]

@@ -17,7 +17,7 @@ class AddressError(TagwireError, ValueError):
 class Address(NamedTuple):
     """The host and port where a server listens.
 
-    `str()` gives the form that Kafka clients accept as a bootstrap server.
+    `str()` returns the form that Kafka clients accept as a bootstrap server.
     """
 
     host: str

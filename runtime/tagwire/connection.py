@@ -51,7 +51,7 @@ _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x
 
 
 class UnusableConnectionError(TagwireError):
-    """Raised if the peer has sent bytes that can't be read. Open a new connection then."""
+    """Raised if the peer has sent bytes that can't be read. After this error, open a new connection."""
 
 
 class PeerConnectionError(UnusableConnectionError):
@@ -400,7 +400,7 @@ class ServerConnection(_Side):
         """Return the bytes of a response, including frame size and header. By default, use the request's version.
 
         Header fields that the request's header also has, such as the correlation ID, are copied from the request.
-        `header` gives values for all other header fields.
+        `header` contains the values of all other header fields.
         """
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version

@@ -22,7 +22,7 @@ HIGHEST: Final = 32767
 class Versions:
     """A range of versions, including both ends. Immutable and hashable.
 
-    `str()` gives the canonical string (`none`, `N`, `N+`, `N-M`), which `Versions.parse` can read again.
+    `str()` returns the canonical string (`none`, `N`, `N+`, `N-M`), which `Versions.parse` can read again.
     """
 
     __slots__ = ("highest", "lowest")

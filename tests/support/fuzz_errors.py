@@ -105,7 +105,7 @@ def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> O
         if offset:
             return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
         return None, "", {}, serializer.decode(data, limits=limits)
-    except Exception as error:  # errors of a wrong class also count as differences
+    except Exception as error:  # also catches unexpected classes, which count as differences
         return type(error), str(error), vars(error), None
 
 

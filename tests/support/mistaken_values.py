@@ -1,4 +1,4 @@
-"""Values that a program may assign to a field by mistake: of a wrong type, out of range, or nearly valid."""
+"""Values that a program may assign to a field by mistake: of the wrong type, out of range, or nearly valid."""
 
 from array import array
 from collections import OrderedDict, deque

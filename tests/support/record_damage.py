@@ -1,6 +1,6 @@
 """Damage batches, and then correct their lengths and checksums, so that readers don't reject them at once.
 
-Also make records with invalid or unusual values. The same seed always gives the same damage.
+Also make records with invalid or unusual values. The same seed always causes the same damage.
 """
 
 import struct

@@ -37,7 +37,7 @@ MARKED: Final[tuple[Any, ...]] = (
     *(UUID(int=10**30 + number) for number in range(3)),
     *((1000, 2000), (4000 + len(sys.argv),) * 3, 1.5 + len(sys.argv)),
 )
-"""Values that the threads assign. At the end, each must have as many references as in the beginning."""
+"""Values that the threads assign. At the end, each must have as many references as at the start."""
 
 
 class Shared:

@@ -50,18 +50,18 @@ def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete the versions of the message given in the argument NAME."""
-    # If an option has no value yet, click stops parsing there, and the message name is among the unparsed words.
+    # If an option has no value yet, click stops parsing there, and the message name is among the unparsed arguments.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
 
 
 @_quiet
 def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE VERSION, or API VERSION for a response; file names if no such words are expected."""
+    """Complete MESSAGE VERSION, or API VERSION for a response; file names if neither is expected."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return _files(incomplete)  # the header of a request identifies its message, so the next word is a file
+        return _files(incomplete)  # the header of a request identifies its message, so the next argument is a file
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return _files(incomplete)
     registry = _registry(ctx)

@@ -13,7 +13,7 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """A click parameter type for record format names. With `is_read`, `auto` and lists of names are also valid."""
+    """A click parameter type for record format names. If `is_read` is set, also accepts `auto` and lists of names."""
 
     name = "format"
 

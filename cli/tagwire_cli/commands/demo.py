@@ -1,4 +1,4 @@
-"""`tagwire demo`: decode captured traffic, and check that encoding it gives the same bytes."""
+"""`tagwire demo`: decode captured traffic, and check that encoding it produces the same bytes."""
 
 import time
 from collections import Counter, defaultdict

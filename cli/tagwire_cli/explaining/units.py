@@ -65,10 +65,10 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return (function that explains one unit, remaining command-line words for FILE).
+    """Return (function that explains one unit, the remaining arguments, which are for FILE).
 
     The function is None for record batches, because input can't be split into batches without reading them. Raises
-    click.UsageError if the words name an unknown message or version.
+    click.UsageError if the arguments name an unknown message or version.
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)

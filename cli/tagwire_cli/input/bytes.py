@@ -82,7 +82,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
 
 
 def are_hex(words: Sequence[str]) -> bool:
-    """Return whether the words are whole bytes in hex, such as `0012` or `00:12`."""
+    """Return whether all arguments are whole bytes in hex, such as `0012` or `00:12`."""
     return all(map(_HEX_WORD.fullmatch, words))
 
 

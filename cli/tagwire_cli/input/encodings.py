@@ -1,4 +1,4 @@
-"""Decode pasted input: raw bytes, or text in which a tool printed bytes.
+"""Decode pasted input: raw bytes, or bytes that a tool printed as text.
 
 The encoding is detected. Input that is entirely text in one of these forms is decoded, and anything else is raw bytes.
 Real messages contain zero bytes, so they are not mistaken for text.

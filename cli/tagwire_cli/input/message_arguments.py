@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse MESSAGE VERSION. Return the message class, the version and all words after it.
+    """Parse the arguments MESSAGE VERSION. Return the message class, the version and all further arguments.
 
     Raises click.UsageError for an unknown message, and for a version that the message doesn't have.
     """
@@ -31,7 +31,7 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Parse API VERSION. Return the response class, the version and all words after it.
+    """Parse the arguments API VERSION. Return the response class, the version and all further arguments.
 
     Raises click.UsageError for an unknown API, and for a version that the response doesn't have.
     """
@@ -65,5 +65,5 @@ def _name_and_version(registry: "Registry", words: Sequence[str], wanted: str) -
 
 
 def _hint(words: Sequence[str]) -> str:
-    """Return a hint if one of the words is a file that another command reads, or if the first word is hex; else ""."""
+    """Return a hint if an argument is a file that another command reads, or if the first argument is hex; else ""."""
     return file_hint(words) or (HEX_ARGUMENT if words and looks_like_hex(words[0].encode()) else "")

@@ -96,7 +96,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Parse the message and its version from `words`. Return (function that maps paths to a `Selected`, other words).
+    """Parse the arguments `words`. Return (function that maps paths to a `Selected`, arguments after the version).
 
     Raises click.UsageError if the message or a required version is missing or wrong.
     """

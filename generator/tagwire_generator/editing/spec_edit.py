@@ -158,8 +158,8 @@ class SpecEdit:
 def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
     """Return the canonical text of a spec, with all its comments.
 
-    Record formats and registers have no canonical text and are returned unchanged. Raises SpecError for a spec with
-    errors; `problems` lists all of them.
+    Record formats and registers (tables of named numbers) have no canonical text and are returned unchanged. Raises
+    SpecError for a spec with errors; `problems` lists all of them.
     """
     result = read_spec(text, file=file, options=options, shared=None)
     if result.register is not None:

@@ -82,7 +82,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # a common version has both fields, so the layout comparison already reports this
+        return None  # both fields have the tag in a common version, so the layout comparison reports it
     return f"was {tag_holder(old)}"
 
 

@@ -1,4 +1,4 @@
-"""Findings about spec changes: the broken rule, the versions, and a proof if encoded bytes change."""
+"""Findings about spec changes: the broken rule, the versions and, if encoded bytes change, an example of such bytes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

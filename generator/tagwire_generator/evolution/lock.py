@@ -66,7 +66,7 @@ class Lock:
     """The spec set's options at the time of the release. They affect the wire format."""
     file: str = ""
     registers: tuple[Tree, ...] = ()
-    """The registers that fields use as enums, reduced to numbers and names."""
+    """The registers (tables of named numbers) that fields use as enums. Only their numbers and names are stored."""
 
     def baseline(self) -> Baseline:
         """Return the released specs, with which a check compares new specs."""

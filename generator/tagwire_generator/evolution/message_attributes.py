@@ -52,7 +52,7 @@ class HeaderSpecs:
 
 
 def _filled(header: StructLayout, values: dict[str, Any]) -> StructLayout:
-    """Return the header layout with realistic defaults, such as client ID "a", for bytes that prove a change."""
+    """Return the header layout with realistic defaults, such as client ID "a", for the example bytes of a finding."""
     values = values | {"correlation_id": 7, "client_id": "a"}
 
     def filled(item: Item) -> Item:
@@ -105,7 +105,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
-    if newest < 0:  # a removed API only reserves its key, so it is unknown which versions were released
+    if newest < 0:  # the spec of a removed API has no versions, so the released ones are unknown
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):

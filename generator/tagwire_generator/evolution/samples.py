@@ -1,8 +1,8 @@
 """Create sample values for a field, convert them to another layout, and convert them to JSON.
 
-To prove that a change breaks decoding, a message must contain the field. So arrays on the path to it have an element,
+To show that a change breaks decoding, a message must contain the field. So arrays on the path to it have an element,
 structs on the path are present, and the field itself differs from its default. Everything else keeps its default, so
-that the proof is easy to read. The layouts in this module have no classes, so structs are dicts.
+that the example is easy to read. The layouts in this module have no classes, so structs are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -61,7 +61,8 @@ class SpecReader:
     def read(self, files: Iterable[SpecData], options: SpecOptions, others: Iterable[SpecData] = ()) -> SpecSources:
         """Read the specs of a set. Problems are part of the result; no error is raised.
 
-        `others` are other files of the set. They are not read as specs, but provide shared structs and registers.
+        `others` are other files of the set. They are not read as specs, but provide shared structs and registers
+        (tables of named numbers).
         """
         found, files, others = SpecSources(), list(files), list(others)
         importable = {each.file: each for each in (*files, *others) if may_be_shared(each.data)}

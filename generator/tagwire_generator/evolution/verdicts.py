@@ -1,7 +1,7 @@
 """Compare two sets of specs: the layouts of all common versions, and properties that are not part of layouts.
 
 The layouts of a message are compared, version by version, only if its spec has changed. A difference that recurs in
-consecutive versions is a single finding, and its proof uses one of these versions.
+consecutive versions is a single finding, with example bytes for one of these versions.
 """
 
 from collections import Counter
@@ -213,7 +213,7 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest differences, which gives the simplest proof. Prefer newer versions."""
+        """Return the version with the fewest differences: its example is simplest. Prefer newer versions."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 

@@ -44,7 +44,7 @@ _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "u
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
-    """Return the default of a field whose spec gives no default. For records, this is null."""
+    """Return the default of a field whose spec has no default. For records, this is null."""
     meant = _wire(type, semantic)
     if meant is not None and semantic:
         return cast(Default, meant.default)
@@ -63,7 +63,7 @@ def _wire(type: FieldType, semantic: str) -> WireType | None:
 def parse_default(
     name: str, type: FieldType, text: str, enum: RegisterSpec | None = None, semantic: str = ""
 ) -> Default:
-    """Parse the string that gives a default in a spec. An empty string means the implicit default.
+    """Parse the string that specifies a default in a spec. An empty string means the implicit default.
 
     With an `enum`, the string may be the name of an entry. Raises InvalidSpec if the string is not a value of the type.
     The caller checks whether the value is in range, and whether the field may be null.

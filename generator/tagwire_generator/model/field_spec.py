@@ -52,7 +52,7 @@ class FieldSpec:
     ignorable: bool = False
     """Whether the value may be dropped silently when a version without the field is written."""
     enum: RegisterSpec | None = None
-    """The register that names an integer's values."""
+    """The register (table of named numbers) that names an integer's values."""
     required: bool = False
     """Whether the constructor requires the field."""
     union: str = ""
@@ -84,7 +84,7 @@ class FieldSpec:
     deprecated: str | None = None
     """Why the field is deprecated, and what to use instead; None if it is not."""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
-    """Whether the spec gives no default."""
+    """Whether the spec has no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:

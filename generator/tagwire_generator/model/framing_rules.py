@@ -53,7 +53,11 @@ def _format_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def first_uses(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
-    """Map each struct to the first field of its type: (index of the struct that contains the field, field index)."""
+    """Find, for each struct, the first field that has this struct as its type.
+
+    Return a dict from the struct's index to (index of the struct that contains the field, index of the field in it).
+    The index of the message itself is None.
+    """
     around: dict[int | None, tuple[int | None, int]] = {}
     for position, _, index, spec in graph.members():
         target = graph.target(spec)

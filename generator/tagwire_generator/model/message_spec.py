@@ -53,7 +53,7 @@ class MessageSummary:
     column: int
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    """The attribute paths of integer fields, whose numbers a register may name."""
+    """The attribute paths of integer fields, whose numbers a register (a table of named numbers) may name."""
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@
     ignore = ["TL43", "TL8"]              # optional: none of these
     severity = { TL51 = "error", TL7 = "note" }
 
-Each entry is a rule ID or the beginning of rule IDs. If several entries match a rule, the longest entry applies, as in
+Each entry is a rule ID, or a prefix of rule IDs. If several entries match a rule, the longest entry applies, as in
 ruff.
 """
 
@@ -27,7 +27,7 @@ class LintSettings:
     """The lint settings. Raises SpecError for a prefix that matches no rule, or an unknown severity."""
 
     select: tuple[str, ...] = ()
-    """Rule IDs or beginnings of rule IDs; if empty, the rules that are on by default."""
+    """Rule IDs, or prefixes of rule IDs. If empty, the rules that are on by default."""
     ignore: tuple[str, ...] = ()
     severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
 

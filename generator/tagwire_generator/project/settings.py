@@ -79,7 +79,7 @@ class SpecSet:
     lock: Path | None = None
     """The absolute path of the lock file, which contains the released specs."""
     registers: Path | None = None
-    """The absolute path of the folder of registers, from which modules of the package are generated."""
+    """The absolute path of the folder of registers (tables of named numbers), each of which becomes a module."""
     formatter: str = "black"
     """The formatter of generated Python: one of `FORMATTERS`."""
 

@@ -79,8 +79,8 @@ class DataModuleView:
 class DataViews:
     """Creates the views of one module, and collects the imports that the module needs.
 
-    `package` is the package with the modules of registers, shared structs and headers. `headers` are the names of the
-    headers in this package.
+    `package` is the package with the modules of registers (named numbers), shared structs and headers. `headers` are
+    the names of the headers in this package.
     """
 
     def __init__(

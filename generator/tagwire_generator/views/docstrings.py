@@ -98,7 +98,7 @@ def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
 
 
 def deprecated_versions(spec: MessageSpec) -> str:
-    """Describe the deprecated versions of a message, with the reason; "" if its spec gives no reason."""
+    """Describe the deprecated versions of a message, with the reason; "" if its spec has no reason."""
     if spec.deprecated is None:
         return ""
     is_all = spec.discouraged == spec.valid_versions

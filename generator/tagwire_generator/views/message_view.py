@@ -107,7 +107,7 @@ class MessageView:
     flexible_versions: str
     about: str
     deprecated: str
-    """A sentence about the deprecated versions and the reason; "" if there are none, or if the spec gives no reason."""
+    """A sentence about the deprecated versions and the reason; "" if there are none, or if the spec has no reason."""
     fallback: tuple[str, str] | None
     rows: tuple[RowView, ...]
     wire: tuple[WireVersion, ...]

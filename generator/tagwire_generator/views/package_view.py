@@ -46,7 +46,7 @@ class PackageView:
     aliases: tuple[tuple[str, MessageEntry], ...]
     """Older names with their messages, sorted by older name."""
     registers: tuple[tuple[str, str], ...]
-    """Class and module of each register, sorted by class."""
+    """Class and module of each register (a table of named numbers), sorted by class."""
     structs: tuple[tuple[str, str], ...]
     """Class and module of each shared struct, sorted by class."""
     api_keys: tuple[tuple[str, int], ...]

@@ -26,7 +26,7 @@ class RegisterModuleView:
     ranges: tuple[str, ...]
     """Calls of KeyRange, sorted by first key; empty without ranges."""
     retriable: tuple[str, ...]
-    """The constants of retriable errors; empty unless the register lists errors."""
+    """The names of the constants for retriable errors; empty if the register does not contain errors."""
 
 
 def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:

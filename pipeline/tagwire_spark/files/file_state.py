@@ -65,7 +65,7 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _comparable(value: Any) -> str:
-    """Return a time or ETag as a string. A datetime and the same time in seconds since 1970 give equal strings."""
+    """Return a time or ETag as a string. A datetime is converted to seconds since 1970."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)

@@ -67,7 +67,7 @@ class Location:
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:
-        """Return a file's name for users: the path itself or, for a path in a remote location's local tree, the URL."""
+        """Return a file's name for users: its URL if the location is remote; otherwise, its path."""
         return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
@@ -285,7 +285,8 @@ def _with_folders(name: str, root: str) -> Iterator[str]:
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
     """Recreate, on a worker, the location of a remote folder that the driver has listed, without listing it again.
 
-    Its files are then read sequentially. Raises PipelineError for a URL that fsspec can't use.
+    When a file of this location is opened, its blocks are prefetched in order. Raises PipelineError for a URL that
+    fsspec can't use.
     """
     system, bare = store(folder, options)
     tree = _Tree(folder, bare, bare, stack, options)

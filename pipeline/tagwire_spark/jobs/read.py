@@ -45,7 +45,7 @@ from tagwire_spark.log_read.splits import (
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30
-"""Maximum bytes of a split. Splits are larger than in the data source, because there are so many segments."""
+"""Maximum bytes of a split. Larger than in the data source, to limit the number of splits of many segments."""
 _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 

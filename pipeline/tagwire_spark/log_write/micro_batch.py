@@ -1,6 +1,6 @@
 """Identify the micro-batch of a write, so that repeating the write has no effect. Also detect writes by saveAsTable.
 
-Spark gives a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
+Spark assigns a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
 checkpoint. A commit's manifest notes the query's last micro-batch number, and keeps the previous manifest's notes about
 other queries. So all micro-batches up to that number count as written, even if one is repeated with other rows.
 """

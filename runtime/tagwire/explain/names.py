@@ -1,7 +1,7 @@
 """Names for numeric values, from the enums of a package.
 
-If a spec gives a field an enum, its values are enum members. The fields in Kafka's own specs have no enums and keep
-plain numbers, so output for people shows the names next to the numbers.
+If a field has an enum in its spec, its values are members of the enum. The fields in Kafka's own specs have no enums
+and keep plain numbers, so output for people shows the names next to the numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,7 @@
 """The data of a trace: one row of 32 bytes for each span (a field, struct, array or tag section) that was read.
 
-A row has the span's offset, length, kind and value, and the number of the first row after its descendants. Rows are
-sorted by the spans' first bytes. Paths, types and values are computed only when a node is accessed
+A row has the span's offset, length, kind and value, and the number of the first row after its descendants. Rows are in
+the order in which the spans start. Paths, types and values are computed only when a node is accessed
 (`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native engine writes the same rows
 (`_native/engine/spans.h`), except rows for elements of fixed-width arrays, which can be computed from the array's row.
 """

@@ -56,7 +56,7 @@ class Trace:
 
     @property
     def canonical(self) -> bool:
-        """Whether the bytes are canonical: encoding the decoded value gives the same bytes again."""
+        """Whether the bytes are canonical: encoding the decoded value produces the same bytes."""
         if not isinstance(self._canonical, bool):
             self._canonical = self._canonical()
         return self._canonical
@@ -124,7 +124,7 @@ def trace(
 
 
 def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
-    """Trace a request frame (header and body, without the frame size). Otherwise like `trace`."""
+    """Trace a request frame (header and body, without the frame size). Apart from that, works like `trace`."""
     session = _Session(as_bytes(data), strict, limits, frame="request")
     try:
         body, version = registry.request_class(session.data)
@@ -151,7 +151,7 @@ def trace_response(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Trace the frame of a response to a request with this API key and version. Otherwise like `trace`.
+    """Trace the frame of a response to a request with this API key and version. Apart from that, works like `trace`.
 
     A peer that does not support the requested version sends a fallback response (`Message.FALLBACK`), which is traced
     in its own version. If the package does not have the requested version, the trace contains an error.

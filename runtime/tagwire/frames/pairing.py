@@ -79,7 +79,7 @@ class Pairing(Generic[T]):
     def answer(self, connection: Hashable, start: bytes, fits: Callable[[T], bool] | None = None) -> T | None:
         """Remove and return the waiting request that a response answers; None if there is none.
 
-        `start` is the beginning of the response. Requests for which `fits` returns false keep waiting.
+        `start` contains the first bytes of the response. Requests for which `fits` returns false keep waiting.
         """
         key = self.key(connection, start, is_request=False)
         same = self._waiting.get(key)

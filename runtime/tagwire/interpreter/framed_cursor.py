@@ -84,7 +84,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read a field whose size an earlier field specifies. Raises DecodeError if the value ends before that size."""
+        """Read a field whose size an earlier field specifies. Raises DecodeError if the value is shorter."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -95,7 +95,7 @@ class FramedCursor(LayoutCursor):
         """Read an item that may be compressed: the array of records in a batch, or bytes that contain messages."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        # An empty array may take zero bytes, even if a codec is set: nothing is decompressed then.
+        # An empty array may take zero bytes, even if a codec is set. In that case, there is nothing to decompress.
         if codec == "none" or (isinstance(item.type, Array) and not self.left):
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)

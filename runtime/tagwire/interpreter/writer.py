@@ -128,7 +128,7 @@ class LayoutWriter(ValueWalk):
     def compressed(self, item: Item, value: Any, out: Any) -> None:
         """Write an item. An array is compressed with the codec that the struct's codec field selects, if any.
 
-        Other items that may be compressed contain nested messages, which the caller has already compressed.
+        If an item is bytes that contain messages, they are written unchanged: the caller has already compressed them.
         """
         compression = item.compression
         codec = (

@@ -122,7 +122,7 @@ class ClusterState:
     # ------------------------------------------------------------ the state as JSON
 
     def tree(self) -> dict[str, Any]:
-        """Return the state as JSON: the topics by name, and a list of entries for each other kind (`_PLURALS`)."""
+        """Return the state as JSON: the topics by name, and a list of entries for every other kind (`_PLURALS`)."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {

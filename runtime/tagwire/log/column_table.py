@@ -282,7 +282,7 @@ class Payload:
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
-        """Decode an array of encoded messages. `versions` is an array, or None if the options give the version."""
+        """Decode an array of encoded messages. `versions` is an array, or None if the options specify the version."""
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def with_messages(self, array: Any, root: Column, *, native: bool) -> Any:

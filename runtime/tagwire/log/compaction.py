@@ -201,7 +201,7 @@ class Verdict(NamedTuple):
 class Judge:
     """Decides which records to keep. Batches must be passed in log order.
 
-    If `explains` is true, each `Verdict` also gives the reason why each record is kept or removed.
+    If `explains` is true, each `Verdict` also contains the reason why each record is kept or removed.
     """
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, explains: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 After an invalid batch, there are two ways to continue. If its length leads to a whole batch or to the end of the data,
 the length is right, and the batch is skipped. It isn't searched, because its record values might contain batches.
-Otherwise, each following byte is tried as the beginning of a batch. A candidate is accepted only if its length, magic
+Otherwise, each following byte is tried as the start of a batch. A candidate is accepted only if its length, magic
 byte and checksum agree, its offsets are above the earlier ones, and its records can be read. Reading the records is
 necessary because checksums don't cover the magic byte: if that byte is wrong, part of a batch may look like a batch of
 another format. In a run of zeros, only the last positions are tried, because a batch header is never all zeros. All

@@ -71,7 +71,10 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Return whether a link's target is searched anyway, or contains the link, so that the search would never end."""
+    """Return whether a link must be skipped, so that no folder is searched twice.
+
+    Its target may be searched anyway, or may contain the link. In the second case, the search would never end.
+    """
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 

@@ -183,7 +183,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """Copy a metadata snapshot, but only if all of it is intact: part of a snapshot would give a wrong state."""
+        """Copy a metadata snapshot, but only if all of it is intact: an incomplete one would describe a wrong state."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):

@@ -31,8 +31,8 @@ class Segment:
     """A file of batches: a segment of a log, or a snapshot of a metadata log.
 
     The file may have any name. `base_offset` comes from the name, or is None if the file isn't named like a segment.
-    Raises LogPathError if there is no such file. Callers that have listed the folder pass the parsed `name`; then the
-    file isn't checked.
+    Raises LogPathError if there is no such file. Callers that have listed the folder pass the parsed `name`. In that
+    case, the file isn't checked.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -122,7 +122,7 @@ class Segment:
         """Return the position of the first batch that contains `offset` or a higher offset.
 
         A wrong index must not hide records. So the index is trusted only if a whole batch begins at the position that
-        it gives, with a base offset that is not above `offset`.
+        it names, with a base offset that is not above `offset`.
         """
         start = 0
         try:

@@ -1,6 +1,6 @@
 """Find out quickly whether the checksum of a possible batch is wrong, without reading all of its bytes.
 
-After damage, every position is tried as the beginning of a batch, and each may claim the rest of the file as a batch.
+After damage, every position is tried as the start of a batch, and each may claim the rest of the file as a batch.
 Computing every checksum in full would take minutes for a few megabytes. But CRCs are linear: the checksum of a range
 follows from the checksums of two prefixes of the file. So the file is read only once, and the checksums of the prefixes
 are kept, one for each block.

@@ -449,7 +449,7 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> tuple[M, int]:
-        """Decode the message at `offset`; return it and the offset after it. Otherwise like `decode`."""
+        """Decode the message at `offset`; return it and the offset after it. Apart from that, works like `decode`."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
 
     @classmethod
@@ -514,7 +514,7 @@ class Message(Struct, Generic[H]):
         return from_json(cls, obj, version)
 
     def to_json_text(self, version: int, *, style: str = "lossless", indent: int | None = None) -> str:
-        """Return the message in Kafka's JSON form as a string, on one line or indented. Otherwise like `to_json`."""
+        """Return the result of `to_json` as a JSON string, on one line or indented."""
         from tagwire.message.json_text import to_json_text
 
         return to_json_text(self, version, style, indent)

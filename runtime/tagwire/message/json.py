@@ -1,7 +1,7 @@
 """Messages as JSON values: Kafka's own JSON form, and a lossless one.
 
-Source: the output of Kafka's generated JSON converters. A struct is an object, whose keys are the spec's names with a
-lower-case first letter. It has the fields of the version, but tagged fields only if they differ from the default. A
+Kafka's form is the output of its generated JSON converters. A struct is an object, whose keys are the spec's names with
+a lower-case first letter. It has the fields of the version, but tagged fields only if they differ from the default. A
 uuid is 22 characters of URL-safe base64, bytes are standard base64, NaN and infinities are strings. The lossless style
 keeps what Kafka's form loses: records are base64 (Kafka prints ""), unknown tagged fields are under `_unknownTags`, and
 a NaN other than the usual one keeps its bits (`NaN:7ff8000000000001`).
@@ -9,8 +9,8 @@ a NaN other than the usual one keeps its bits (`NaN:7ff8000000000001`).
 With the native engine, C code converts in both directions (`_native/engine/json.pxi`), but leaves rare and invalid
 values to this module.
 
-Writing uses the layout. Reading uses the field rows of the classes, because it accepts fields of other versions. If
-such a field has a value that the version can't represent, encoding fails.
+Writing uses the layout. Reading uses the field tables of the classes (`FIELDS`), because it accepts fields of other
+versions. If such a field has a value that the version can't represent, encoding fails.
 """
 
 from collections.abc import Callable, Mapping

@@ -67,7 +67,8 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     if isinstance(message, type):
         return message.VERSIONS
     # Normally, the versions without losses form one range, as do those in which a field exists or is nullable.
-    # Only a field that isn't nullable but has the default null can cause two ranges; then return the higher one.
+    # Only a field that isn't nullable but has the default null can cause two ranges. In that case, return the higher
+    # one.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):

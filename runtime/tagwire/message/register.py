@@ -1,7 +1,7 @@
 """Named numbers: the base class of generated enums, with lookups by number and by name.
 
-A member is an int and can be used like one. `name` is its Python name, and `text` its display name. If a spec gives a
-field an `enum`, the field's values are members of that enum (`tagwire.message.enums`).
+A member is an int and can be used like one. `name` is its Python name, and `text` its display name. If a field has an
+`enum` in its spec, the field's values are members of that enum (`tagwire.message.enums`).
 """
 
 from enum import IntEnum

@@ -1,7 +1,7 @@
 """Convert a batch to another format, and report what was lost.
 
 Values that the target format can't represent are reported one by one, so no loss goes unnoticed. A conversion without
-losses is reversible: converting back gives an equal batch.
+losses is reversible: converting back produces an equal batch.
 """
 
 from collections import deque

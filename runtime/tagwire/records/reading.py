@@ -91,7 +91,7 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
 
 
 def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
-    """Return the batch at `pos` in the only candidate format in which it is valid. Otherwise, raise DecodeError."""
+    """Return the batch at `pos`. Raises DecodeError unless it is valid in exactly one of the candidate formats."""
     right, errors = [], []
     for each in candidates:
         try:

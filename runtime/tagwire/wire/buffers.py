@@ -52,7 +52,7 @@ def _bytes_of(view: memoryview) -> bytes:
 
 # A sink (the object that encoders append bytes to) that counts the bytes instead of storing them.
 #
-# Encoding a value into this sink gives its size, which therefore always equals the number of encoded bytes.
+# A value's size is computed by encoding it into this sink, so it always equals the number of encoded bytes.
 # If the value can't be encoded, computing its size raises the same error.
 
 

@@ -83,7 +83,7 @@ def fixed_array(name: str) -> FixedArray:
 
 # Arrays of types other than numbers, for generated serializers. One call reads or writes all elements.
 #
-# Readers get the number of elements as an argument, and return (elements, position after them).
+# Readers receive the number of elements as an argument, and return (elements, position after them).
 # Errors from these functions contain no position. The returned position is never below the given position.
 
 T = TypeVar("T")

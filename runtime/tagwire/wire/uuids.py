@@ -26,7 +26,7 @@ DEFAULT_UUID: Final[Any] = _DefaultUuid()
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:
-    """Return `value`, or the UUID with the 128-bit integer `default` if `value` is DEFAULT_UUID."""
+    """Return `value`. If it is DEFAULT_UUID, return the UUID whose 128-bit integer is `default`."""
     return default_uuid(default) if value is DEFAULT_UUID else value
 
 

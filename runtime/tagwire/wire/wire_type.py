@@ -169,7 +169,7 @@ class WireType:
         raise ValueError(text)
 
     def canonical_text(self, text: str) -> str:
-        """Return the canonical form of a default as it is written in a spec."""
+        """Return the canonical form of `text`, a default in a spec. For integers, this is the decimal form."""
         return text
 
     def holds(self, value: object) -> bool:

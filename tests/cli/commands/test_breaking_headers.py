@@ -1,4 +1,4 @@
-"""Check the bytes that prove TW913 (a released version's header changed), for specs that define their own headers.
+"""Check the example bytes in reports of TW913 (a released version's header changed), for specs with their own headers.
 
 The expected bytes are computed by hand from the specs below.
 """

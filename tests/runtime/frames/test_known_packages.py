@@ -1,4 +1,4 @@
-"""Check that only one module names the packages that are loaded by name. Import contracts can't check this."""
+"""Check that only `known_packages` imports generated packages by name, which import contracts can't detect."""
 
 import ast
 from pathlib import Path

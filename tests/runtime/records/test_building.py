@@ -51,7 +51,7 @@ NUMBERS = (
         ("v1", PLAIN, {"compression": "zstd"}, "compression"),
         ("v2", PLAIN, {"compression": "brotli"}, "compression"),
         ("v2", PLAIN, {"producer_epoch": 2**15}, "producer_epoch"),
-        # values of a wrong type
+        # values of the wrong type
         *[
             ("v2", PLAIN.replace(**{name: None}), {}, f"records[0].{name}")
             for name in ("offset", "timestamp", "attributes")

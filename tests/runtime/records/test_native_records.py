@@ -1,7 +1,7 @@
 """Compare three ways of reading and writing records: the native engine, Python's fast path, and the interpreter.
 
-The native engine raises an error if the interpreter contradicts it, so the tests use public calls and compare the
-results of all three: values, bytes, errors and their positions.
+The tests call public functions, and compare the results of all three: values, bytes, errors and their positions. If the
+native engine rejects input that the interpreter accepts, these functions raise DisagreementError.
 """
 
 import gc

@@ -132,7 +132,7 @@ def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> No
 
 
 def test_permissive_mode_in_sql() -> None:
-    """Check PERMISSIVE mode without Spark: decoding errors are stored in the row's JSON, encoding errors give null."""
+    """Check PERMISSIVE mode without Spark: decoding errors go into the row's JSON, encoding errors become null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()
@@ -147,7 +147,7 @@ def test_permissive_mode_in_sql() -> None:
 
 
 def test_nulls_in_sql() -> None:
-    """Check that a null value gives null, whatever the other arguments are, and that a null version is an error."""
+    """Check that a null value becomes null, whatever the other arguments are, and that a null version is an error."""
     nothing, beat = pa.array([None, None], pa.binary()), pa.array([BEAT.encode(4), None])
     names, versions = pa.array(["HeartbeatRequest", None]), pa.array([None, None], pa.int32())
     permissive = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))

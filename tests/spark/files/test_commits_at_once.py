@@ -72,7 +72,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 
 
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a slow job links its manifest under the number of a finished commit, other processes must ignore it."""
+    """If a slow job creates a manifest with the number of a finished commit, other processes must ignore it."""
     writer, messages = begun(tmp_path)
     second, its_messages = staged(tmp_path, b"late")
     draft = second.job.folder / "manifest-late.json"

@@ -68,7 +68,7 @@ def test_all_records_are_committed_in_formats_without_transactions(tmp_path: Pat
     (4, [(4, False), (5, False), (6, False), (None, True)]),  # the second transaction's marker is in the damaged bytes
 ])  # fmt: skip
 def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[tuple[int | None, bool]]) -> None:
-    """Check that damage gives an error row. Transactions whose marker may be in the damaged bytes must be left out."""
+    """Check that damage causes an error row. Transactions whose marker may be in the damaged bytes must be left out."""
     batches = transactions("v2")
     batches[spoiled] = flipped(batches[spoiled])
     segment(tmp_path / "t-0", 0, *batches, batch(11))

@@ -18,7 +18,7 @@ from tagwire_workbench.browsing.listing import Listing
 _HEAD: Final = 1 << 10
 _MAGIC_AT: Final = 16
 _MAGICS: Final = 10
-"""Largest magic byte of a batch, including record formats of other projects."""
+"""Highest magic byte that a batch may have. Kafka's highest is 2, but other projects may have added formats."""
 
 
 class OpenOptions(NamedTuple):

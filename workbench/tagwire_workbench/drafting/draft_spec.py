@@ -1,8 +1,8 @@
 """Add a version with the optional fields of KIP-482's first draft to a message.
 
-The draft leaves every existing version unchanged and gives each RPC one more version, in which each struct begins with
-its optional fields. Kafka later chose another design, tagged fields in flexible versions. Inflexible versions are the
-same in both designs, so a spec with flexible versions is first reduced to its inflexible versions.
+The draft leaves every existing version unchanged and adds a version to each RPC. In this version, each struct begins
+with its optional fields. Kafka later chose another design, tagged fields in flexible versions. Inflexible versions are
+the same in both designs, so a spec with flexible versions is first reduced to its inflexible versions.
 
 These functions take and return specs, and don't modify their arguments. The specs must be valid and in normal form
 (`canonical.normal_form`).

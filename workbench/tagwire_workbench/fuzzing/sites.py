@@ -251,7 +251,7 @@ def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch 
 
 
 def _optional_prefix(data: bytes, holder: InputSite, grown: int) -> Patch:
-    """Return the patch for the size of a field in an optional buffer. The field's two-byte tag follows the size."""
+    """Return the patch for the size of an optional field (KIP-482 draft). The field's two-byte tag follows the size."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

@@ -95,7 +95,7 @@ class RecordingProxy:
     ) -> AbstractAsyncContextManager[Address]:
         """Listen in the running event loop: `async with proxy.serving() as address`.
 
-        Port 0 means any free port. For each other server that a response advertises, the proxy listens on another free
+        Port 0 means any free port. For every other server that a response advertises, the proxy listens on another free
         port of the host, and calls `on_listening` with the new address and the server.
 
         Raises ProxyError if other machines can reach the host (unless `allow_remote` is set), if the address is not

@@ -93,7 +93,10 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages into the column `value`: `root` itself, or its first child if its second contains errors."""
+    """Decodes messages into the column `value`, which is `root` itself if invalid messages raise an error.
+
+    If errors are stored in a column instead, `root` is a struct: its first child is `value`, its second has the errors.
+    """
 
     cdef int64_t depth
 

@@ -1,7 +1,8 @@
 /* A pool of unused frames (column buffers), which are reused for later rows with the same columns.
  *
- * Allocating and freeing a large frame takes longer than filling it, because the kernel clears new pages and takes back
- * freed pages, for one thread at a time. A pool has a limit on its total size, and newer frames evict older ones.
+ * Allocating and freeing a large frame takes longer than filling it, because the kernel clears new pages and reclaims
+ * freed ones, and does so for only one thread at a time. A pool has a limit on its total size, and newer frames evict
+ * older ones.
  *
  * Consumers release frames on any thread, without the GIL. No thread waits for the pool: if another thread is using it,
  * the caller frees or allocates the memory itself.

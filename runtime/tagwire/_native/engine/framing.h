@@ -66,8 +66,8 @@ struct tw_framing {
     uint8_t filled;       /* for arrays: whether at least one element is required */
     uint8_t keep;         /* register that receives the field's number (or `absent`); 0 if nothing depends on it */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
-    /* The attribute's value is base + scale * number. These are the registers that contain the base (0 for most
-     * fields) and the scale (1 for most fields). */
+    /* The attribute's value is B + S * number. `base` is the register that contains B (0 for most fields), and `scale`
+     * the register that contains S (1 for most fields). */
     uint8_t base, scale;
     uint8_t extent;       /* register with the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register with the element count; 0 if the array has its own count */

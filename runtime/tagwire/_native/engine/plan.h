@@ -98,8 +98,8 @@ struct tw_struct {
     tw_class made;
     uint8_t section;
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
-    uint8_t entry_length;   /* a tw_length_code: how entry lengths are encoded in an optional buffer (KIP-482 draft) */
-    uint8_t counts_tag;     /* whether an entry length in an optional buffer includes the tag's two bytes */
+    uint8_t entry_length;   /* a tw_length_code: how the KIP-482 draft encodes the length of an optional field */
+    uint8_t counts_tag;     /* whether that length includes the two bytes of the field's tag */
     const tw_field *enclosing; /* the length field before the struct; only `name` and `number` are set, for traces */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;

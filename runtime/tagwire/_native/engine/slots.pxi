@@ -11,7 +11,7 @@ cdef extern from "engine/tracking.h":
 
 
 class NotNative(Exception):
-    """Raised for a layout or class that only pure Python can handle. The message gives the reason."""
+    """Raised for a layout or class that only pure Python can handle. The message explains why."""
 
 
 cdef Py_ssize_t slot_of(object cls, str name) except -1:

@@ -18,7 +18,7 @@
  *
  * TW_AT_VALUE: at the first byte of the value at the end of `path`
  * TW_AT_SECTION: at the number of entries of a tag section
- * TW_AT_ENTRY: at the entry after tag `last` in a tag section or optional buffer
+ * TW_AT_ENTRY: at the entry after tag `last` in a tag section, or in an optional buffer (KIP-482 draft)
  * TW_AT_ELEMENT: at the next element of an array without a count
  * TW_AT_TAG_END: after the value of tag `last`, which is shorter than its stated `size`
  * TW_AT_STRUCT_END: after the last field of a struct that is shorter than its stated length

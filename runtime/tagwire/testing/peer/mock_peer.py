@@ -218,7 +218,7 @@ class MockPeer:
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
         """Assert that no request equal to `expected` was received or, if it is a class, no request of that class.
 
-        Otherwise, raises AssertionError with a list of the received requests.
+        Raises AssertionError, with a list of the received requests, if there was such a request.
         """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, 0)

@@ -29,8 +29,8 @@ _TRIES: Final = 6
 class Mutator:
     """Mutates inputs that contain messages. Takes the same parameters as `InputFraming`.
 
-    The same input and seed always give the same bytes. A mutator can be called as `mutator(data, max_size, seed)`, so
-    it can be a custom mutator for Atheris (libFuzzer's signature).
+    The same input and seed always result in the same bytes. A mutator can be called as `mutator(data, max_size, seed)`,
+    so it can be a custom mutator for Atheris (libFuzzer's signature).
     """
 
     def __init__(

@@ -114,7 +114,7 @@ def _null(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
 
 
 def _too_long(read: FuzzInput, site: InputSite, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows. Skips lengths that aren't compact, because they can't be so high."""
+    """Write a string longer than Kafka allows. Skips lengths that aren't compact, because they can't be that large."""
     prefix, type = _length_prefix(read, site), site.type
     if prefix is None or prefix.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
