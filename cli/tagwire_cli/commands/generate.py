@@ -134,7 +134,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
     for package in packages:
         if package not in known:
             raise click.BadParameter(
-                f"no spec set writes {package!r}; known packages: {', '.join(known)}", param_hint="--set"
+                f"no spec set generates {package!r}; known packages: {', '.join(known)}", param_hint="--set"
             )
     return [spec_set for package, spec_set in known.items() if not packages or package in packages]
 

@@ -87,7 +87,7 @@ def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
         return _content("", text.encode(), "hex")
     if text.isalnum() and (text in registry or f"{text}Request" in registry or text.isdecimal()):
         example = f"{text} {registry[text].LATEST_STABLE}" if text in registry else example_of(registry)
-        raise click.UsageError(f"give MESSAGE VERSION, such as {example}, or leave out both to detect the input.")
+        raise click.UsageError(f"give MESSAGE VERSION, such as {example}, or omit both and let tagwire detect them.")
     if "." in text or "/" in text:
         raise UnreadableFileError.of(words[0])
     raise click.UsageError(f"{words[0]!r} is neither a file nor hex; give FILE, hex, or MESSAGE VERSION.")

@@ -91,7 +91,7 @@ def _check_pattern(file: Path, where: str, pattern: str, known: set[str]) -> Non
     names = {name for _, name, _, _ in parts if name is not None}
     plain = all(not form and not conversion for _, _, form, conversion in parts)
     if not names <= known or not plain:
-        raise _error(file, f"{where}: file is {pattern!r}; it may contain {{{'}, {'.join(sorted(known))}}}")
+        raise _error(file, f"{where}: file is {pattern!r}; it may contain only {{{'}, {'.join(sorted(known))}}}")
     if "message" in known and not names & {"message", "module"}:
         raise _error(file, f"{where}: file is {pattern!r}, the same for each message; put {{message}} into it")
 

@@ -131,7 +131,7 @@ def _part(facts: dict[str, Any]) -> ExportedFiles:
         if "/" in name or not name:
             raise ValueError(f"{name!r} is not a file name")
     if not files:
-        raise ValueError("a part has no file")
+        raise ValueError("a part of the export has no file")
     rows = None if facts["rows"] is None else _below(facts["rows"])
     return ExportedFiles(int(facts["number"]), _below(facts["folder"]), files, rows)
 

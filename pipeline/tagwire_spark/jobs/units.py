@@ -176,7 +176,7 @@ def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
         if is_remote(root.origin):
             other, bare = store(root.name_of(folder), output.storage)
             if type(other) is type(system) and f"{name}/".startswith(f"{bare}/"):
-                raise LogPathError(f"{output.location} is inside the {what} that is read; choose another output")
+                raise LogPathError(f"{output.location} is inside the {what} that is being read; choose another output")
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:

@@ -39,7 +39,7 @@ class _FrameSelection:
         self, registry: Registry, message: type[Message], header: type[Message], paths: tuple[str, ...]
     ) -> None:
         if not paths:
-            raise SelectionError(f"{message.NAME}: give one path or more")
+            raise SelectionError(f"{message.NAME}: give at least one path")
         self.registry = registry
         self.message = message
         self.paths = paths

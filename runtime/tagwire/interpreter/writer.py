@@ -205,7 +205,7 @@ class LayoutWriter(ValueWalk):
             try:
                 out += pack(">" + code.code, size)
             except struct_error:
-                self.fail(f"a length of {size} does not fit in an {code.name}")
+                self.fail(f"a length of {size} does not fit in the length field ({code.name})")
         elif size + code.bias > UVARINT_MAX:
             self.fail(f"a length of {size} is too large")
         else:

@@ -148,7 +148,7 @@ def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = 
     for target in targets:
         real = Path(os.path.realpath(target))  # unlike Path.resolve, it does not fail for links that form a loop
         if not read.isdisjoint(_identities((real, *real.parents))):
-            raise LogPathError(f"{target} is inside the {what} that is read; choose another output")
+            raise LogPathError(f"{target} is inside the {what} that is being read; choose another output")
 
 
 def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:

@@ -34,7 +34,7 @@ def select(message: type[Message], *paths: str) -> Selection:
     array inside a row, its value is a list with one item for each element.
     """
     if not paths:
-        raise SelectionError(f"{message.NAME}: give one path or more")
+        raise SelectionError(f"{message.NAME}: give at least one path")
     return Selection(message, paths)
 
 

@@ -139,7 +139,7 @@ def test_one_set_of_several(project: Path) -> None:
     assert [path.name for path in (project / "src").iterdir()] == ["others"]
     done = generate("--set", "pongs")
     assert done.exit_code == 2
-    assert "no spec set writes 'pongs'; known packages: pings, others" in done.stderr
+    assert "no spec set generates 'pongs'; known packages: pings, others" in done.stderr
 
 
 def test_nothing_is_written_if_any_set_fails(project: Path) -> None:

@@ -147,7 +147,7 @@ def test_setting_fields_of_frames_leaves_the_others() -> None:
 
 REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "MetadataResponse", "12", "brokers[].hots"), BODY, 2, "did you mean 'host'?"),
-    (("get", "MetadataResponse", "12"), BODY, 2, "give one path or more"),
+    (("get", "MetadataResponse", "12"), BODY, 2, "give at least one path"),
     (("get", "MetadataResponse", "12", "cluster_id"), BODY[:-1], 1, "tagwire: MetadataResponse v12: "),
     (("get", "MetadataResponse", "99", "cluster_id"), BODY, 2, "has no version 99"),
     (("get", "--frames", "request"), b"", 2, "give MESSAGE"),

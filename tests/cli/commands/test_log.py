@@ -269,7 +269,7 @@ def test_output_inside_a_source(output: str, tmp_path: Path, monkeypatch: pytest
     for command in ("compact", "convert", "salvage"):
         for paths in (["c-0"], ["b-0", "c-0"], ["."]):
             code, _, err = run(command, *paths, "--output", output)
-            assert code == 1 and "is inside the partition that is read; choose another output" in err
+            assert code == 1 and "is inside the partition that is being read; choose another output" in err
             assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -96,13 +96,13 @@ class TestOwnTargets:
             ('[[targets]]\ntemplate = "a.jinja"\neach = "message"\n', "number 1 must have template, each and file"),
             (LISTING.replace("message", "struct"), "each is 'struct'; it must be 'message' or 'package'"),
             (LISTING.replace("a.jinja", "b.jinja"), "there is no template 'b.jinja'"),
-            (LISTING.replace("{module}", "{name}"), "it may contain {message}, {module}, {package}"),
+            (LISTING.replace("{module}", "{name}"), "it may contain only {message}, {module}, {package}"),
             (LISTING.replace("{module}", "{module:>9}"), "it may contain"),
             (LISTING.replace("{module}", "{module.upper}"), "it may contain"),
             (LISTING.replace("{module}", "x"), "the same for each message; put {message} into it"),
             (LISTING.replace("{module}", "{"), "file is 'notes/{-{package}.txt'"),
             (LISTING.replace('"notes/{module}-{package}.txt"', "3"), "template and file must be strings"),
-            (LISTING.replace('each = "message"', 'each = "package"'), "it may contain {package}"),
+            (LISTING.replace('each = "message"', 'each = "package"'), "it may contain only {package}"),
         ],
     )
     def test_wrong_targets(self, tmp_path: Path, settings: str, message: str) -> None:

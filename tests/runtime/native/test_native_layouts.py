@@ -300,10 +300,10 @@ OBSTACLES = [
     ),
     (around(Fixed(ODD_FLOAT)), "native code has no wire type float16"),
     (around(Varint(16, zigzag=True)), "the engine has no type"),
-    (Layout("deep", None, deep(101)), "structs are 101 deep; the engine goes down to 100"),
+    (Layout("deep", None, deep(101)), "structs are 101 deep; the engine supports a depth of at most 100"),
     (
         Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),
-        "65 tagged fields in a struct; the engine has bits for 64",
+        "65 tagged fields in a struct; the engine supports at most 64",
     ),
     *(
         (Layout("o", None, StructLayout("o", (Item("number", INT8_FIELD),), cls=cls)), message)
@@ -313,7 +313,7 @@ OBSTACLES = [
             (WithGetattribute, "WithGetattribute has a __getattribute__ of its own"),
             (WithDict, "WithDict.unknown_tags is not a slot"),
             (WithProperty, "WithProperty.number is not a slot"),
-            (Abstract, "Abstract can't be made empty"),
+            (Abstract, "Abstract can't be created without its fields"),
             (WithSize, "objects of WithSize have an unsupported memory layout"),
         )
     ),

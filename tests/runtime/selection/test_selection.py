@@ -61,7 +61,7 @@ def test_rows_are_the_elements_of_the_array_that_all_paths_share() -> None:
 
 
 PATHS: tuple[tuple[tuple[Any, ...], str], ...] = (
-    ((), "give one path or more"),
+    ((), "give at least one path"),
     (("brokers[].hots",), "brokers[].hots: MetadataResponseBroker has no field 'hots'; did you mean 'host'?"),
     (("broker",), "MetadataResponse has no field 'broker'; did you mean 'brokers'?"),
     (("brokers.host",), "brokers is an array; write brokers[] for its elements"),

@@ -367,7 +367,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (change_manifest(lambda facts: facts["parts"][0].pop("files")), "not a list of exported files"),
     (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "differ from the exported ones"),
     (change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)), "no piece has byte"),
-    (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part has no file"),
+    (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part of the export has no file"),
     (lambda folder: next(folder.rglob("*.parquet")).unlink(), "can't be read"),
     (lambda folder: next(folder.rglob("*.parquet")).write_bytes(b"PAR1"), "can't be read"),
     (lambda folder: (folder / EXACT / "part-00000").unlink(), "can't be read"),

@@ -161,7 +161,7 @@ def test_output_inside_a_source(tmp_path: Path, job: Callable[..., Any]) -> None
         (str(log), str(log)),
         (url, f"{url}/new"),
     ):
-        with pytest.raises(LogPathError, match=r"is inside the \w+ that is read; choose another output"):
+        with pytest.raises(LogPathError, match=r"is inside the \w+ that is being read; choose another output"):
             job(None, source, output)
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -61,7 +61,7 @@ cdef list take_stream(object value):
 
 cdef object stream_error(ArrowStream_c *stream):
     cdef const char *text = stream.get_last_error(stream)
-    return ColumnError(f"the stream failed: {'for no reason given' if text == NULL else (<bytes>text).decode(errors='replace')}")
+    return ColumnError(f"the stream failed: {'no reason was given' if text == NULL else (<bytes>text).decode(errors='replace')}")
 
 
 cdef tuple take(object value, str what):
@@ -93,7 +93,7 @@ cdef dict FITTING = {
 cdef str fitting(str wanted):
     """Describe, for an error message, the Arrow types that are accepted in place of the Arrow format `wanted`."""
     if wanted.startswith("w:"):
-        return f"a {type_name(wanted)} or a binary"
+        return f"a {type_name(wanted)} or binary values"
     if is_time(wanted):
         return f"a {type_name(wanted)} or an integer"
     return FITTING.get(wanted, "an integer")

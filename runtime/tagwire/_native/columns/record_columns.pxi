@@ -110,7 +110,7 @@ cdef class RecordPlan(Owner):
             if name not in ("compression", "timestamp_type"):
                 self.c.no_wrapper_mask |= bits.mask
         if not self.c.is_message and self.c.base_timestamp < 0:
-            raise NotNative(f"{format.name} has no timestamp that others are relative to")
+            raise NotNative(f"{format.name} has no base timestamp")
         return 0
 
     # ------------------------------------------------------------ records
@@ -219,7 +219,7 @@ cdef class RecordPlan(Owner):
             c.null_number = name == "timestamp_type"
             return 0
         if not group.values:
-            raise NotNative(f"the bits {name} of {self.format.name} have no names")
+            raise NotNative(f"{self.format.name} gives no names to the bits of {name}")
         c.words = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
         for index, value in enumerate(group.values):
             numbers[index] = word(self.words[name], value.partition("-")[0])

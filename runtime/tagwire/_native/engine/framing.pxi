@@ -41,7 +41,7 @@ cdef class FramedBuilder(Builder):
 
     cdef int new_register(self) except -1:
         if self.registers == TW_REGISTERS:
-            raise NotNative(f"more than {TW_REGISTERS} numbers depend on each other")
+            raise NotNative(f"more than {TW_REGISTERS} fields determine the length, count or value of others")
         self.registers += 1
         return self.registers - 1
 
@@ -152,7 +152,7 @@ cdef class FramedBuilder(Builder):
         framing.is_number = is_number(field)
         if isinstance(type, FRAMING):
             if not framing.is_number:
-                raise NotNative(f"{item.name} is a {type} of 64 bits without a sign")
+                raise NotNative(f"{item.name} is an unsigned 64-bit {type}")
             self.framing(s, framing, item, layout)
         if item.extent:
             framing.extent = self.register_of(item.extent)

@@ -131,7 +131,7 @@ cdef class JsonPlan(Owner):
             return <const tw_json_reading *>block.at
         cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
         if not c.copies or c.has_unions:
-            raise NotNative(f"objects of {cls.__name__} are made by Python")
+            raise NotNative(f"objects of {cls.__name__} are created by Python code")
         block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
         cdef tw_json_reading *made = <tw_json_reading *>block.at

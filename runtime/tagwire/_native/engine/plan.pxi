@@ -154,7 +154,7 @@ cdef class Builder(PlanBuilder):
             return template
         check_class(cls)
         if cls.__eq__ is not Struct.__eq__ or cls.__ne__ is not object.__ne__:
-            raise NotNative(f"{cls.__name__} compares in a way of its own")
+            raise NotNative(f"{cls.__name__} defines its own comparison")
         made = cls._fresh()
         names = [name for name in slot_names(cls) if hasattr(made, name)]
         fields = <tw_field *>self.memory(len(names) * sizeof(tw_field))

@@ -42,7 +42,7 @@ cdef class PlanBuilder(Owner):
         elif section is not None:
             s.section = TW_TAGGED_SECTION
         if len(fields) > TW_MOST_TAGGED:
-            raise NotNative(f"{len(fields)} tagged fields in a struct; the engine has bits for {TW_MOST_TAGGED}")
+            raise NotNative(f"{len(fields)} tagged fields in a struct; the engine supports at most {TW_MOST_TAGGED}")
         s.tagged_count = len(fields)
         s.tagged = self.items(fields, owner)
         s.known_tags = self.keep(frozenset([field.tag for field in fields]))

@@ -42,7 +42,7 @@ cdef class Plan:
         cdef FramedBuilder builder = FramedBuilder(SHARED)
         depth = layout.root.depth
         if depth > DEEPEST:
-            raise NotNative(f"structs are {depth} deep; the engine goes down to {DEEPEST}")
+            raise NotNative(f"structs are {depth} deep; the engine supports a depth of at most {DEEPEST}")
         self.framed = builder.decide(layout.root)
         self.has_rules = layout.root.has_rules
         self.root = builder.struct(layout.root)

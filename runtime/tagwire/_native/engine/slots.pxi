@@ -40,7 +40,7 @@ cdef int check_class(object cls) except -1:
     try:
         object.__new__(cls)
     except TypeError as fault:
-        raise NotNative(f"{cls.__name__} can't be made empty: {fault}") from None
+        raise NotNative(f"{cls.__name__} can't be created without its fields: {fault}") from None
     for name in ("__setattr__", "__getattribute__"):
         if getattr(cls, name) is not getattr(object, name):
             raise NotNative(f"{cls.__name__} has a {name} of its own")

@@ -123,5 +123,5 @@ def _messages(
             )
         if other is not cls:
             text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
-            raise click.UsageError(f"{text}: --prefix key can't distinguish them; choose one of them, or give --kind.")
+            raise click.UsageError(f"{text}: --prefix key can't distinguish them; choose one message, or give --kind.")
     return found
