@@ -177,7 +177,7 @@ def tear(shared: Shared, random: Random) -> None:
         for text in (result.group_id, result.member_id, result.protocol_type):
             if len(set(text)) != 1:
                 raise SystemError(f"a torn string: {text!r}")
-        message.encoded_size(version), message == result, repr(message)
+        _ = message.encoded_size(version), message == result, repr(message)
 
 
 def work(shared: Shared, seed: int, end: float, done: list[int], faults: list[str]) -> None:
