@@ -269,7 +269,7 @@ OBSTACLES = [
         around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
         "size counts itself, but measures number alone",
     ),
-    (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size is a uvarlong length of 64 bits"),
+    (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size is an unsigned 64-bit uvarlong length"),
     (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number is not a number of 64 bits"),
     (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "has more than 64 bits"),
     (
