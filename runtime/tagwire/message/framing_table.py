@@ -62,7 +62,7 @@ class Framing(FrozenData):
     """Describes how a field of a record format is written. Other fields are given by attribute name; "" means none.
 
     - `length` and `count`: keys of `LENGTHS`, for the length before bytes and strings and the count before elements.
-    - `length_of`: the field whose length in bytes this field contains; "rest" stands for all later fields.
+    - `length_of`: the field whose length in bytes this field contains; "rest" means all later fields.
     - `count_of`: the array whose number of elements this field contains.
     - `covers`: the first of the fields that this field is a checksum of; all later fields are also covered.
     - `compression`: the field that selects the codec, and the name of the bit group in that field.

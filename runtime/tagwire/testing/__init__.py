@@ -2,7 +2,7 @@
 
     assert_wire(message, version, hex)  compares a message with its bytes, in both directions
     messages(C, version)                a Hypothesis strategy for messages of class C that the version can represent
-    peer.MockPeer(registry)             a test server that gives scripted answers
+    peer.MockPeer(registry)             a test server that sends scripted answers
     pytest_plugin                       pytest fixtures: mock peers that run during a test
 
 Needs only the runtime, except that `messages` needs hypothesis, and the plugin needs pytest.

@@ -1,4 +1,4 @@
-"""A mock peer: a test server that gives scripted answers, in Kafka's protocol or your own.
+"""A mock peer: a test server that sends scripted answers, in Kafka's protocol or your own.
 
     MockPeer(registry)                    a peer; the default is Kafka's messages
     peer.on(MetadataRequest).reply(...)   answer requests with a message, a function's result, or a list in turn

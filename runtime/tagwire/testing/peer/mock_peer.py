@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class MockPeer:
-    """A test server that gives scripted answers. `registry` defaults to Kafka's messages.
+    """A test server that sends scripted answers. `registry` defaults to Kafka's messages.
 
     `limits` and `max_size` (of a frame, in bytes) apply to received requests. If a client requests the peer's versions
     (Kafka's ApiVersionsRequest), the peer announces the versions of the APIs that have rules.
