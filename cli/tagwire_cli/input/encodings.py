@@ -224,7 +224,8 @@ def _dump(text: str) -> bytes:
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )
         next_line = _DUMP_LINE.fullmatch(lines[index + 1][1]) if index + 1 < len(lines) else None
-        # xxd ends the bytes with two blanks. Other tools also use two blanks between bytes, but print at most 16 bytes.
+        # In xxd's lines, two blanks end the bytes. In other tools' lines, two blanks can also separate bytes, but these
+        # lines have at most 16 bytes.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)

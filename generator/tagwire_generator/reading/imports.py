@@ -240,7 +240,7 @@ def _import_of(values: Mapping[str, Any]) -> ImportSpec:
 
 @dataclass(frozen=True, slots=True)
 class ImportedStruct:
-    """A struct that a spec imports. Errors in the struct are reported at the import, whose position is `part`."""
+    """A struct that a spec imports. Errors in the struct are reported at the position of the import (`part`)."""
 
     spec: StructSpec
     part: Part

@@ -50,7 +50,7 @@ class StructView:
     constants: tuple[tuple[str, str], ...]
     """The class attributes of a message, as pairs of a name and an expression."""
     unions: tuple[UnionView, ...]
-    """Properties that return the alternative of a union that is set."""
+    """For each union, a property that returns the name of the alternative that is set."""
     which: tuple[str, str] | None
     """The types of union names and of alternative names; None for a struct without unions."""
     keyed: tuple[KeyedView, ...]

@@ -32,7 +32,7 @@ class KeyedView:
     name: str
     annotation: str
     arguments: str
-    """The array and its elements' key attributes, as expressions."""
+    """Python expressions for the array and for the key attributes of its elements."""
     doc: str
 
 

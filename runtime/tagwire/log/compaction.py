@@ -68,7 +68,7 @@ class KeyMap:
         self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether no record added so far has this key and a higher offset."""
+        """Return whether this is the last record with its key: no record with a higher offset has been added."""
         known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
         return self._offsets.get(known, -1) <= offset
 
@@ -245,7 +245,7 @@ class Judge:
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide like `_by_records`, but read the batch several times instead of holding all records as objects."""
+        """Like `_by_records`, but reads the batch several times, so that not all records are in memory at once."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:

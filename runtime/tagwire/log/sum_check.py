@@ -90,7 +90,7 @@ class _Wrong(NamedTuple):
 
 
 class SumCheck:
-    """Verifies the checksums of possible batches in one file, quickly even if they overlap (see `RangeSums`)."""
+    """Verifies the checksums of possible batches in one file. This is fast even if they overlap (see `RangeSums`)."""
 
     def __init__(self, file: str, data: Bytes) -> None:
         self._file = file

@@ -27,7 +27,7 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # `plan` reads all records as one bytes field
+    has_records = format.records is not None  # if so, `plan` reads the records as one bytes field
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:

@@ -68,7 +68,7 @@ _MIXED = ("v0", "v1")
 MAGIC_AT = 16
 """The position of the magic byte in both formats."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
-"""The attribute bits that a wrapper may have. All other bits belong to messages."""
+"""The attribute bits that may be set in a wrapper. All other bits are allowed only in the messages inside it."""
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:

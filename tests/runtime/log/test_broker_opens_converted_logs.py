@@ -91,7 +91,7 @@ def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes
 
 
 def write_by_pipeline(source: Path, folder: Path, topic: str, options: dict[str, str]) -> None:
-    """Rewrite a topic that the broker created, with the code of the Spark sink, but without Spark."""
+    """Rewrite a topic that the broker created. This calls the code of the Spark sink directly, without Spark."""
     from tagwire_spark.log_read.query import log_query
     from tagwire_spark.log_read.rows import full_schema, rows_of
     from tagwire_spark.log_read.splits import plan

@@ -95,8 +95,8 @@ def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
 def test_skipping(level: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
-    # With level=batch, truncate the batch within its length field. Checksums aren't verified then, so a batch that is
-    # truncated later would be accepted.
+    # With level=batch, checksums aren't verified, so a batch that is truncated after its header would be accepted.
+    # Truncate it within its length field instead.
     cut = 30 if level == "record" else 10
     path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
     columns = log.columns(path, level=level, errors="skip")

@@ -101,7 +101,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_one_more_byte(name: str, edge: int, header: Any) -> None:
-    """Check lengths near each varint size limit. C code first assumes that a length is as wide as the previous one."""
+    """Check lengths near each varint size limit, because C code expects each length to be as wide as the last one."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):

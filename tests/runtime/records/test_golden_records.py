@@ -201,7 +201,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # The timestamp -1 takes one byte (zig-zag 01) instead of two. So batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
+    # The timestamp -1 takes one byte (zig-zag 01), one less than above: batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
     (
         "v3-zigzag",
         "attributes, no timestamp",

@@ -55,7 +55,7 @@ class PollRequest(Sample, metaclass=data_class):
 
 
 class PollResponse(Sample, metaclass=data_class):
-    """A response with header version 0 only. A request of an unknown version is answered in version 0 with error 35."""
+    """A response that always has header version 0. Servers answer unknown versions in version 0, with error 35."""
 
     error_code: int = field("ErrorCode", "int16", "0+", default=0)
     names: Array[str] = field("Names", "[]string", "0+", default=())

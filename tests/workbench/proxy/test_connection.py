@@ -319,7 +319,7 @@ FIND = [
 
 
 def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
-    """Without correlation IDs, responses must be paired with requests by order, and their addresses replaced."""
+    """Without correlation IDs, the proxy must pair responses with requests by order, and replace broker addresses."""
     finding: Any = build_package(
         tmp_path,
         "finding",

@@ -190,7 +190,7 @@ def _reject_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
 
 
 def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
-    """Read the specs of the folder. Raises SpecError if a spec breaks a rule, including rules about the set."""
+    """Read the specs of the folder. Raises SpecError if a spec breaks a rule, or if the specs contradict each other."""
     sources: list[_Source] = []
     problems: list[Problem] = []
     specs = [(file.path, spec_data(file)) for file in find_specs(folder)]

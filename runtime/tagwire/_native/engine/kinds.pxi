@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Return the encoding of the struct length in the first field, or None, and a tuple of all other fields."""
+    """Return (encoding of the length before the struct, or None if there is none; a tuple of the other fields)."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items
