@@ -147,8 +147,9 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
-        if native is not None:
-            native.construct_natively(owner, init)
+    # Without `_binding`: the engine has a lock of its own, and may need the field table while it holds that lock.
+    if native is not None:
+        native.construct_natively(owner, init)
     return init
 
 

@@ -17,7 +17,7 @@ from native_engine import native
 
 import tagwire
 from tagwire import Struct
-from tagwire.message import data_class, field
+from tagwire.message import binding, data_class, field
 from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import FetchPartition, ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
@@ -39,6 +39,28 @@ def facts(engine: str) -> list[str]:
 @native
 def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
     assert facts("native") == facts("python")
+
+
+def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine may hold its own lock while it waits for the lock of field tables, so two threads could block."""
+
+    class Fresh(Struct, metaclass=data_class):
+        number: "int" = field("Number", "int32", "0+", default=0)
+
+    free = threading.Event()
+
+    def from_another_thread() -> None:
+        with binding._binding:
+            free.set()
+
+    class Engine:
+        def construct_natively(self, owner: type, init: object) -> None:
+            thread = threading.Thread(target=from_another_thread, daemon=True)
+            thread.start()
+            thread.join(5)
+
+    monkeypatch.setattr(binding, "native_engine", Engine)
+    assert callable(Fresh.__init__) and free.is_set()
 
 
 class TestConstructing:
