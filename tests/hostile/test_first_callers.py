@@ -27,5 +27,6 @@ def test_first_calls(call: str, way: str) -> None:
     if call == "arrow":
         pytest.importorskip("pyarrow")
     command = [sys.executable, str(SCRIPT), call, str(THREADS)]
-    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TAGWIRE_ENGINE": way})
+    environment = os.environ | {"TAGWIRE_ENGINE": way}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert ran.returncode == 0, f"exit code {ran.returncode}: {ran.stdout[-2000:]}{ran.stderr[-500:]}"
