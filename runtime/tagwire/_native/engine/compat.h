@@ -34,8 +34,8 @@
 /* The attribute stored at a byte offset in a data class object; NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
-/* Values that an object, a list or a dict holds. With the GIL, these references are borrowed, which costs nothing. In a
- * free-threaded build, another thread may release the value at any time, so the references are new, and a variable
+/* Read a value from an object's slot, a list or a dict. With the GIL, the reference is borrowed, which costs nothing. In
+ * a free-threaded build, another thread may release the value at any time, so the reference is new, and a variable
  * declared as TW_HELD releases its reference at the end of its scope. TW_LOCK excludes other threads from an object,
  * but only as long as the code up to TW_UNLOCK neither waits nor runs Python code. */
 #ifdef Py_GIL_DISABLED

@@ -235,7 +235,7 @@ cdef object append_method(object cls):
     Raises NotNative if the class doesn't have a required slot.
     """
     cdef Py_ssize_t index
-    for index in reversed(range(SETTINGS)):  # BUILDER[GATHERED] last: then the others are known
+    for index in reversed(range(SETTINGS)):  # set BUILDER[GATHERED] last: if it is set, so are the others
         BUILDER[index] = checked_slot(cls, BUILDER_NAMES[index])
     return descriptor(cls, &APPEND)
 

@@ -139,7 +139,7 @@ cdef class Shared:
         tw_immortalize(SafeUUID.unknown)
         self.c.uuid_safety = <PyObject *>SafeUUID.unknown
         self.c.uuid_alloc = allocator(UUID)
-        TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)  # last: another thread may be looking
+        TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)  # last: for other threads, it marks the others as set
         return 0
 
 
