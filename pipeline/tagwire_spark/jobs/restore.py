@@ -199,6 +199,7 @@ class _Records:
     def _reaches(self, position: int) -> bool:
         """Load row groups until one has the next row to return. Return False at the end of the file."""
         while self._next >= len(self._positions):
+            self._columns.clear()
             table = next(self._groups, None)
             if table is None:
                 return False
@@ -223,8 +224,8 @@ def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
             where = stack.enter_context(opened_stream(name, state, source.options, in_sequence=False))
             file = stack.enter_context(pq.ParquetFile(where if is_remote(name) else name, pre_buffer=is_remote(name)))
             for number in range(file.num_row_groups):
-                table = file.read_row_group(number, columns=schema.names)
-                yield table.select(schema.names).cast(schema)
+                # Without a variable for the table, it is freed before the next row group is read.
+                yield file.read_row_group(number, columns=schema.names).select(schema.names).cast(schema)
     except (pa.ArrowException, OSError, KeyError, LogPathError) as error:
         if isinstance(error, OSError | LogReadError):
             check_incomplete(name, error)
