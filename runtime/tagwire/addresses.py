@@ -15,10 +15,7 @@ class AddressError(TagwireError, ValueError):
 
 
 class Address(NamedTuple):
-    """The host and port where a server listens.
-
-    `str()` returns the form that Kafka clients accept as a bootstrap server.
-    """
+    """Where a server listens. `str()` returns the form that Kafka clients accept as a bootstrap server."""
 
     host: str
     port: int

@@ -135,10 +135,7 @@ class CapturedFrame:
         return self._decoded
 
     def decode(self, **options: Any) -> Frame[Any, Any]:
-        """Decode the frame, with the options of `Registry.decode_request`.
-
-        Raises TagwireError if the frame can't be decoded.
-        """
+        """Decode the frame, with the options of `Registry.decode_request`. Raises TagwireError if that fails."""
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
@@ -268,10 +265,7 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
 
 
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
-    """Read the frames of a network capture in the order in which they became complete.
-
-    Raises CaptureError if the capture is unreadable.
-    """
+    """Read the frames of a network capture, as soon as each is complete. Raises CaptureError."""
     for number, each in enumerate(network_frames(stream, port, registry), 1):
         data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
         position = (None, each.connection, None, each.time)
@@ -320,10 +314,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
-    """Make a frame from a JSON object, with its bytes as hex digits (`hex`) or bytes (`data`).
-
-    Raises CaptureError for an invalid object.
-    """
+    """Make a frame from a JSON object, with its bytes as `hex` or `data` (bytes). Raises CaptureError."""
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")

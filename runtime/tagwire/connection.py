@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Connection", "RequestInfo", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
-"""The steps that a driver carries out: send bytes, wait for the response to a request (`Sent`), or pause for a number
-of seconds. The last step is `Done`."""
+"""The steps for a driver: send bytes, wait for the response to a request (`Sent`), pause for seconds, or `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
@@ -109,10 +108,7 @@ class Done(NamedTuple):
 
 
 class _Side:
-    """The base of both sides of a connection: splits incoming bytes into frames.
-
-    After an unreadable frame, the connection can't be used any more.
-    """
+    """The base of both sides of a connection: splits bytes into frames. An unreadable frame makes it unusable."""
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         self.registry = registry
@@ -136,7 +132,7 @@ class _Side:
         except TagwireError as error:
             rest = self._splitter.rest()
             hint = next((f"; the other side uses {name}" for start, name in _OTHERS if rest.startswith(start)), "")
-            self.error = UnusableConnectionError(f"the connection can't be used from byte {at} on: {error}{hint}")
+            self.error = UnusableConnectionError(f"the connection became unusable at byte {at}: {error}{hint}")
             self.error.__cause__ = error
             if not found:
                 raise self.error from None
@@ -146,7 +142,6 @@ class _Side:
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raise `error` if the connection is unusable."""
         if self.error is not None:
             raise self.error
 
@@ -194,7 +189,6 @@ class Connection(_Side):
         return len(self._pairing)
 
     def unanswered(self) -> Iterator[Sent]:
-        """Yield the requests that have no response yet."""
         return self._pairing.rest()
 
     def send(self, request: Message, version: int | None = None) -> bytes:
@@ -255,10 +249,7 @@ class Connection(_Side):
         return self.send(request.for_version(version).message, version)
 
     def negotiating(self) -> Steps:
-        """Yield the steps that ask for the peer's versions, unless they are known.
-
-        Raises AnswerError if the peer answers with an error.
-        """
+        """Yield the steps that ask for the peer's versions, unless they are known. Raises AnswerError."""
         for rest in reversed(range(_HANDSHAKES)):
             data = self.handshake()
             if data is None:
@@ -322,7 +313,7 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # If this version never drops a value silently, just try to encode. This is faster than looking for losses.
+            # If this version never drops a value silently, just try to encode, which is faster than looking for losses.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:

@@ -22,10 +22,7 @@ def a_kind(kind: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as text of about 60 characters or less.
-
-    Strings are quoted. Bytes are shown as a count followed by the first few bytes.
-    """
+    """Return a value as text of at most about 60 characters: strings in quotes, bytes as a count and the first few."""
     if value is None or isinstance(value, bool | float):
         return repr(value)
     if isinstance(value, int):

@@ -34,10 +34,7 @@ class Versions:
     """The highest version; -1 in the empty range."""
 
     def __init__(self, lowest: int, highest: int) -> None:
-        """Make the range from `lowest` to `highest`. It is empty if `lowest > highest`.
-
-        Raises VersionsError if a bound is outside 0 to 32767.
-        """
+        """The range is empty if `lowest > highest`. Raises VersionsError if a bound is outside 0 to 32767."""
         if lowest > highest:
             lowest, highest = 0, -1
         elif lowest < 0 or highest > HIGHEST:
@@ -81,10 +78,7 @@ class Versions:
         return Versions(max(self.lowest, other.lowest), min(self.highest, other.highest))
 
     def __sub__(self, other: Versions) -> Versions:
-        """Return the versions of this range that are not in `other`.
-
-        Raises VersionsError if the result would be two ranges.
-        """
+        """Return the versions that are not in `other`. Raises VersionsError if the result would be two ranges."""
         common = self & other
         if not common:
             return self

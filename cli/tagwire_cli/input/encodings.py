@@ -219,7 +219,7 @@ def _dump(text: str) -> bytes:
             data += previous
         previous = b""
         if offset != len(data):
-            expected = f"{len(data)}, the number of bytes above it"
+            expected = f"{len(data)}, the number of bytes above this line"
             raise InputError(
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )

@@ -40,7 +40,7 @@ class BasePeer:
         return self._buffer
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
-        """Send a request and return the response; see `Connection.asking` for the arguments.
+        """Send a request and return the response. The arguments are those of `Connection.asking`.
 
         Raises AnswerError if `check` is set and the response has error codes.
         """
@@ -53,10 +53,7 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Parse an address and yield it. An OSError in the `with` block becomes a PeerConnectionError.
-
-    Raises AddressError if the string is not an address.
-    """
+    """Parse an address and yield it. Raises AddressError, and PeerConnectionError for an OSError in the block."""
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where

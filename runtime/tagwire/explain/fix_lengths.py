@@ -165,9 +165,6 @@ def _count(following: Sequence[Line], array: str) -> int:
     return count
 
 
-# ---------------------------------------------------------------- numbers in their wire encoding
-
-
 def _fixed(width: int) -> Callable[[int], bytes]:
     return lambda value: (value & (1 << 8 * width) - 1).to_bytes(width, "big")
 

@@ -147,8 +147,6 @@ def _trace_rows(trace: Trace, note: Note, depth: int) -> Iterator[_Row]:
 
 
 class _Walk:
-    """Traverses the nodes of a trace in byte order."""
-
     def __init__(self, note: Note) -> None:
         self.note = note
         self.spaces = 0
@@ -177,11 +175,10 @@ class _Walk:
 
 
 def _node_row(node: Node, around: str | None, value: str) -> _Row:
-    """Return the row for a node. The caller adds depth and bytes."""
     row = _Row(0, kind_of(node), "", "", value, node.offset, b"", node.length, is_hidden=node.is_hidden)
     if around is None:
         return row._replace(kind="title", name=node.type, path=node.path)
-    if node.path == around:  # a section of tagged or optional fields, which has no name of its own
+    if node.path == around:  # a section of tagged or optional fields has no name of its own
         return row._replace(name=node.type, path=node.path)
     name = node.path.removeprefix(around)
     if name != node.path or not around:

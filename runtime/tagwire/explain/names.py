@@ -45,10 +45,7 @@ def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
 
 
 def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
-    """Replace numbers in the JSON form of a struct with their enum names, in place.
-
-    `path` is the struct's path (`Message.field`).
-    """
+    """Replace numbers with enum names in a struct's JSON form. `path` is the struct's path (`Message.field`)."""
     for row in struct.FIELDS:
         value: Any = made.get(row.json_name)
         inner = f"{path}.{row.name}"
@@ -61,10 +58,7 @@ def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:
-    """Convert a field path to the form that layouts use, in which record formats have short names.
-
-    For example, `RecordBatchV2.magic` becomes `v2.magic`.
-    """
+    """Convert a field path to the form in layouts, such as `RecordBatchV2.magic` to `v2.magic`."""
     name, _, steps = path.partition(".")
     if not registry.is_format(name):
         return path

@@ -158,16 +158,13 @@ class Spans:
         return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
 
     def add(self, offset: int, kind: int, step: int) -> int:
-        """Append the row of a span that begins at `offset`, and return its row number."""
         self.rows += _ROW.pack(offset, 0, kind, step, NULL, OPEN)
         return len(self) - 1
 
     def set(self, row: int, **changes: int) -> None:
-        """Change the given columns of a row."""
         _ROW.pack_into(self.rows, row * _ROW.size, *self[row]._replace(**changes))
 
     def truncate(self, row: int) -> None:
-        """Remove this row and all later rows."""
         del self.rows[row * _ROW.size :]
         for kept in (self.odd, self.decompressed, self.bits):
             for number in [number for number in kept if number >= row]:
@@ -186,7 +183,6 @@ class Spans:
         return len(self) if after == OPEN else after
 
     def end(self, row: int) -> int:
-        """Return the end offset of a span."""
         offset, length = _PLACE.unpack_from(self.rows, row * _ROW.size)
         return int(offset + length)
 
@@ -209,7 +205,6 @@ class Spans:
         return found
 
     def value(self, kind: SpanKind, start: int, end: int, data: bytes) -> Any:
-        """Decode the bytes of a span that has no children."""
         if kind.wire is not None:
             return int.from_bytes(data[start:end], "big", signed=kind.wire.low < 0)
         if kind.type is None:
@@ -271,39 +266,29 @@ class SpanRecorder:
             self.spans.odd[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """Attach the names and values of a field's bits to the span that was closed last."""
+        """Attach the names and values of a field's bits to the most recently closed span."""
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:
-        """Close the innermost open span."""
         row = self._closed = self._open.pop()
         self._depths.pop()
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
     def decompress(self, data: bytes, end: int) -> None:
-        """Mark the innermost open span as compressed data that ends at `end`.
-
-        Offsets inside it now refer to `data`, the decompressed bytes.
-        """
+        """Mark the innermost open span as compressed data that ends at `end`. Offsets in it count from `data`."""
         row = self._open[-1]
         self.spans.decompressed[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen the spans that were open when the native engine stopped at an error.
-
-        `rows` are the numbers of their rows, outermost span first.
-        """
+        """Reopen the spans in which the native engine stopped. `rows` has their row numbers, outermost first."""
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)
             self._depths.append(around + self.spans.kinds[self.spans[row].kind].steps)
 
     def stop(self, offset: int, within: int | None = None) -> None:
-        """Close all open spans as incomplete because of an error.
-
-        `within` is the error's offset in the decompressed bytes, if it is in compressed data.
-        """
+        """Close all open spans because of an error. `within` is its offset, if it is in decompressed bytes."""
         spans = self.spans
         position = offset if within is None else within
         for row in reversed(self._open):

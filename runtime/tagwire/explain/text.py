@@ -103,7 +103,7 @@ def annotated_lines(
 def column_widths(trace: Trace, bytes_a_line: int) -> tuple[int, int, int]:
     """Return the widths of the columns bytes, path and type.
 
-    All rows are computed here and again in `annotated_lines`: keeping them would take far more memory than the bytes.
+    Rows are computed here and again in `annotated_lines`: keeping them would take far more memory than the bytes.
     """
     size, path_width, type_width = 0, len("path"), len("type")
     for row in _rows(trace, None):
@@ -125,16 +125,15 @@ def parse_annotated(text: str) -> bytes:
             begin, end = line.index("bytes"), line.index("path")
             break
     else:
-        raise AnnotationError(f"the header line above the bytes is missing: {'  '.join(TITLES)}")
+        raise AnnotationError(f"there is no line with the column titles: {'  '.join(TITLES)}")
     data = bytearray()
     for number, line in lines:
         offset = line[:begin].strip()
         if not line.strip() or offset.startswith(("#", "!", "+")):
             continue
         if offset != str(len(data)):
-            raise AnnotationError(
-                f"line {number}: offset {offset!r}, expected {len(data)}, the number of bytes above it"
-            )
+            expected = f"{len(data)}, the number of bytes above this line"
+            raise AnnotationError(f"line {number}: expected offset {expected}, got {offset!r}")
         try:
             data += bytes.fromhex(line[begin:end])
         except ValueError:
@@ -164,7 +163,7 @@ def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """Yield the rows of `rows_of`. If `note` is None, the rows have no values, which is faster."""
+    """Yield the rows of `rows_of`, or rows without values if `note` is None, which is faster."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")

@@ -203,7 +203,7 @@ class _Session:
             self.recorder.open([], frame, 0)
 
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
-        """Read the next message with the native engine or, if the engine can't trace it, in Python."""
+        """Read the next message with the native engine, or in Python if the engine can't trace it."""
         layout = layout_of(message, version)
         self.learn(layout)
         plan = message.serializer(version)
@@ -211,10 +211,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message with the native engine. Return False if only the Python reader can do so.
-
-        For example, only the Python reader can continue a lenient trace after an error.
-        """
+        """Trace a message with the native engine. Return False if only Python can, as after a lenient error."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:
@@ -255,7 +252,6 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn(self, layout: Layout) -> None:
-        """Remember the name and the sensitive fields of the message that is traced next."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
         self.spans.messages.append(layout.name)

@@ -18,7 +18,7 @@ _NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """Return a header with the given fields. Ignores `fields` that the header class does not have."""
+    """Return a header with the given fields, except for fields that the header class does not have."""
     for name, value in optional.items():
         if name in attributes_of(cls):
             if value is not None or _has(cls, message.header_version(version), name):
@@ -53,7 +53,7 @@ def names_request(cls: type[Message]) -> bool:
 
 
 def check_kind(message: Any, version: int | None, kind: str) -> None:
-    """Raise EncodeError unless the message has this kind, "request" or "response"."""
+    """Raise EncodeError unless the message is of this kind."""
     found = getattr(message, "KIND", None)
     if found is None or isinstance(message, type):
         from tagwire.text_format import shown

@@ -30,10 +30,7 @@ _HEADER = "header."
 
 
 class _FrameSelection:
-    """The base class of RequestSelection and ResponseSelection.
-
-    With `sized`, frames begin with an int32 size, which `rewrite` updates.
-    """
+    """Base class for requests and responses. If `sized`, frames begin with an int32 size, which `rewrite` updates."""
 
     def __init__(
         self, registry: Registry, message: type[Message], header: type[Message], paths: tuple[str, ...]
@@ -100,7 +97,7 @@ class _FrameSelection:
             nonlocal new_header
             result = function(*self._merged(header_row, body))
             if result is DROP:
-                return DROP  # `rewrite` rejects this: the selected row is the whole frame, which can't be dropped
+                return DROP  # `rewrite` rejects this: a whole frame can't be dropped
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
@@ -126,7 +123,7 @@ class RequestSelection(_FrameSelection):
         super().__init__(registry, message, registry.request_header, paths)
 
     def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the selected rows of a frame, like `Selection.read`.
+        """Return the selected rows of a frame.
 
         Raises DecodeError for invalid bytes, and for a frame of another API.
         """
@@ -142,9 +139,9 @@ class RequestSelection(_FrameSelection):
         sized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """Return the frame with new values, like `Selection.rewrite`.
+        """Return the frame with new values.
 
-        Also raises EncodeError if `function` changes the header's API key or version.
+        Works like `Selection.rewrite`. Raises EncodeError if `function` changes the header's API key or version.
         """
         frame = _opened(frame, sized)
         return _closed(self._rewritten(frame, self._version(frame, limits), function, append, limits), sized)
@@ -152,7 +149,7 @@ class RequestSelection(_FrameSelection):
     def _version(self, frame: bytes, limits: Limits) -> int:
         cls, version = self.registry.request_class(frame)
         if cls.NAME != self.message.NAME:
-            self.registry.decode_header(frame, limits=limits)  # raises an error if the header is invalid
+            self.registry.decode_header(frame, limits=limits)
             raise unreadable(
                 self._header.message.NAME,
                 None,
@@ -179,7 +176,6 @@ class ResponseSelection(_FrameSelection):
         super().__init__(registry, message, registry.response_header, paths)
 
     def read(self, frame: Any, version: int, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the selected rows of a frame, like `Selection.read`."""
         frame = _opened(frame, sized)
         return _single(self._rows(frame, self._version(frame, version, limits), limits), self.paths)
 
@@ -193,7 +189,6 @@ class ResponseSelection(_FrameSelection):
         sized: bool = False,
         limits: Limits = DEFAULT_LIMITS,
     ) -> bytes:
-        """Return the frame with new values, like `Selection.rewrite`."""
         frame = _opened(frame, sized)
         return _closed(self._rewritten(frame, self._version(frame, version, limits), function, append, limits), sized)
 
@@ -208,7 +203,6 @@ def _single(rows: list[Row], paths: tuple[str, ...]) -> list[Any]:
 
 
 def _opened(frame: Any, sized: bool) -> bytes:
-    """Return the frame without its size. Raises DecodeError if the size is wrong."""
     data = as_bytes(frame)
     if not sized:
         return data

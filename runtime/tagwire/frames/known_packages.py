@@ -56,7 +56,7 @@ def record_format(name: str) -> type[RecordFormat]:
 
 @cache
 def header_keys() -> type[Register] | None:
-    """Return the enum of header keys from KIP-82's first draft; None if the drafts package is not installed."""
+    """Return the enum of header keys from KIP-82's first draft; None without the package of drafts."""
     try:
         found: type[Register] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").KafkaHeaderKeys
     except ImportError:
@@ -66,14 +66,14 @@ def header_keys() -> type[Register] | None:
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Return a header key for display: its name in KIP-82's first draft, or the key itself if it has no name there."""
+    """Return the name of a header key in KIP-82's first draft, or the key itself if it has no name there."""
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)
 
 
 def reserved_keys() -> tuple[KeyRange, ...]:
-    """Return the reserved header keys of KIP-82's first draft, as ranges; () if the drafts package isn't installed."""
+    """Return the reserved header keys of KIP-82's first draft, as ranges; () without the package of drafts."""
     try:
         ranges: tuple[KeyRange, ...] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").RANGES
     except ImportError:

@@ -1,7 +1,4 @@
-"""The message classes of a package, by name and by API key.
-
-The module of a message is imported on first use, so a program loads only what it needs.
-"""
+"""The message classes of a package, by name and by API key. Their modules are imported on first use."""
 
 from __future__ import annotations
 
@@ -94,10 +91,9 @@ class MessageIndex:
         return found
 
     def attribute(self, name: str) -> Any:
-        """Import and return an attribute of the package: a message class, enum, shared struct, or `ApiKey`.
+        """Import and return an attribute of the package: a module, message class, enum, shared struct, or `ApiKey`.
 
-        The modules of these classes are attributes as well. `__getattr__` of generated packages calls this, once per
-        name. Raises AttributeError for an unknown name.
+        `__getattr__` of generated packages calls this, once per name. Raises AttributeError for an unknown name.
         """
         found = self._attribute(name)
         if self.package in modules:
@@ -127,10 +123,9 @@ class MessageIndex:
         return self.find("response", api_key)
 
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
-        """Return the message class of this kind and API key.
+        """Return the message class of this kind and API key. Raises UnknownMessageError if there is none.
 
-        Records also need a `component`, because components reuse keys. Raises UnknownMessageError if there is no such
-        message.
+        Records also need a `component`, because components reuse keys.
         """
         name = self._by_key.get((kind, _scope(kind, component), api_key))
         if name is None:

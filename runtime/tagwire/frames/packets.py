@@ -1,7 +1,4 @@
-"""Read the TCP segments of network captures (pcap, pcapng).
-
-dpkt and python-pcapng read the files and their layers. Needs the extra `pcap`.
-"""
+"""Read the TCP segments of network captures (pcap, pcapng) with the libraries of the extra `pcap`."""
 
 import socket
 import struct
@@ -52,10 +49,8 @@ class TcpSegment(NamedTuple):
     """The TCP payload of one packet."""
 
     source: str
-    """The sender's address and port."""
     source_port: int
     target: str
-    """The receiver's address and port."""
     target_port: int
     sequence: int
     begins: bool
@@ -113,9 +108,9 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
 
 
 def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
-    """Yield the link type, time and data of each packet. Raises CaptureError with the position of a truncated packet.
+    """Yield the link type, time and data of each packet.
 
-    Source: draft-ietf-opsawg-pcap.
+    Raises CaptureError with the position of a truncated packet. Source: draft-ietf-opsawg-pcap.
     """
     try:
         start = _whole(file.read(_FILE_HEADER), _FILE_HEADER, 0, "file header")
@@ -134,7 +129,7 @@ def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
 
 
 def _whole(data: bytes, size: int, at: int, what: str) -> bytes:
-    """Return `data`, which was read at byte `at`. Raises CaptureError if it has fewer than `size` bytes."""
+    """Return `data`, read at byte `at`. Raises CaptureError if it has fewer than `size` bytes."""
     if len(data) < size:
         raise CaptureError(
             f"the capture is truncated: the {what} at byte {at} has {size} bytes, but only {len(data)} are left"

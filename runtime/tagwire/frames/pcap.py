@@ -96,7 +96,7 @@ class _Direction:
             yield from self._jump()
 
     def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """End the direction: stop waiting for missing segments, and yield the frames after them."""
+        """End the direction: yield the frames after missing segments."""
         while self._waiting:
             yield from self._jump()
         for each in self._frames.close():
@@ -146,10 +146,7 @@ class _Connection:
         return self._events(self._sides[is_request].segment(sequence, data, time), is_request=is_request)
 
     def close(self) -> Iterator[NetworkFrame | NetworkGap]:
-        """Yield the remaining frames and gaps of both directions.
-
-        Requests come first, because a response can be decoded only once its request is known.
-        """
+        """Yield the remaining frames and gaps: requests first, because decoding a response requires its request."""
         for is_request, side in self._sides.items():
             yield from self._events(side.close(), is_request=is_request)
 

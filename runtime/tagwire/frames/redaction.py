@@ -17,7 +17,7 @@ from tagwire.selection.selection import Selection
 class Redaction:
     """Redacts messages and frames of a package.
 
-    Sensitive strings and bytes become empty or, with `same_length`, as many "x" characters or zero bytes as they had
+    Sensitive strings and bytes become empty. With `same_length`, they keep their size, and consist of "x" or zero
     bytes.
     """
 
@@ -57,7 +57,6 @@ class Redaction:
         return values[0] if len(values) == 1 else values
 
     def _empty(self, field: FieldRow, value: Any) -> Any:
-        """Return the empty value that replaces a sensitive value. Null stays null."""
         if value is None:
             return None
         if isinstance(value, list):  # the path enters an array, so the value is a list with one item for each element

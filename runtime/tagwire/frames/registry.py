@@ -76,8 +76,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             )
         return self[name]
 
-    # ------------------------------------------------------------ requests
-
     def encode_request(
         self,
         message: Message,
@@ -220,8 +218,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         self._plan_frames(self._request_readers, bytes(data[:4]), cls, version, header)
         return Frame(header, request, version)
 
-    # ------------------------------------------------------------ responses
-
     def encode_response(
         self,
         message: Message,
@@ -332,8 +328,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             with suppress(NotNative):
                 plans[key] = FramePlan(Frame, *parts, header)
 
-    # ------------------------------------------------------------ single fields of frames
-
     def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
         """Select fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
 
@@ -372,8 +366,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         register = error_register(self)
         return () if register is None else tuple(errors_in(message, register))
 
-    # ------------------------------------------------------------ records
-
     def encode_record(self, message: Message, version: int) -> bytes:
         """Encode a record with the prefix that its log requires: see `tagwire.frames.record_frames`."""
         from tagwire.frames.record_frames import encode_record
@@ -381,10 +373,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return encode_record(message, version)
 
     def encode_prefixed(self, message: Message, version: int) -> bytes:
-        """Encode a message, preceded by its version as an int16, like the metadata and assignment of a group member.
-
-        Raises EncodeError for an invalid value.
-        """
+        """Encode a message after its version as an int16, like a group member's metadata. Raises EncodeError."""
         from tagwire.frames.record_frames import encode_prefixed
 
         return encode_prefixed(message, version)

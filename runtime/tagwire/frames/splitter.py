@@ -61,19 +61,13 @@ class FrameSplitter:
         self._buffer += data[taken:]
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield each complete frame, without its size.
-
-        Raises DecodeError, or LimitError for a size above `max_size`.
-        """
+        """Yield each complete frame without its size. Raises DecodeError, or LimitError for a size above `max_size`."""
         while (frame := self._next()) is not None:
             self.offset += _SIZE_WIDTH + len(frame)
             yield frame
 
     def close(self) -> None:
-        """End the stream.
-
-        Raises DecodeError if it ends inside a frame, or if there are complete frames left to read.
-        """
+        """End the stream. Raises DecodeError if it ends inside a frame, or if complete frames have not been read."""
         if not self.pending:
             return
         size = self._size()

@@ -108,7 +108,6 @@ class ResponseHeaders:
         return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Mark the request with this response's correlation ID as answered."""
         number = _int32(frame, 0)
         self._waiting[number] -= 1
         if self._waiting[number] <= 0:
@@ -119,10 +118,7 @@ FrameHeaders = RequestHeaders | ResponseHeaders
 
 
 class _Search:
-    """Searches the bytes after a gap for the start of a frame.
-
-    A possible frame is confirmed if another header, or the end of the data, directly follows it.
-    """
+    """Searches for a frame after a gap. Another header, or the end of the data, after a possible frame confirms it."""
 
     def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
@@ -141,7 +137,7 @@ class _Search:
         return self._new() if found is None else found
 
     def close(self) -> int | None:
-        """End the search. Return the position of the first complete, unconfirmed frame; None if there is none."""
+        """End the search. Return the position of the first complete, unconfirmed frame, or None."""
         return min((at for end, at in self._waiting if end <= len(self.data)), default=None)
 
     def _decidable(self) -> Iterator[tuple[int, int]]:
@@ -177,14 +173,14 @@ class _Search:
         return None
 
     def _trim(self) -> None:
-        """Drop the bytes before the first possible frame. This is slow, so wait until the data has doubled."""
+        """Drop the bytes before the first possible frame, but only if the data has doubled, because this is slow."""
         if self._waiting and len(self.data) < self._trimmed:
             return
         first = min((at for _, at in self._waiting), default=self._checked)
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        # Subtracting the same number from all entries keeps their order, so the list is still a heap.
+        # All entries decrease by the same number, so the list is still a heap.
         self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
@@ -207,7 +203,7 @@ class DirectionFrames:
         self._reason = ""
 
     def feed(self, data: bytes) -> Iterator[bytes | LostBytes]:
-        """Add bytes. Yield the frames that they complete, and any lost bytes before these frames."""
+        """Add bytes. Yield the frames that they complete, and any lost bytes before them."""
         if not self._is_start:
             self._is_start = True
             if len(data) < self._headers.width or not (self._headers.is_sure and self._headers.holds(data, 0)):
@@ -224,7 +220,7 @@ class DirectionFrames:
         yield from self._feed(data)
 
     def miss(self, count: int) -> Iterator[bytes | LostBytes]:
-        """Record a gap of `count` bytes. First, yield the complete frames before the gap."""
+        """Record a gap of `count` bytes, after yielding the complete frames before it."""
         yield from self._settle()
         self._missing += count
         self._reason = self._reason or "packets are missing from the capture"
@@ -242,7 +238,6 @@ class DirectionFrames:
             self._begin_search(self._reason)
 
     def close(self) -> Iterator[bytes | LostBytes]:
-        """End the direction: yield its remaining frames and lost bytes."""
         yield from self._settle()
         if self._search is not None:
             self._restart(self._search)

@@ -150,8 +150,6 @@ Reader = Callable[["type[Message]", int], Any]
 
 
 class _Work:
-    """Tries to decode the input as messages of each kind."""
-
     def __init__(self, registry: "Registry", data: bytes, limits: Limits) -> None:
         self.registry = registry
         self.data = data
@@ -159,8 +157,6 @@ class _Work:
         self.names = [name for name in registry.names() if registry[name].KIND != "format"]
         known = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
         self.error_name = known
-
-    # ------------------------------------------------------------ messages that decode completely
 
     def requests(self) -> Iterator[Candidate]:
         """Yield a candidate for the request that the header identifies, even if its body is only partly decodable."""
@@ -177,7 +173,6 @@ class _Work:
         yield self.candidate("request", message, [version] if version in message.VERSIONS else [], seen, 0.0, facts)
 
     def responses(self) -> Iterator[Candidate]:
-        """Yield a candidate for each response that decodes to the last byte."""
         if "ResponseHeader" not in self.registry:
             return
         classes = self.classes("response")
@@ -187,7 +182,7 @@ class _Work:
                 yield self.candidate("response", message, versions, seen, prior, [])
 
     def messages(self) -> Iterator[Candidate]:
-        """Yield a candidate for each message that decodes to the last byte, given that there is no header."""
+        """Yield a candidate for each message that decodes to the last byte as a message without header."""
         classes = self.classes()
         prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:
@@ -215,8 +210,6 @@ class _Work:
             facts = [count(whole, "batch"), "the checksums agree"]
         yield Candidate("batches", None, (), seen, bits, facts)
 
-    # ------------------------------------------------------------ messages that decode only in part
-
     def parts(self, kind: str) -> Iterator[Candidate]:
         """Yield the best candidates that decode only in part. Called only if nothing decodes to the last byte."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
@@ -229,8 +222,6 @@ class _Work:
             for version in message.VERSIONS
         ]
         yield from sorted(found, key=lambda each: each.bits)[:_BEST_PARTS]
-
-    # ------------------------------------------------------------ common helpers
 
     def classes(self, kind: str | None = None) -> "list[type[Message]]":
         """Return the message classes of a kind. None means all kinds except headers."""

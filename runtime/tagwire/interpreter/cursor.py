@@ -52,8 +52,6 @@ class LayoutCursor:
         """The number of bytes left before `end`, the end of the readable bytes."""
         return self.end - self.pos
 
-    # ------------------------------------------------------------ errors
-
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
@@ -68,23 +66,17 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Handle input that only lenient readers accept.
-
-        A strict reader raises DecodeError; a lenient reader sets `canonical` to False and continues.
-        """
+        """Accept unusual input in lenient mode, and set `canonical` to False. In strict mode, raise DecodeError."""
         if self.strict:
             self.fail(found, expected, offset)
         self.canonical = False
 
     def bound(self, limit: str, amount: int) -> None:
-        """Raise LimitError if `amount` exceeds the limit named `limit`."""
         most = getattr(self.limits, limit)
         if most is not None and amount > most:
             what = limit.replace("_", " ")
             found = f"a depth of {amount}" if limit == "depth" else f"{amount} {what[:-1] if amount == 1 else what}"
             self.fail(found, f"at most {most} (Limits.{limit})", error=LimitError)
-
-    # ------------------------------------------------------------ spans of a trace
 
     def open(self, what: "Type | str", offset: int) -> None:
         """Open a span if a trace is recorded. `what` is the span's layout type, or a description such as `tag 3`."""
@@ -98,8 +90,6 @@ class LayoutCursor:
     def close(self) -> None:
         if self.recorder is not None:
             self.recorder.close(self.pos)
-
-    # ------------------------------------------------------------ bytes, varints, lengths
 
     def take(self, count: int) -> int:
         """Skip `count` bytes and return the offset of the first of them. Raises DecodeError if fewer bytes are left."""
@@ -140,7 +130,7 @@ class LayoutCursor:
     def length(self, code: LengthCode) -> int | None:
         """Read a length or count. Return None for null.
 
-        A strict reader raises DecodeError for other negative values; a lenient reader treats them as null.
+        Other negative values also mean null, or raise DecodeError if the reader is strict.
         """
         start = self.pos
         value = self.signed_length(code)

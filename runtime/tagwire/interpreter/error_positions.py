@@ -48,7 +48,7 @@ def reject_bytes(layout: Layout, data: bytes, position: ErrorPosition, limits: L
 def read_on(reader: LayoutReader, position: ErrorPosition) -> None:
     """Resume reading at the error's position, so that the reader raises the error.
 
-    The reader's recorder must already have the spans of all bytes before that position.
+    The reader's recorder must already have the spans before that position.
     """
     site, path, reader.pos, reader.end, tag, size, counts = position
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
@@ -86,7 +86,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Raise the error for an invalid struct, by reading its invalid part again. `site` (a Site) is that part."""
+    """Raise the error for an invalid struct, by reading its invalid part (`site`) again."""
     section = struct.section
     if site == Site.STRUCT_END:
         reader.exhausted(struct.name)

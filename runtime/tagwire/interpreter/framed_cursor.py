@@ -56,13 +56,8 @@ class FramedCursor(LayoutCursor):
         """Read a value of a type, without recording a span for it."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------ items
-
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read an item of a struct: a field, a length or a checksum.
-
-        Before the first item that a checksum covers, verify the checksum.
-        """
+        """Read a field, length or checksum. Verify a checksum before the first item that it covers."""
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -113,8 +108,6 @@ class FramedCursor(LayoutCursor):
         self.close()
         return value
 
-    # ------------------------------------------------------------ lengths and counts
-
     def extent_end(self, kind: Extent, size: int, start: int) -> int:
         """Return the end offset of the bytes that the length `size` covers. `start` is the offset of the length."""
         size -= self.pos - start if kind.counts_itself else 0
@@ -123,11 +116,8 @@ class FramedCursor(LayoutCursor):
         return self.pos + size
 
     def exhausted(self, what: str) -> None:
-        """Raise DecodeError if bytes remain before `end`."""
         if self.left:
             self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
-
-    # ------------------------------------------------------------ values
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
         """Return a value read at `start`. Raises DecodeError if it isn't the item's constant, or has undefined bits."""
@@ -152,15 +142,12 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the array elements at `start` that the native engine has already found to be valid.
-
-        Return their count, and the sort key (`key_of`) of the last one.
-        """
+        """Skip the array elements at `start` that the native engine found valid. Return their count and last key."""
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Raise DecodeError if the array is empty but must not be, or if its elements' sort keys don't ascend."""
+        """Raise DecodeError for an empty array that must not be empty, or if the elements' sort keys don't ascend."""
         if kind.filled and not values and not first:
             self.fail("an empty array", "at least one element; an empty array must be left out")
         order = kind.order
@@ -172,8 +159,6 @@ class FramedCursor(LayoutCursor):
             if two <= one:
                 how = "unsigned" if order.unsigned else "signed"
                 self.fail(f"{order.field} {two} after {one}", f"strictly ascending {how} numbers")
-
-    # ------------------------------------------------------------ compressed bytes
 
     def codec(self, compression: Compression, scopes: Scopes) -> str:
         """Return the codec of a compressed field, such as `gzip` or `none`. Bits in an earlier field specify it."""
@@ -204,7 +189,7 @@ class FramedCursor(LayoutCursor):
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value of the field `name` in the innermost struct of `scopes` that has such a field; 0 if none has."""
+    """Return the value of field `name` in the innermost struct of `scopes` that has this field; 0 if none has."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]
@@ -212,6 +197,6 @@ def lookup(name: str, scopes: Scopes) -> Any:
 
 
 def key_of(order: Order, value: Any) -> int:
-    """Return the sort key of an element of an ordered array. The keys must ascend."""
+    """Return the sort key of an element of an ordered array."""
     key: int = value[order.field] if isinstance(value, dict) else getattr(value, order.field)
     return key & 0xFFFFFFFF if order.unsigned else key

@@ -83,11 +83,8 @@ class LayoutReader(TagSectionReader):
         return value
 
     def end_of_message(self) -> None:
-        """Raise DecodeError if bytes follow the message and the reader is strict."""
         if self.left:
             self.deviate(f"{byte_count(self.left)} after the message", "its end")
-
-    # ------------------------------------------------------------ structs and their fields
 
     def struct(self, struct: StructLayout, around: Scopes) -> Any:
         """Read a struct. `around` has the values read so far in the enclosing structs."""
@@ -146,18 +143,13 @@ class LayoutReader(TagSectionReader):
             return self.fixed(type.wire) if not type.marker or self.is_present(type) else None
         return self.read(type.code, scopes) if isinstance(type, Extent | Count) else self.fixed(type.wire)
 
-    # ------------------------------------------------------------ types
-
     def fixed(self, wire: WireType) -> Any:
         start = self.take(wire.width)
         (value,) = unpack_from(">" + wire.code, self.buf, start)
         return value if wire.is_raw else self.value_of(wire, value, start)
 
     def value_of(self, wire: WireType, raw: Any, start: int) -> Any:
-        """Convert the raw value read at `start` to its Python value.
-
-        Raises DecodeError for a noncanonical value if the reader is strict.
-        """
+        """Convert the raw value read at `start`. A strict reader raises DecodeError if it is noncanonical."""
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
@@ -216,7 +208,6 @@ class LayoutReader(TagSectionReader):
         return values
 
     def unique_elements(self, type: Array, count: int, scopes: Scopes) -> tuple[Any, ...]:
-        """Read the elements of an array whose keys must be unique."""
         keys = Keys(type.unique)
         values = []
         for index in range(count):
@@ -226,7 +217,7 @@ class LayoutReader(TagSectionReader):
         return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
-        """Return the number of elements of an array whose count is an earlier item."""
+        """Return the element count of an array whose count is an earlier item."""
         count: int = lookup(type.counted_by, scopes)
         if count < 0:
             self.fail(f"{type.counted_by} {count}", "0 or more")
@@ -274,10 +265,7 @@ class LayoutReader(TagSectionReader):
 
 
 def holds(condition: Condition, scopes: Scopes) -> bool:
-    """Return whether an item with this condition is present.
-
-    `scopes` has the values read so far, outermost struct first.
-    """
+    """Return whether an item is present. `scopes` has the values read so far, outermost struct first."""
     value: int = lookup(condition.field, scopes)
     return value & condition.mask == condition.equals
 

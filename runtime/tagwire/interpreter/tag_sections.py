@@ -75,7 +75,6 @@ class TagSectionReader(RuledCursor):
         return size
 
     def ascending(self, tag: int, last: int, start: int) -> int:
-        """Return `tag` after checking that it is higher than `last`, the previous tag."""
         if tag <= last:
             is_same = tag == last
             found = f"tag {tag} twice" if is_same else f"tag {tag} after tag {last}"
@@ -123,7 +122,7 @@ class TagSectionReader(RuledCursor):
         return value
 
     def end_of_tag(self, tag: int, size: int, stated: int) -> None:
-        """Raise DecodeError if a tagged field's value ended before `stated`, the end according to its size."""
+        """Raise DecodeError if a tagged field's value ends before `stated`, where it should end."""
         if self.pos != stated:
             after = f"{byte_count(stated - self.pos)} after the value"
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")

@@ -31,11 +31,10 @@ class ValueWalk:
         self.scopes: tuple[dict[str, Any], ...] = ()
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise EncodeError with this reason, for the field at the current path."""
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
     def shown(self, value: Any) -> str:
-        """Return a shortened value for an error message, or a placeholder if the current field is sensitive."""
+        """Shorten a value for an error message, or return a placeholder for a sensitive value."""
         return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
 
     def got(self, value: Any) -> str:

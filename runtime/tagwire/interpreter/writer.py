@@ -70,8 +70,6 @@ class LayoutWriter(ValueWalk):
     def message(self, value: Any, out: Any) -> None:
         self.struct(self.layout.root, value, out)
 
-    # ------------------------------------------------------------ structs
-
     def struct(self, struct: StructLayout, value: Any, out: Any) -> None:
         get = self.getter(struct, value)
         self.reject_missing(struct, get)
@@ -164,8 +162,6 @@ class LayoutWriter(ValueWalk):
                 excluding = f"the value of {item.condition.field} excludes this field"
                 self.fail(f"is {self.shown(get(item.name))}, but {excluding}")
 
-    # ------------------------------------------------------------ types
-
     def value(self, type: Type, value: Any, out: Any) -> None:
         if isinstance(type, Fixed):
             out += self.fixed(type.wire, value)
@@ -231,7 +227,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def content(self, wire: WireType, value: Any) -> "bytes | bytearray | memoryview":
-        """Return the encoded bytes of a value, without the length before them."""
+        """Return a value's encoded bytes, without the length before them."""
         try:
             return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:
@@ -257,7 +253,6 @@ class LayoutWriter(ValueWalk):
                 self.own_key(keys, index, element)
 
     def own_key(self, keys: Keys, index: int, element: Any) -> None:
-        """Raise EncodeError if an earlier element of the array has the same unique key as `element`."""
         twin = keys.twin(index, element)
         if twin is not None:
             key = key_text(keys.names, element, self.shown_key)
@@ -283,8 +278,6 @@ class LayoutWriter(ValueWalk):
             out += absent if value is None else present
         if value is not None:
             self.struct(type.struct, value, out)
-
-    # ------------------------------------------------------------ tag sections
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
         """Raise EncodeError if several alternatives of a union are set, or none is and there are no unknown tags."""
@@ -326,7 +319,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
-        """Return (tag, data) for each field to write, sorted by tag. Fields with the default value are omitted."""
+        """Return the (tag, data) to write, sorted by tag. Fields with the default value are omitted."""
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:

@@ -51,7 +51,6 @@ class FrozenData:
         return [(name, getattr(self, name)) for name in self.__slots__]
 
     def replace(self: P, **changes: Any) -> P:
-        """Return a copy with the constructor arguments in `changes` replaced."""
         return type(self)(**dict(self.given()) | changes)
 
     def __repr__(self) -> str:
@@ -212,7 +211,6 @@ class Checksum(FrozenData):
 
     @property
     def wire(self) -> WireType:
-        """The primitive type of the checksum."""
         return WIRE_TYPES["uint32"]
 
     def __str__(self) -> str:
@@ -290,10 +288,7 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """The rule that the elements of an array strictly ascend by their field `field`.
-
-    With `unsigned`, values of the field are compared as unsigned numbers.
-    """
+    """The rule that an array's elements strictly ascend by `field`, as unsigned numbers if `unsigned`."""
 
     __slots__ = ("field", "unsigned")
 

@@ -160,8 +160,8 @@ class TaggedSection(FrozenData):
 class OptionalBuffer(FrozenData):
     """The optional fields at the start of a struct in the first draft of KIP-482.
 
-    Each entry has a length, a tag (uint16) and a value. Entries are in tag order; a length of zero ends the buffer. The
-    length encoding is `length` (VARINT or UVARINT); with `counts_tag`, lengths include the two bytes of the tag.
+    Entries have a length, a tag (uint16) and a value, in tag order. A length of zero ends the buffer. `length` is the
+    encoding of lengths (VARINT or UVARINT). With `counts_tag`, lengths include the two bytes of the tag.
     """
 
     __slots__ = ("counts_tag", "fields", "length")
@@ -188,10 +188,7 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
 
 
 class StructLayout(FrozenData):
-    """The layout of a struct in one version.
-
-    `cls` is the data class from which values are read and to which they are decoded; None for dicts.
-    """
+    """The layout of a struct in one version. `cls` is the data class of its objects, or None for dicts."""
 
     __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
 
@@ -242,7 +239,6 @@ class StructLayout(FrozenData):
 
     @property
     def unions(self) -> tuple[Union, ...]:
-        """The unions in the struct's tagged section."""
         return self.section.unions if isinstance(self.section, TaggedSection) else ()
 
     @property
@@ -279,7 +275,6 @@ class StructLayout(FrozenData):
         return around and struct is not None and struct.has_sensitive
 
     def default_value(self) -> Any:
-        """Return a new object with default values. If the layout has no class, the object is a dict."""
         return fresh(self.cls) if self.cls else {field.name: field.default_value() for field in self.values}
 
     @property

@@ -26,7 +26,6 @@ class Seen(NamedTuple):
     position: int
     batch: RecordBatch
     records: int
-    """The number of readable records."""
     marker: int | None
     """The type of the first record in a control batch (0 for abort, 1 for commit); None for data batches."""
     is_whole: bool = True
@@ -51,10 +50,7 @@ class BatchRules:
         """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """Check a batch and its records, and add errors to `problems`.
-
-        `base_offset` is the base offset of the batch's segment, or None if it is unknown.
-        """
+        """Check a batch and its records. `base_offset` is the base offset of the segment, or None if it is unknown."""
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -84,7 +80,6 @@ class BatchRules:
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _epoch_at(self, offset: int) -> int | None:
-        """Return an offset's leader epoch in the checkpoint, or None if the offset is below the first entry."""
         at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
         return self._epochs[at - 1].epoch if at else None
 
@@ -123,7 +118,7 @@ class BatchRules:
         if self.problems.has_room("TWL107", position):
             among = f"{batch.base_offset} to {batch.last_offset}"
             self.problems.keep(
-                position, "TWL107", f"record offset {record.offset} after {before}, in a batch of {among}"
+                position, "TWL107", f"record offset {record.offset} follows {before}, in a batch of {among}"
             )
 
 
@@ -160,7 +155,7 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[LogProblem]:
-    """Report a segment that overlaps the next one: its last offset isn't below the next segment's base offset."""
+    """Report a segment whose last offset isn't below the next segment's base offset."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
         yield LogProblem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
@@ -168,7 +163,7 @@ def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[LogProb
 def zeros(end: int, size: int) -> Iterator[LogProblem]:
     """Yield a problem if a segment that isn't the last one has zeros after its last batch, from `end` up to `size`."""
     if end < size:
-        yield LogProblem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")
+        yield LogProblem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, although this is not the last segment")
 
 
 ABORT: Final = 0
@@ -195,8 +190,8 @@ class OpenTransactions:
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Process the next batch. If it aborts a transaction that has records, return that transaction.
 
-        The result's `last_stable_offset` is the lowest first offset of the transactions that are still open. If none is
-        open, it is the offset after the abort marker.
+        The result's `last_stable_offset` is the lowest first offset of the open transactions, or the offset after the
+        abort marker if none is open.
         """
         batch = seen.batch
         if seen.marker is None:

@@ -32,7 +32,6 @@ class Producer:
         """Whether all batches so far have the same epoch."""
 
     def see(self, epoch: int, timestamp: int, data_offset: int | None) -> None:
-        """Update the state for the next batch of the producer."""
         if epoch != self.epoch:
             self.is_steady = self.epoch < 0
             self.epoch, self.last_data_offset = epoch, None
@@ -41,7 +40,7 @@ class Producer:
         self.last_timestamp = timestamp
 
     def go_on(self, later: "Producer") -> None:
-        """Update the state with `later`, the same producer's state in the next segment."""
+        """Update the state with `later`, the state of the same producer in the next segment."""
         stays = later.is_steady and later.epoch == self.epoch
         if later.last_data_offset is not None or not stays:
             self.last_data_offset = later.last_data_offset
@@ -111,7 +110,6 @@ class BatchSummary:
             self.aborted.setdefault(producer_id, []).append((first, batch.base_offset))
 
     def go_on(self, later: "BatchSummary") -> None:
-        """Extend this summary with `later`, the summary of the next segment."""
         in_order = self.end is None or later.first is None or later.first >= self.end
         self.ascends = self.ascends and later.ascends and in_order
         self.first = later.first if self.first is None else self.first
@@ -126,10 +124,7 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return the producer's transactions that are aborted in the segment `later`, as in the attribute `aborted`.
-
-        The first of them may have begun before that segment.
-        """
+        """Return the producer's transactions that are aborted in segment `later`. The first may begin earlier."""
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans
@@ -203,7 +198,6 @@ class Survey:
         """For each segment's base offset, the first offset of the transactions that are open where it begins."""
 
     def is_aborted(self, batch: RecordBatch) -> bool:
-        """Return whether a batch belongs to an aborted transaction."""
         return batch.is_transactional and self.has_aborted(batch.producer_id, batch.base_offset)
 
     def has_aborted(self, producer_id: int, base_offset: int) -> bool:
@@ -287,7 +281,7 @@ def survey(segments: Sequence[Segment], summaries: Sequence[BatchSummary], bound
 def _end(
     segments: Sequence[Segment], summaries: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
-    """Return the offset up to which (exclusive) the log may be compacted, and the reason why compaction stops there."""
+    """Return the offset before which compaction stops, and the reason why."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
     if segments and not bounds.include_active:

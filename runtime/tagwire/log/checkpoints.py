@@ -52,10 +52,7 @@ def read_leader_epochs(path: Path) -> list[EpochStart]:
 
 
 def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
-    """Yield (byte offset of the line, entry) for each entry of a `leader-epoch-checkpoint` file.
-
-    Raises LogError at an invalid line.
-    """
+    """Yield (byte offset, entry) for each line of a `leader-epoch-checkpoint`. Raises LogError at an invalid line."""
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
@@ -79,7 +76,7 @@ def write_offsets(path: Path, offsets: dict[TopicPartition, int]) -> None:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Return the entries of a properties file (`meta.properties`, `partition.metadata`), as Java reads them."""
+    """Return the entries of a Java properties file, such as `meta.properties` or `partition.metadata`."""
     found = {}
     for match in _PROPERTY_LINE.finditer(read_file(path, _RULE, _MOST_BYTES).decode("latin-1")):
         line = _CONTINUATION.sub("", match[0].lstrip(_BLANKS)) if match[1] else ""
@@ -92,7 +89,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    """Replace the escapes of a properties file. Two \\uXXXX escapes can form a surrogate pair."""
+    """Replace escapes as Java does. Two \\uXXXX escapes can form a surrogate pair."""
     plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text)
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -117,13 +114,13 @@ def check_offsets(path: Path) -> None:
 
 
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Check the version and the count of a checkpoint. Yield (byte offset of the line, words) for each entry.
+    """Check a checkpoint's version and count. Yield (byte offset, words) for each line of `width` words.
 
-    Each entry must have `width` words; `what` describes them in error messages.
+    `what` describes such a line in error messages.
     """
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
-    if not data:  # as in Kafka's CheckpointFile, an empty file has no entries and is valid
+    if not data:  # as in Kafka's CheckpointFile, an empty file is valid
         return
     for expected in ("a version", "a number of entries"):
         at, text = next(lines, (-1, ""))

@@ -14,7 +14,7 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""Two fields of a PartitionChangeRecord, with the value that means "unchanged". In other fields, null means that."""
+"""Two fields of a PartitionChangeRecord, and the value that means "unchanged". In all other fields, null means that."""
 _FENCING: Final = {-1: False, 1: True}
 """The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
 
@@ -30,7 +30,7 @@ class ClusterState:
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:
-        """Apply the next log or snapshot entry. Entries that don't change the state, such as markers, are ignored."""
+        """Apply a log or snapshot entry. Entries that don't change the state, such as markers, are ignored."""
         if entry.name == "BeginTransactionRecord":
             self._waiting = []
         elif entry.name in ("EndTransactionRecord", "AbortTransactionRecord"):
@@ -59,14 +59,11 @@ class ClusterState:
         else:
             facts[_key(record, fields)] = record
 
-    # ------------------------------------------------------------ topics
-
     def topic(self, record: Any) -> None:
         self._topics[record.topic_id] = record
         self._partitions.setdefault(record.topic_id, {})
 
     def remove_topic(self, record: Any) -> None:
-        """Apply a RemoveTopicRecord: remove the topic, its partitions and its configuration."""
         topic = self._topics.pop(record.topic_id, None)
         self._partitions.pop(record.topic_id, None)
         configs = self._facts.get("ConfigRecord", {})
@@ -90,14 +87,12 @@ class ClusterState:
         partitions[record.partition_id] = current.replace(**changes)
 
     def clear_elr(self, record: Any) -> None:
-        """Apply a ClearElrRecord: clear the eligible leader replicas of one topic, or of all if no topic is named."""
+        """Clear the eligible leader replicas of one topic, or of all if the record names no topic."""
         for topic_id, topic in self._topics.items():
             if record.topic_name in ("", topic.name):
                 partitions = self._partitions[topic_id].items()
                 cleared = {"eligible_leader_replicas": None, "last_known_elr": None}
                 self._partitions[topic_id] = {number: each.replace(**cleared) for number, each in partitions}
-
-    # ------------------------------------------------------------ brokers
 
     def change_broker(self, record: Any) -> None:
         changes: dict[str, Any] = {}
@@ -119,10 +114,8 @@ class ClusterState:
         if (broker,) in brokers:
             brokers[broker,] = brokers[broker,].replace(**changes)
 
-    # ------------------------------------------------------------ the state as JSON
-
     def tree(self) -> dict[str, Any]:
-        """Return the state as JSON: the topics by name, and a list of entries for every other kind (`_PLURALS`)."""
+        """Return the state as JSON values: topics by name, and lists of entries for everything else (`_PLURALS`)."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {
@@ -209,18 +202,12 @@ def _key(record: Any, fields: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable form of a key field.
-
-    A quota entity is an array of structs in arbitrary order, so it becomes a sorted tuple.
-    """
+    """Return a hashable form of a key field. A quota entity is an array in arbitrary order, so sort it."""
     if isinstance(value, tuple | list):
         return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
     return value
 
 
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
-    """Return a record in its highest version.
-
-    The version in which it was written may lack a field that a later change record has set.
-    """
+    """Return the record in its highest version, which has every field that a later change record may set."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

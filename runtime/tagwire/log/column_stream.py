@@ -174,11 +174,7 @@ class LogColumns:
         return (self.payload.with_messages(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
-        """Yield the arrays of all segments.
-
-        If a broker removes a segment while the log is read, list the folder again, and continue after the last offset
-        read.
-        """
+        """Yield all arrays. If a broker removes a segment meanwhile, list the folder again and read the rest."""
         partition, start = self._partition, self._start
         while True:
             try:
@@ -195,7 +191,6 @@ class LogColumns:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"
 
     def _listed(self) -> Partition | None:
-        """Return the path as a Partition, or None if it is a segment file. Raises LogPathError if it is neither."""
         if not is_folder(self.path):
             Segment(self.path)
             return None
@@ -204,10 +199,7 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield (segment, start offset or None, is_last) for each segment file to read.
-
-        Raises LogPathError if there is no log.
-        """
+        """Yield (segment, start offset or None, is_last) for each file. Raises LogPathError if there is no segment."""
         if partition is None:
             yield Segment(self.path), start, True
             return
@@ -227,10 +219,7 @@ class Pass:
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """Yield the rows of `files` as arrays. Each file is (segment, start offset or None, whether it is the last).
-
-        Raises LogError at an invalid batch.
-        """
+        """Yield the rows of `files`, tuples (segment, start offset or None, is_last). Raises LogError."""
         try:
             for segment, first_offset, is_last in files:
                 with open_file(segment.path) as data:
@@ -271,10 +260,7 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, rejected: bool) -> Iterator[Any]:
-        """Read the rest of a batch in Python, starting at the first record that native code could not read.
-
-        Raises LogError if the batch is invalid.
-        """
+        """Read the rest of a batch in Python, from the first record that native code can't read. Raises LogError."""
         rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
         is_outline = headers_only and not self.wanted.verified
@@ -306,10 +292,7 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip the invalid bytes at the current position: a batch with invalid records, or the bytes before a batch.
-
-        Returns (skipped range, skipped batch). The batch is None if the skipped bytes aren't a batch.
-        """
+        """Skip a batch with invalid records, or the bytes before a batch. Return the skipped (range, batch or None)."""
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
@@ -329,9 +312,9 @@ class _Window:
         self.start = 0
 
     def turn(self, position: int) -> bool:
-        """Move the window to the batch at `position`. Return whether the window was moved.
+        """Move the window so that it begins with the batch at `position`. Return whether it was moved.
 
-        It stays in place if it already contains the whole batch, or if the size of the batch is unknown.
+        It isn't moved if it contains the whole batch already, or if the size of the batch is unknown.
         """
         try:
             size = self.scan.size(position)
@@ -343,11 +326,8 @@ class _Window:
         return True
 
 
-# ---------------------------------------------------------------- row collectors
-
-
 def _rows(root: Column, wanted: ReadOptions) -> Any:
-    """Return the object that collects rows: a native RecordColumns if possible, otherwise GatheredRows."""
+    """Return a native RecordColumns if possible, otherwise GatheredRows."""
     is_native = engine() == "native" and wanted.limits.bound_nothing_counted
     if is_native and is_uniform(root, wanted.formats):
         from tagwire._columns import RecordColumns
@@ -380,7 +360,6 @@ class GatheredRows:
         self.values: list[dict[str, Any]] = []
 
     def begin(self, file: str, position: int, first_offset: int | None) -> None:
-        """Start reading another file at `position`."""
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
@@ -390,11 +369,10 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear" if the caller must read a batch in Python, "full" if it must `take` the rows, or "done"."""
+        """Return "unclear" if Python must read a batch, "full" if the caller must `take` the rows, or "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:
-        """Add a row; `values` maps column names to values."""
         row = {column.name: values[column.name] for column in self.root.children}
         self.bytes += sum(len(value) for value in row.values() if isinstance(value, bytes))
         self.values.append(row)
@@ -407,7 +385,6 @@ class GatheredRows:
         return len(self.values) >= _ROWS or self.bytes >= _BYTES
 
     def take(self) -> Any:
-        """Return the rows collected so far as an array, and start a new array."""
         from tagwire.arrow.pure import array_of
 
         made, self.values, self.bytes = array_of(self.root, self.values), [], 0

@@ -44,11 +44,7 @@ class Source(NamedTuple):
 
 
 class LogColumn(Column):
-    """A column of a log's Arrow table.
-
-    `value` computes a row's value from the `Record`, or from the `RecordBatch` if all of the batch's records have the
-    same value.
-    """
+    """A column of a log. `value` takes a Record, or a RecordBatch if all records of the batch have the same value."""
 
     __slots__ = ("of_header", "source", "value")
 
@@ -131,7 +127,7 @@ _OF_RECORD: Final = (
 _HEADERS: Final = "headers"
 LEVELS: Final = ("record", "batch")
 _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
-"""Maps each Arrow integer format to the lowest number that is too large for it."""
+"""Maps each Arrow integer format to the lowest positive number that is too large for it."""
 
 
 def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
@@ -162,10 +158,7 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether header keys have the same type in all formats, so that native code can read the headers column.
-
-    Return True if `root` has no headers column.
-    """
+    """Return whether native code can read the header column: its keys have one type in all formats, or it is absent."""
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
@@ -282,7 +275,7 @@ class Payload:
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
-        """Decode an array of encoded messages. `versions` is an array, or None if the options specify the version."""
+        """Decode an array of messages. `versions` is an array of their versions, or None if the options specify one."""
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def with_messages(self, array: Any, root: Column, *, native: bool) -> Any:
@@ -302,7 +295,7 @@ class Payload:
         return struct_of(root, [*(array.field(child.name) for child in root.children[:-1]), messages])
 
     def opened(self, key: bytes | None, value: bytes | None) -> tuple[int | None, bytes | None]:
-        """Return the version and the encoded body of a record's message; (None, None) for a record of another type."""
+        """Return the version and body of a record's message; (None, None) for a record of another type."""
         data = key if self.kind == "coordinator-key" else value
         if data is None or self.kind not in _SOURCES:
             return None, data
@@ -323,7 +316,6 @@ class Payload:
                 number, at = read_uvarint(data, at)
             except (IndexError, ValueError):
                 return None, None
-            # Reject a varint that is too large, or is encoded in more bytes than necessary.
             if number > UVARINT_MAX or (at > start + 1 and data[at - 1] == 0):
                 return None, None
             numbers.append(number)

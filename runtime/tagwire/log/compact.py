@@ -33,12 +33,10 @@ class CompactReport(NamedTuple):
     partition: Path | str
     """The partition's folder, or a URL as a string."""
     compacted_to: int
-    """The first offset that was not compacted."""
     because: str
     keys: int
     """The number of keys that were held in memory."""
     segments: list[SegmentReport]
-    """The segments that were compacted."""
 
 
 def compact_partition(

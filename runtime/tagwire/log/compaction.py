@@ -44,10 +44,7 @@ class LastOfKeys(Protocol):
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records, each with flags such as IS_LAST (see `tagwire.records.moving`), from native code.
-
-        Return None if the caller must use `is_last` instead.
-        """
+        """Return a batch's records with flags (see `tagwire.records.moving`) from native code; None: use `is_last`."""
         ...
 
 
@@ -68,7 +65,6 @@ class KeyMap:
         self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether this is the last record with its key: no record with a higher offset has been added."""
         known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
         return self._offsets.get(known, -1) <= offset
 
@@ -84,10 +80,7 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The offset of each key's last record. The keys are not stored, so each key takes only 8 bytes.
-
-    Offsets must be unique in the log.
-    """
+    """The offset of each key's last record, in 8 bytes: keys are not stored. Offsets must be unique in the log."""
 
     __slots__ = ("_offsets",)
 
@@ -95,15 +88,11 @@ class LastOffsets:
         self._offsets = offsets
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether the record at this offset is the last one with its key.
-
-        `key` is not used, because the offset alone identifies the record. `LastOfKeys` requires the parameter.
-        """
+        """Return whether the record at this offset is the last one with its key. `key` is not needed."""
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records, each with flags such as IS_LAST, or None if native code can't read them."""
         return movable(batch, self._offsets)
 
 
@@ -191,18 +180,14 @@ class Verdict(NamedTuple):
     counts: Mapping[str, int]
     """Maps reasons (from KEPT and REMOVED) to numbers of records."""
     kept: int
-    """The number of records that are kept."""
     marker: int | None = None
     """The marker type of a control batch whose record is kept."""
     records: Sequence[tuple[Record, str]] = ()
-    """Each record with its reason; empty unless `Judge` was created with `tells=True`."""
+    """Each record with its reason; empty unless `Judge` was created with `explains=True`."""
 
 
 class Judge:
-    """Decides which records to keep. Batches must be passed in log order.
-
-    If `explains` is true, each `Verdict` also contains the reason why each record is kept or removed.
-    """
+    """Decides which records to keep. Pass batches in log order. With `explains`, verdicts also contain the reasons."""
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, explains: bool = False) -> None:
         self.compaction = compaction
@@ -220,7 +205,7 @@ class Judge:
     def verdict(self, batch: RecordBatch) -> Verdict:
         """Decide which records of the next batch to keep.
 
-        Raises CompactionError for a record without a key, and DecodeError if the records can't be read.
+        Raises CompactionError for a record without a key, and DecodeError for records that can't be read.
         """
         format = batch.record_format
         horizon = self._horizon(batch, format)
@@ -238,7 +223,6 @@ class Judge:
         return self._verdict(self._written(batch, format, records, horizon), records)
 
     def _judged(self, batch: RecordBatch, horizon: int | None) -> Iterator[tuple[Record, str]]:
-        """Return an iterator over (record, reason to keep or remove it)."""
         if self.survey.is_aborted(batch):
             return ((record, "aborted") for record in batch)
         is_due = self._is_due(horizon)
@@ -272,7 +256,7 @@ class Judge:
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """Decide like `_by_records`, but in native code. Return None if that isn't possible."""
+        """Decide like `_by_records`, but in native code. Return None if native code can't read the records."""
         found = None if self.explains or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None
@@ -311,7 +295,6 @@ class Judge:
         return Verdict(written, counts, kept, marker, records if self.explains else ())
 
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """Decide whether to keep a control batch. Only transaction markers are ever removed."""
         records = list(batch)
         kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
@@ -326,7 +309,6 @@ class Judge:
         return self._verdict(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
 
     def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
-        """Return the batch with only the records to keep, or the batch itself if nothing changes."""
         kept = [record for record, reason in records if reason in KEPT]
         if not kept:
             return self._emptied(batch, format, records)
@@ -348,7 +330,7 @@ class Judge:
             return None
         if len(batch) == 0:
             return batch
-        if format.records is None:  # v0 or v1
+        if format.records is None:
             last = records[-1][0]
             records[-1] = (last, "last_offset")
             return batch if len(records) == 1 else builder_like(batch, format).extend([last]).build()
@@ -365,10 +347,7 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """Return the reason to keep or remove a record, given its flags (see `tagwire.records.moving`).
-
-    The caller has already handled records of aborted transactions.
-    """
+    """Return the reason to keep or remove a record, from its flags. Call this only for records that weren't aborted."""
     if fact & HAS_NO_KEY:
         return "no_key"
     if not fact & IS_LAST:

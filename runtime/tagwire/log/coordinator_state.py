@@ -92,10 +92,9 @@ _COMMIT: Final = "commit"
 
 
 class Kept(NamedTuple):
-    """The last record with a key, which is the key's current value."""
+    """The current value of a key: its last record."""
 
     offset: int
-    """The offset of the record."""
     entry: Entry
 
 
@@ -136,7 +135,6 @@ class KeyedState:
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:
-        """Yield the entries of open transactions."""
         return (kept.entry for each in self._pending.values() for kept in each)
 
 

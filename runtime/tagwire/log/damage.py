@@ -121,7 +121,7 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
         position, size = position + stop, min(size * 2, _LARGEST_WINDOW)
     while position < len(data):
         header = data[position : position + LONGEST]
-        if not header.strip(b"\0"):  # a header can't be all zeros, because it contains the batch's length
+        if not header.strip(b"\0"):  # a header can't be all zeros, because it contains a length
             position = max(position, scan.zeros_end(position) - LONGEST) + 1
             continue
         if scan.may_begin(position, header):

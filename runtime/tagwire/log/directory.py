@@ -51,10 +51,7 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
 
 
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
-    """Yield the partition folders in and below a folder.
-
-    `way` lists the folders above it, with links resolved. Links that lead back to one of them are not followed.
-    """
+    """Yield the partition folders in a folder. Links to `way`, the resolved folders above it, are not followed."""
     try:
         if is_partition(path.absolute()):
             yield path
@@ -85,7 +82,7 @@ def _is_hidden(name: str) -> bool:
 class LogDirectory:
     """A log folder: one of a broker's `log.dirs`. Raises LogPathError if there is no such folder.
 
-    Properties that read a checkpoint raise LogError if the file is invalid.
+    Properties that read a checkpoint raise LogError for an invalid file.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -21,11 +21,11 @@ _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
 _NULL: Final = "null"
 _AT_ONCE: Final = 1 << 20
-"""The number of characters to collect before they are yielded."""
+"""The number of characters to collect before yielding them."""
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the start of each line of a batch, up to the record's offset. For speed, `json` is not used."""
+    """Return the part of a line before the record's offset. Doesn't use `json`, which is slower."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "
@@ -37,7 +37,7 @@ def _header(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """Return the JSON members for the batch attributes. Cached, because most batches have the same attributes."""
+    """Return the JSON members for a batch's attributes. Cached, because most batches have the same ones."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0

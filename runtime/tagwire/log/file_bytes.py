@@ -68,16 +68,14 @@ class FileBytes:
         return self._window[start - self._start : stop - self._start]
 
     def end_at(self, end: int | None) -> None:
-        """Treat position `end` as the end of the file. Do nothing if `end` is None."""
+        """Treat position `end` as the end of the file, unless it is None."""
         if end is not None:
             self._size = min(self._size, end)
 
     def status(self) -> os.stat_result:
-        """Return the `stat` result of the open file."""
         return os.fstat(self._file.fileno())
 
     def forget(self) -> None:
-        """Drop the cached bytes, so that changes to the file become visible."""
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:
@@ -111,10 +109,7 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return at least `least` bytes of `data`, starting at `start`, or all bytes after `start` if there are fewer.
-
-    Raises LogPathError if reading fails.
-    """
+    """Return at least `least` bytes of `data` from `start`, or all that remain. Raises LogPathError on failure."""
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 

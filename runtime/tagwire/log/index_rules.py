@@ -21,10 +21,7 @@ from tagwire.log.segment import Segment
 
 
 class IndexRule:
-    """The base class of index checks.
-
-    A check sees every batch of the segment, in order, and collects the problems of one index file.
-    """
+    """Base class of index checks. Each check sees all batches of a segment, and collects the problems of one index."""
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path
@@ -53,7 +50,7 @@ class OffsetIndexRule(IndexRule):
             if self.problems.has_room("TWL202", index.at(number)):
                 before, entry = index[number - 1], index[number]
                 what = (
-                    f"offset {entry.offset} at position {entry.position} after offset {before.offset}"
+                    f"offset {entry.offset} at position {entry.position} follows offset {before.offset}"
                     f" at position {before.position}"
                 )
                 self.problems.keep(index.at(number), "TWL202", what)
@@ -65,7 +62,7 @@ class OffsetIndexRule(IndexRule):
             if entry.position < seen.position:
                 self._reject(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
-                self._reject(self.next, entry, f"offset {self.last_offset} is before this position")
+                self._reject(self.next, entry, f"the batches before it end with offset {self.last_offset}")
             else:
                 self.open.append((self.next, entry))
             self.next += 1
@@ -100,7 +97,7 @@ class TimeIndexRule(IndexRule):
             if self.problems.has_room("TWL202", index.at(number)):
                 before, entry = index[number - 1], index[number]
                 what = (
-                    f"timestamp {entry.timestamp} for offset {entry.offset} after {before.timestamp}"
+                    f"timestamp {entry.timestamp} for offset {entry.offset} follows {before.timestamp}"
                     f" for offset {before.offset}"
                 )
                 self.problems.keep(index.at(number), "TWL202", what)
@@ -122,7 +119,7 @@ class TimeIndexRule(IndexRule):
         timestamp, offset = entry
         if self.latest > timestamp:
             self.problems.add(
-                at, "TWL211", f"timestamp {timestamp} for offset {offset}: a record up to that offset has {self.latest}"
+                at, "TWL211", f"timestamp {timestamp} for offset {offset}: a record up to this offset has {self.latest}"
             )
         elif self.latest < timestamp or offset < base_offset:
             what = f"no record is later than {self.latest}" if self.latest < timestamp else "no batch has this offset"

@@ -90,17 +90,14 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Convert an entry's index, which may be negative as for lists, to a nonnegative index.
-
-        Raises IndexError if it is out of range.
-        """
+        """Convert an index, which may be negative, to a nonnegative one. Raises IndexError if it is out of range."""
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
     def not_ascending(self) -> Iterator[int]:
-        """Yield the index of each entry that is out of order. Doesn't create entry objects."""
+        """Yield the index of each entry that is out of order."""
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
             if before and not self._ascends(before, entry):
@@ -112,7 +109,6 @@ class _Index:
         raise NotImplementedError
 
     def at(self, index: int) -> int:
-        """Return the byte position of an entry in the file."""
         return index * self.LAYOUT.size
 
 
@@ -214,17 +210,14 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
-        """Return the last entry whose value in `column` (0 or 1) is at most `value`, or None."""
+        """Return the last entry whose value in `column` (0 or 1) is at most `value`; None if there is none."""
         found = bisect_right(self, value, key=lambda entry: entry[column])
         return self[found - 1] if found else None
 
 
 @contextmanager
 def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
-    """Open an index file for lookups. `layout` is `OffsetIndex.LAYOUT` or `TimeIndex.LAYOUT`.
-
-    Raises LogPathError if the file can't be read.
-    """
+    """Open an index with this `layout` (`OffsetIndex.LAYOUT` or `TimeIndex.LAYOUT`). Raises LogPathError on failure."""
     try:
         file = FileIO(path)
     except OSError as error:

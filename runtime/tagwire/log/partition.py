@@ -50,10 +50,7 @@ class Partition:
         """delete, future or stray, from the folder's name, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
-        """List the folder again. Return None if it contains the same files as before.
-
-        Raises LogPathError if it can't be read.
-        """
+        """List the folder again. Return None if no file was added or removed. Raises LogPathError on failure."""
         listed = self._listed()
         return None if listed._inodes == self._inodes else listed
 
@@ -96,8 +93,6 @@ class Partition:
                 found.setdefault((name.kind, name.state), []).append((each, name))
         return found
 
-    # ------------------------------------------------------------ segments
-
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of the log, in order."""
@@ -117,7 +112,7 @@ class Partition:
         return tuple(found[base] for base in sorted(found))
 
     def _segment(self, path: Path, name: LogFile) -> Segment:
-        """Return the Segment for a file. A subclass overrides this for files on another machine."""
+        """Return the Segment for a file. A subclass overrides this to read from another machine."""
         return Segment(path, name)
 
     @property
@@ -191,8 +186,6 @@ class Partition:
         for number, segment in enumerate(self.segments[first:]):
             yield segment, number == 0
 
-    # ------------------------------------------------------------ files next to segments
-
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
         """The entries of the leader epoch checkpoint; empty if there is none. Raises LogError for an invalid file.
@@ -207,10 +200,7 @@ class Partition:
 
     @cached_property
     def topic_id(self) -> UUID | None:
-        """The topic id from `partition.metadata` or, in tiered storage, from the folder's name.
-
-        Raises LogError for an invalid file.
-        """
+        """The topic ID from `partition.metadata`, or in tiered storage from the folder name. Raises LogError."""
         path = self.path / "partition.metadata"
         text = read_properties(path).get("topic_id") if is_file(path) else self._topic_id
         if not text:
@@ -229,19 +219,13 @@ class Partition:
 
     @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
-        """The entries of each producer `.snapshot` file, by the snapshot's offset.
-
-        Raises LogError for an invalid file.
-        """
+        """The entries of the producer `.snapshot` files, by snapshot offset. Raises LogError for an invalid file."""
         found = self._snapshots()
         return {offset: read_producer_snapshot(self._fetched(self.path / name)) for offset, name in found.items()}
 
     @property
     def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
-        """The offset and the entries of the latest producer snapshot; (0, ()) if there is none.
-
-        Raises LogError for an invalid file.
-        """
+        """The offset and entries of the latest producer snapshot, or (0, ()). Raises LogError for an invalid file."""
         found = self._snapshots()
         offset = max(found, default=0)
         return offset, read_producer_snapshot(self._fetched(self.path / found[offset])) if found else ()
@@ -263,15 +247,12 @@ class Partition:
         }
 
     def _fetched(self, path: Path) -> Path:
-        """Return the local path of a small file. Overridden in a subclass that first downloads the file."""
+        """Return the local path of a small file. A subclass overrides this to download the file first."""
         return path
 
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:
-        """The snapshots (`.checkpoint` files) of a metadata log, in order.
-
-        The `base_offset` of a snapshot is the first offset that it does not include.
-        """
+        """A metadata log's snapshots (`.checkpoint` files), in order. Each ends right before its `base_offset`."""
         return tuple(self._segment(*each) for each in self._named("checkpoint"))
 
     @cached_property
@@ -288,10 +269,7 @@ class Partition:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the parent folder's `cleaner-offset-checkpoint` lists the partition.
-
-        Raises LogError for an invalid checkpoint.
-        """
+        """Whether `cleaner-offset-checkpoint` in the parent folder lists the partition. Raises LogError."""
         path = self.path.absolute().parent / "cleaner-offset-checkpoint"
         if self.topic is None or self.partition is None or not is_file(path):
             return False

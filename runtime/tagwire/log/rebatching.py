@@ -95,10 +95,7 @@ def rebatched(batches: PlacedBatches, size: BatchSize, to: Format | None = None)
 
 
 class _Source:
-    """The records of a source batch that are not yet in a new batch.
-
-    Records that native code can't copy are read as objects. Raises LogError for records that can't be read.
-    """
+    """The records of a source batch that are not yet in a new batch. Raises LogError for records that can't be read."""
 
     def __init__(self, batch: RecordBatch, to: Format | None) -> None:
         # For v0 and v1, read Record objects, because native code can't compute the sizes of their messages.
@@ -130,7 +127,7 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """Advance past the record that `next` returned, once the caller has added it to a new batch."""
+        """Advance past the record that `next` returned."""
         self._next = None
         self._left -= 1
 
@@ -319,14 +316,12 @@ class LossReport:
         self._rows: dict[tuple[str, str], LossRow] = {}
 
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
-        """Count the losses of the batch at `position` in `file`."""
         for loss in losses:
             # A lost record header is a (key, value) pair.
             value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
 
     def merge(self, other: "LossReport") -> None:
-        """Add the counts of another report to this one."""
         for row in other.rows():
             self.add_row(row)
 

@@ -68,10 +68,7 @@ def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment
 
 
 class Rewriter:
-    """Writes compacted segments to a folder, in log order.
-
-    The first group begins at the start of the log, or after the segments that were passed to `look_back`.
-    """
+    """Writes compacted segments to a folder, in log order."""
 
     def __init__(
         self,
@@ -104,10 +101,7 @@ class Rewriter:
                         self.transactions.see(Seen(position, verdict.batch, verdict.kept, verdict.marker))
 
     def group(self, group: Sequence[Segment], *, is_first: bool) -> list[SegmentReport]:
-        """Write a group of segments as a single segment.
-
-        Raises LogError for an invalid batch, and CompactionError for one that can't be compacted.
-        """
+        """Write a group of segments as one. Raises LogError, and CompactionError if a batch can't be compacted."""
         kinds = index_kinds(group[0])
         with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
             reports = [self._segment(segment, writer) for segment in group]
@@ -157,7 +151,7 @@ class Rewriter:
 
 
 class LocatedErrors:
-    """A context manager that adds the file name to errors raised within it; for EncodeErrors, also the position."""
+    """A context manager that adds the file name to errors, and the position to EncodeErrors."""
 
     def __init__(self, segment: Segment, position: int) -> None:
         self.segment = segment

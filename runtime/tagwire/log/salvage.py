@@ -196,7 +196,7 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead.
+        """Copy the leader epoch checkpoint, or rebuild it from the batches if most of them contradict it.
 
         A copy is better, because the original also lists epochs in which no batch was written.
         """
@@ -218,7 +218,6 @@ class _Salvage:
         (self.folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _copy(self, path: Path) -> None:
-        """Copy a properties file, unless it can't be read."""
         if path.is_file():
             try:
                 read_properties(path)
@@ -228,16 +227,12 @@ class _Salvage:
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    """Return the leader epoch of an offset; None if the offset is below the start of the first known epoch."""
     at = bisect_right(known, offset, key=lambda start: start.start_offset)
     return known[at - 1].epoch if at else None
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:
-    """Return the longest subsequence of spans with ascending offsets.
-
-    For each length, the algorithm keeps the subsequence of that length that ends with the lowest offset.
-    """
+    """Return the longest subsequence of spans with ascending offsets."""
     lasts: list[int] = []
     ends: list[int] = []
     before: list[int] = []

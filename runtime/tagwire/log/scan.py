@@ -109,7 +109,6 @@ class BatchSpan(NamedTuple):
 
     position: int
     size: int
-    """The size of the whole batch, in bytes."""
     last_offset: int
 
 
@@ -128,7 +127,7 @@ class Scan:
         """The format of the batch whose size was read last, if its header is unambiguous."""
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield each batch as (position, batch), starting at `position`. Raises LogError at the first invalid batch.
+        """Yield (position, batch) from `position` on. Raises LogError at the first invalid batch.
 
         With `partial`, a truncated batch at the end is left out.
         """
@@ -149,7 +148,6 @@ class Scan:
         return self.zeros_end(position) == len(self.data)
 
     def zeros_end(self, position: int) -> int:
-        """Return the position of the first nonzero byte at or after `position`."""
         while position < len(self.data):
             chunk = self.data[position : position + len(_ZEROS)]
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
@@ -209,10 +207,7 @@ class Scan:
         return self._sums.may_begin(position, header, found)
 
     def outline(self, position: int) -> PlacedBatch:
-        """Return the batch at a position without verifying its checksum, for callers that need only the header.
-
-        Raises LogError if there is no batch.
-        """
+        """Return the batch at a position, without verifying its checksum. Raises LogError if there is no batch."""
         data = self.data[position : position + self.size(position)]
         try:
             return PlacedBatch(read_outline(data, self.formats, self.limits), self.file, position)
@@ -220,10 +215,7 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Yield the span of each batch at or after `position`, without verifying checksums.
-
-        Raises LogError for an invalid header.
-        """
+        """Yield the spans of the batches from `position` on, without verifying checksums. Raises LogError."""
         while not self.ends_at(position):
             span = self.span(position)
             yield span
@@ -246,7 +238,6 @@ class Scan:
         return BatchSpan(position, size, offset)
 
     def forget(self) -> None:
-        """Drop the cached bytes, because the file may have changed."""
         if not isinstance(self.data, bytes):
             self.data.forget()
 

@@ -64,10 +64,7 @@ class Segment:
         return open_file(self.path, self.end)
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy the segment file or an index file, with its modification time.
-
-        Raises OSError or LogPathError if a file can't be read or written.
-        """
+        """Copy the segment or one of its indexes, with its modification time. Raises OSError or LogPathError."""
         shutil.copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
@@ -111,7 +108,7 @@ class Segment:
                 yield from without_damage(scan, position, skip, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
-        """Return the offset after the last batch, or None if there are no batches. Reads only batch headers."""
+        """Return the offset after the last batch, or None if there are no batches. Reads only headers."""
         with self.opened() as data:
             last = None
             for span in Scan(self.name, data, format).spans():
@@ -140,14 +137,12 @@ class Segment:
             pass  # the caller finds the same error when it reads from `start`
         return start
 
-    # ------------------------------------------------------------ index files
-
     def sibling(self, kind: str) -> Path | None:
         """Return the path of the segment's file with the extension `kind`, such as "index"; None if there is none."""
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
-        # Joining strings is several times faster than `Path.with_name`, and a log can have many segments.
+        # Joining strings is several times faster than `Path.with_name`.
         folder, slash, file = str(self.path).rpartition(os.sep)
         stem, _, suffix = file.partition(".log")
         path = f"{folder}{slash}{stem}.{kind}{suffix}"

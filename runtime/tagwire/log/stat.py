@@ -61,7 +61,7 @@ class SegmentStat:
             setattr(self, name, _known(choose, getattr(self, name), getattr(other, name)))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the statistics as JSON values. `producers` is the number of producers, not their ids."""
+        """Return the statistics as JSON values. `producers` is the number of producers."""
         return {
             "file": self.file,
             "bytes": self.bytes,

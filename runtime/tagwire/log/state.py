@@ -34,7 +34,6 @@ STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sha
 BatchInSegment = tuple[Segment, int, RecordBatch]
 """A segment, the position of a batch in the segment, and the batch."""
 Tell = Callable[[int], None]
-"""Called with the number of segment bytes read since the last call."""
 
 
 def state(
@@ -124,18 +123,17 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 
 
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
-    """Report a partition whose first records are missing. Without them, its state would be incomplete.
+    """Report missing records at the beginning of a partition, without which its state would be incomplete.
 
-    Records below the log's start offset, and metadata records before a snapshot, were deleted on purpose and don't
-    count as missing.
+    Records below the log start offset or before a metadata snapshot were deleted on purpose, so they don't count.
     """
     begin = 0 if log == "cluster" else partition.log_start_offset or 0
     for snapshot in partition.metadata_snapshots if log == "cluster" else ():
         begin = max(begin, snapshot.base_offset or 0)
     first = partition.segments[0].base_offset or 0 if partition.segments else begin
     if first > begin:
-        what = f"the log begins at offset {first}, but its state begins at {begin}"
-        error = LogPathError(f"{partition.path}: {what}: files are missing, and the state is incomplete")
+        what = f"the log begins at offset {first} instead of {begin}"
+        error = LogPathError(f"{partition.path}: {what}; files are missing, so the state would be incomplete")
         if reading.unknown is None:
             raise error
         reading.unknown(error)

@@ -41,7 +41,6 @@ class StateMessage:
         return {**self.ahead, **made}
 
     def to_json_text(self) -> str:
-        """Return the result of `to_json` as a JSON string, indented by 2."""
         if self._is_changed():
             return dumped(self.to_json(), _INDENT)
         text: str = self.message.to_json_text(self.version, indent=_INDENT)
@@ -100,7 +99,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Remove a member from the text of a JSON object. The member must be on a separate line."""
+    """Remove a member, which must be on its own line, from the text of a JSON object."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

@@ -98,9 +98,9 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def reject_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raise LogError if the checksum of the batch at `position` is wrong in each of its possible `formats`.
+        """Raise LogError if the checksum of the batch at `position` is wrong in all `formats`.
 
-        Formats in which the batch's length is impossible are ignored here: reading the batch rejects them.
+        Formats in which the batch would be too long are ignored: reading the batch rejects them.
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]

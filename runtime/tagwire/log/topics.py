@@ -34,10 +34,7 @@ class Entry(NamedTuple):
     """A record of an internal topic, decoded to messages."""
 
     name: str
-    """The message's name: the key's message without "Key" or, in logs without keys, the value's message.
-
-    For a marker, this is the marker's type.
-    """
+    """The key's message name without "Key"; in logs without keys, the value's message name; for a marker, its type."""
     key: Any
     """The key's message; None in the logs without keys, and for markers."""
     value: Any
@@ -58,7 +55,6 @@ class Entry(NamedTuple):
         return {"type": self.name, "version": self.version, "key": key, "value": self.value.to_json(self.version)}
 
     def to_json_text(self) -> str:
-        """Return the result of `to_json` as a JSON string."""
         key = "null" if self.key is None else self.key.to_json_text(self.key.VERSIONS.highest)
         version, value = "null", "null"
         if self.value is not None:

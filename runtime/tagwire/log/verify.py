@@ -46,7 +46,6 @@ _REMOVED: Final = LogProblem(
 )
 
 Tell = Callable[[int], None]
-"""Called with the number of segment bytes read since the last call."""
 
 
 def verify_segment(
@@ -77,7 +76,7 @@ def verify_partition(
 def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
-    except (LogError, LogPathError):  # not reported here, because `_others` also reads the file and reports it
+    except (LogError, LogPathError):  # `_others` reads the file again, and reports the error
         epochs = []
     rules = BatchRules(epochs)
     verifier = _Verifier(rules, format, limits, tell)
@@ -94,9 +93,6 @@ def verify_directory_files(directory: Path) -> Iterator[FileReport]:
     for name, read in _FILES.items():
         if (path := directory / name).is_file():
             yield _report(path, read)
-
-
-# ---------------------------------------------------------------- check segments and their indexes
 
 
 class _Verifier:
@@ -156,7 +152,7 @@ class _Verifier:
 
 
 def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[LogProblem]:
-    """Report TWL223 if this batch aborts a transaction that is missing from the transaction index."""
+    """Report TWL223 if this batch aborts a transaction that the index does not list."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield LogProblem(seen.position, "TWL223", f"{what}; the transaction index does not list it")
@@ -188,9 +184,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-# ---------------------------------------------------------------- check other files
-
-
 def leader_epoch_problems(path: Path) -> list[LogProblem]:
     """Return a problem for each unordered entry in a leader epoch checkpoint. Raises LogError for an invalid file."""
     problems = Problems()
@@ -206,7 +199,7 @@ def leader_epoch_problems(path: Path) -> list[LogProblem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:
-    """Return a check function for files that are valid if `read` doesn't raise an error."""
+    """Return a check for files that are valid if `read` raises no error."""
 
     def check(path: Path) -> list[LogProblem]:
         read(path)
@@ -229,7 +222,6 @@ _FILES: Final[dict[str, Callable[[Path], list[LogProblem]]]] = {
 
 
 def _others(partition: Partition) -> Iterator[FileReport]:
-    """Yield the reports of the files that don't belong to a segment."""
     bases = {segment.base_offset for segment in partition.segments}
     for path in partition.files:
         name = log_file(path)

@@ -137,10 +137,7 @@ class WhatIf:
         self.losses = LossReport()
 
     def add(self, segment: Segment, topic: str, tell: Callable[[int], None] | None = None) -> None:
-        """Measure a segment. `tell` is called with the number of bytes read since the last call.
-
-        Raises LogError at an invalid batch.
-        """
+        """Measure a segment. `tell` gets the number of newly read bytes. Raises LogError at an invalid batch."""
         pieces = self.conversion.pieces(segment)
         while True:
             begun = process_time()
@@ -152,7 +149,6 @@ class WhatIf:
                 tell(piece.source_bytes)
 
     def merge(self, other: "WhatIf") -> None:
-        """Add the measurements and losses of `other`."""
         for kind, measure in other.measures.items():
             self.measures.setdefault(kind, Measure()).add(measure)
         self.losses.merge(other.losses)
@@ -199,14 +195,10 @@ class WhatIf:
         self.losses.add((loss,), segment.name, piece.position)
 
     def total(self) -> Measure:
-        """Return the sum of all measurements."""
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Group the measurements by `name(kind)` and return the sum of each group.
-
-        If there are no measurements, return an empty Measure under "".
-        """
+        """Return the sum of the measurements of each group, by `name(kind)`, or {"": Measure()} if there are none."""
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
@@ -214,7 +206,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Discard a loss. Used as the loss callback when another conversion of the same batch already reports it."""
+    """Discard a loss, because another conversion of the same batch has already reported it."""
 
 
 def _header(batch: RecordBatch) -> int:

@@ -91,7 +91,6 @@ def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Return whether the open file still exists under its path."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -146,7 +145,7 @@ def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = 
     """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names the sources."""
     read = set(_identities(sources))
     for target in targets:
-        real = Path(os.path.realpath(target))  # unlike Path.resolve, it does not fail for links that form a loop
+        real = Path(os.path.realpath(target))  # unlike Path.resolve, it does not fail if links form a loop
         if not read.isdisjoint(_identities((real, *real.parents))):
             raise LogPathError(f"{target} is inside the {what} that is being read; choose another output")
 

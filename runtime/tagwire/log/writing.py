@@ -58,7 +58,6 @@ class SegmentWriter:
         return self
 
     def pause(self) -> None:
-        """Close the file until the next call of `append`, which opens it again."""
         self._file.close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -106,9 +105,9 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 
 
 def transaction_index(segment: Segment, transactions: OpenTransactions, format: Any = "auto") -> bytes:
-    """Return the bytes of a segment's transaction index.
+    """Return a segment's transaction index. Call this for all segments in order, with the same `transactions`.
 
-    Call this for a log's segments in order, always with the same `transactions`. Raises LogError at an invalid batch.
+    Raises LogError at an invalid batch.
     """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):

@@ -125,16 +125,13 @@ class Struct(Declarations):
     def _fresh(cls: type[S]) -> S:
         """Make an object with all fields at their defaults, even required fields.
 
-        Other code calls `tagwire.layout.fresh`. This method is private because a public name might clash with a field.
+        Call `tagwire.layout.fresh` instead: this method is private because a public name might clash with a field.
         """
         return made_of(cls, {})
 
     @first_use(engine_methods)
     def replace(self: S, **changes: Any) -> S:
-        """Return a copy with some fields changed. The copy shares nested structs with the original.
-
-        Raises TypeError for unknown fields.
-        """
+        """Return a copy with some fields changed; nested structs are shared. Raises TypeError for unknown fields."""
         made = self.__new__(type(self))
         acceptors = self._acceptors
         for name in changes:
@@ -218,12 +215,9 @@ class Struct(Declarations):
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
-    # ------------------------------------------------------------ unions and keyed arrays, for generated classes
-
     # Some of these methods return a type variable that fits any type, so that generated code can declare exact types.
 
     def _reject_several(self, union: str, names: tuple[str, ...]) -> None:
-        """Raise EncodeError if several alternatives of a union are set."""
         chosen: Any = self._alternative(union, names)
         del chosen
 
@@ -322,10 +316,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """Lets `supported_versions()` be called on a message or on its class.
-
-    For a message, it returns the versions that can represent this message; for a class, all versions.
-    """
+    """Lets `supported_versions` be called on a class, or on a message to find the versions that can represent it."""
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
         from tagwire.message.losses import supported_versions
@@ -376,7 +367,6 @@ class Message(Struct, Generic[H]):
     _bound: ClassVar[frozenset[str]]
 
     def __init_subclass__(cls) -> None:
-        """Give each subclass its own caches of layouts and serializers."""
         cls._layouts = {}
         cls._serializers = {}
         if cls.__base__ is not Message:
@@ -529,10 +519,7 @@ class Message(Struct, Generic[H]):
     supported_versions = _OnObjectOrClass()
 
     def losses(self, version: int) -> tuple[Loss, ...]:
-        """Return the values that `version` can't represent.
-
-        Encoding would drop such values in ignorable fields, and reject them in other fields.
-        """
+        """Return the values that encoding in `version` would drop (if the field is ignorable) or reject."""
         from tagwire.message.losses import losses
 
         return losses(self, version)

@@ -65,11 +65,7 @@ def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Ca
     return made  # type: ignore[no-any-return]
 
 
-# ---------------------------------------------------------------- from declarations: field tables and constructors
-
-
 def _declaring(cls: type) -> type[Struct] | None:
-    """Return the class that declares the fields of `cls`: either `cls` itself, or one of its base classes."""
     for base in cls.__mro__:
         members = vars(base)
         if "_declared" in members or isinstance(members.get("FIELDS"), tuple):
@@ -153,11 +149,8 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     return init
 
 
-# ---------------------------------------------------------------- methods of the engines
-
-
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set a method of a struct, message or builder to the native engine's version if that engine is active."""
+    """Set a method to the native engine's version on first use, if that engine is active."""
     native = native_engine()
     made = attribute.call if native is None else native.method(attribute.owner, attribute.name)
     setattr(attribute.owner, attribute.name, made)
@@ -165,7 +158,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the engine's methods on a message class, unless it overrides them. Return the method that was accessed."""
+    """Set the engine's methods on a message class, unless it overrides them. Return the accessed method."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)
@@ -173,10 +166,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
-    """Set the engine's methods on a message class.
-
-    If several threads call this at once, the first thread's native codec is kept, because calls may already use it.
-    """
+    """Set the engine's methods. If several threads do so, the first one's codec is kept: calls may already use it."""
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)
     calls = {name: value.call for name, value in vars(base).copy().items() if _is_call(value)}

@@ -44,7 +44,6 @@ def _elements(name: str, value: Any, *, nullable: bool) -> Any:
 
 
 def _check_iterable(**arguments: Any) -> None:
-    """Raise a TypeError that names the first argument that is not iterable."""
     for name, value in arguments.items():
         if not hasattr(type(value), "__iter__") and not hasattr(type(value), "__getitem__"):
             raise TypeError(f"{name}: expected an iterable, got {value!r:.100}") from None
@@ -78,7 +77,7 @@ def constructor_of(cls: type[Struct]) -> Any:
         checked = f"    except TypeError:\n        _check_iterable({arrays})\n        raise"
         lines = ["    try:\n", *(f"    {line}" for line in lines), checked]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # Tracebacks get source lines from the loader of the function's module, so give the module this loader.
+    # Tracebacks get source lines from the loader of the function's module.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]
@@ -101,7 +100,7 @@ def _parameter_type(annotation: str) -> str:
 
 
 def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
-    """Return source code that converts an argument to the value to store. Must do the same as `acceptor`."""
+    """Return source code that converts an argument as `acceptor` does."""
     name, default = row.name, row.own_default
     if row.type.startswith("[]"):
         return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"
@@ -118,7 +117,7 @@ def _array_argument(row: FieldRow) -> str:
 
 
 class _Text:
-    """A module loader that returns a constructor's source code, for tracebacks."""
+    """A module loader that returns a constructor's source code for tracebacks."""
 
     __slots__ = ("text",)
 

@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     def field(*wire: str, **more: Any) -> Any:
         """Declare a field: its name in the spec, its type, its versions, and keywords of `FieldRow`.
 
-        `default` is the field's value in a new object; a struct has `factory`, its class, instead. A field with neither
-        is required. After decoding a version that does not have the field, its value is `absent`.
+        `default` is the value in a new object; for a struct, `factory` is its class. A field with neither is required.
+        In versions without the field, decoding sets the field to `absent`.
         """
 
     data_class = type

@@ -60,10 +60,7 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """Return the native engine's module; None if the pure-Python engine is in use.
-
-    Raises EngineError if TAGWIRE_ENGINE names an unavailable engine.
-    """
+    """Return the native engine's module, or None if the pure engine is in use. Raises EngineError like `engine`."""
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
         return None
@@ -82,9 +79,6 @@ def native_engine() -> ModuleType | None:
     return native
 
 
-# ---------------------------------------------------------------- serializers
-
-
 def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
     """Return the serializer of a version: from the native engine if possible, otherwise a generated class."""
     if engine() == "native":
@@ -99,10 +93,7 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class of a message version, from the module next to the data class's module.
-
-    Without such a class, return one that uses the layout interpreter.
-    """
+    """Return the generated serializer class of a message version, or one that uses the layout interpreter."""
     from tagwire.message.serializer import LayoutSerializer
 
     found = _generated(message).get(version)

@@ -23,7 +23,7 @@ _MOST_SHOWN = 12
 
 
 class _Members(dict[int, "Register"]):
-    """Maps numbers to enum members. An unknown number maps to itself, or raises Deviation if the enum is closed."""
+    """Maps numbers to enum members. Unknown numbers map to themselves, or raise Deviation if the enum is closed."""
 
     __slots__ = ("type",)
     type: EnumType
@@ -76,8 +76,6 @@ class EnumType(IntegerType):
         member = self.members.get(int(value))
         return "" if member is None else member.text
 
-    # ------------------------------------------------------------ bytes
-
     def value_of(self, raw: int) -> Any:
         return self.members[raw]
 
@@ -85,8 +83,6 @@ class EnumType(IntegerType):
         if self.is_closed and index(value) not in self.members:
             raise Unfit(f"expected {self.expected}", value)
         return value
-
-    # ------------------------------------------------------------ JSON, defaults in specs
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
         number = int(value)
@@ -109,8 +105,6 @@ class EnumType(IntegerType):
     def from_text(self, text: str) -> Any:
         return self.numbers.get(text) or self.members[super().from_text(text)]
 
-    # ------------------------------------------------------------ Arrow, Hypothesis
-
     def to_arrow(self, value: Any) -> int:
         return int(value)
 
@@ -122,8 +116,6 @@ class EnumType(IntegerType):
 
         members = strategies.sampled_from(list(self.enum))
         return members if self.is_closed else members | super().strategy().map(self.value_of)
-
-    # ------------------------------------------------------------ equality
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EnumType) and (self.base, self.enum) == (other.base, other.enum)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["class_about", "class_deprecation", "field_about", "with_fields"]
 
 _docs: Final[dict[str, dict[tuple[str, str], str]]] = {}
-"""The docstrings of each parsed module, by class and attribute."""
+"""Docstrings by module, class and attribute."""
 
 
 def class_about(cls: type) -> str:

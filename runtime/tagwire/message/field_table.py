@@ -45,7 +45,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parse a version range. Results are cached, because thousands of rows use the same few strings."""
+    """Parse a version range. Cached, because thousands of rows use the same few strings."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -174,10 +174,7 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of the field's struct for a version of the class that declares the field.
-
-        The two versions differ only if the field's struct is shared.
-        """
+        """Return the struct's version that `version` of the declaring class uses: the same, unless it is shared."""
         return version if self.struct_versions is None else self.struct_versions.at(version)
 
     @property
@@ -243,10 +240,7 @@ def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
-    """Return the layout of `message` in `version`, cached.
-
-    Raises UnsupportedVersionError for a version that the message does not have.
-    """
+    """Return the layout of `message` in `version`, cached. Raises UnsupportedVersionError."""
     known: dict[int, Layout] = message._layouts  # pyright: ignore[reportPrivateUsage]
     layout = known.get(version)
     if layout is None:
@@ -281,7 +275,7 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """Builds the layout of one message version. Caches the layouts of structs by class and version."""
+    """Builds the layout of one message version. Caches the layouts of its structs."""
 
     def __init__(self, message: type[Message], version: int) -> None:
         self.message = message
@@ -342,7 +336,7 @@ class _Expansion:
         return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
     def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
-        """Return the layout type of an array. `name` is the element type, which may be an array itself."""
+        """Return the layout type of an array. `name` is the type of its elements, which may be arrays."""
         if name.startswith("[]"):
             element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
         elif row.struct is not None:

@@ -51,9 +51,6 @@ _KINDS: Final = (
 )
 
 
-# ---------------------------------------------------------------- writing
-
-
 def to_json(message: "Message", version: int, style: str = "lossless") -> dict[str, Any]:
     """Return the JSON form of `message` in a version; `style` is "lossless" or "kafka".
 
@@ -83,8 +80,6 @@ def is_lossless_style(style: str, layout: Layout) -> bool:
 
 
 class _Writer:
-    """Writes JSON values in one style. Caches the order of each struct's keys."""
-
     def __init__(self, is_lossless: bool) -> None:
         self.is_lossless = is_lossless
         self.fields: dict[int, list[Item]] = {}
@@ -174,9 +169,6 @@ def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
     return {str(tag): json_value(data) for tag, data in sorted(tags.items())}
 
 
-# ---------------------------------------------------------------- reading
-
-
 def from_json(cls: type[M], obj: Any, version: int) -> M:
     """Make a message from `obj`, its JSON form in a version. Both JSON styles are accepted.
 
@@ -231,8 +223,6 @@ def _has_sensitive(struct: type[Struct]) -> bool:
 
 
 class _Reader:
-    """Converts one JSON value to a message or a field's value, in a single pass."""
-
     def __init__(self, message_name: str, version: int | None) -> None:
         self.message_name = message_name
         self.version = version
@@ -240,14 +230,11 @@ class _Reader:
         self.is_hidden = False
 
     def shown(self, value: Any) -> str:
-        """Shorten a value for an error message. Return a placeholder if the value is sensitive."""
+        """Shorten a value for an error message, or return a placeholder for a sensitive value."""
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
-        """Describe a value of the wrong type.
-
-        If a struct with sensitive fields was expected, the value may be a secret, so it is hidden.
-        """
+        """Describe a value of the wrong type, or hide it if a struct with sensitive fields was expected."""
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:
@@ -333,7 +320,6 @@ class _Reader:
         return lambda name, value: HIDDEN if name in secret else self.shown(value)
 
     def own_keys(self, row: FieldRow, elements: list[Any], version: int) -> None:
-        """Raise EncodeError if two elements of an array have the same key."""
         keys = Keys(keys_in_version(row, version))
         for index, element in enumerate(elements):
             twin = keys.twin(index, element)

@@ -63,10 +63,7 @@ def dumped(value: Any, indent: int | None = None) -> str:
 
 
 def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
-    """Return a JSON object as a string. `members` maps at least one name to JSON text with the same `indent`.
-
-    Names are not escaped.
-    """
+    """Return a JSON object as a string. `members` maps unescaped names to JSON text indented by `indent`."""
     shown = [f'"{name}": {text}' for name, text in members.items()]
     if indent is None:
         return f"{{{', '.join(shown)}}}"
@@ -76,8 +73,6 @@ def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
 
 @without_frames
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
-    """Parse JSON text. Raises EncodeError if it is invalid."""
-
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):

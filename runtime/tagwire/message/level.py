@@ -28,7 +28,7 @@ def require_level(level: int, package: str) -> None:
     """Raise RuntimeLevelError if the level of this runtime is too low or too high for `package`."""
     if OLDEST_LEVEL <= level <= RUNTIME_LEVEL:
         return
-    remedy = f"generate {package} with this version of it"
+    remedy = f"generate {package} with the installed version"
     if level > RUNTIME_LEVEL:
         remedy = f"upgrade tagwire, or {remedy}"
     found = f"{package} was generated for runtime level {level}, but the installed tagwire has level {RUNTIME_LEVEL}"

@@ -27,10 +27,9 @@ _STEP: Final = re.compile(r"[.\[\]]+")
 
 
 class Loss:
-    """A value that a version can't represent.
+    """A value that a version can't represent. Encoding drops it if `ignorable`, and raises an error otherwise.
 
-    `path` has the same form as in errors (`topics[0].topic_id`). If `ignorable` is true, encoding silently drops the
-    value; otherwise, encoding raises an error.
+    `path` has the same form as in errors, such as `topics[0].topic_id`.
     """
 
     __slots__ = ("ignorable", "path", "value")
@@ -53,10 +52,7 @@ class Loss:
 
 
 def losses(message: "Message", version: int) -> tuple[Loss, ...]:
-    """Return the values of `message` that `version` would drop or reject, in wire order; empty if there are none.
-
-    Raises UnsupportedVersionError for an unknown version.
-    """
+    """Return the values that encoding in `version` would drop or reject, in wire order."""
     writer = _Losses(layout_of(type(message), version))
     writer.message(message, ByteCount())
     return tuple(writer.found)
@@ -66,9 +62,8 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """Return the versions that can represent every value of `message` (maybe `NONE`). For a class: all its versions."""
     if isinstance(message, type):
         return message.VERSIONS
-    # Normally, the versions without losses form one range, as do those in which a field exists or is nullable.
-    # Only a field that isn't nullable but has the default null can cause two ranges. In that case, return the higher
-    # one.
+    # Normally, the versions without losses form one range. Only a field that isn't nullable but has the default null
+    # can cause two ranges. In that case, return the higher one.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -121,7 +116,6 @@ def for_version(message: "Message", version: int) -> Projection:
 
 
 def _without(value: Any, steps: list[str]) -> Any:
-    """Return a copy of `value` in which the field at the path `steps` (names and indexes) is reset to its default."""
     step, *rest = steps
     if isinstance(value, list | tuple):
         index = int(step)
@@ -133,7 +127,7 @@ def _without(value: Any, steps: list[str]) -> Any:
 
 
 class _Losses(LayoutWriter):
-    """A writer that collects the values that it would drop or reject, instead of raising an error at the first one."""
+    """A writer that collects the values that it would drop or reject, instead of raising an error."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, ByteCount)
@@ -162,7 +156,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # Calls nest like values. The innermost call catches the error, so `value` is the value that was rejected.
+            # Calls nest like values. The innermost call catches the error, so its `value` was rejected.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

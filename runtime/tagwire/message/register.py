@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class KeyRange:
-    """A range of keys from `first` to `last`, both included, with a note on who may assign them."""
+    """A range of keys from `first` to `last` (both included), with a note on who may assign them."""
 
     __slots__ = ("first", "last", "name", "reserved")
 
@@ -57,7 +57,6 @@ class Register(IntEnum):
         cls._names = names
 
     def __str__(self) -> str:
-        """Return the member's display name."""
         return self.text
 
     @classmethod

@@ -98,7 +98,6 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """Return the element to append: `row` itself if it is an element, otherwise a new element with its values."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row

@@ -34,10 +34,7 @@ __all__ = ["spliced"]
 
 @without_frames
 def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
-    """Return `buf` with `changes` applied to the message that begins at `offset`.
-
-    Raises EncodeError for invalid new values.
-    """
+    """Return `buf` with `changes` applied to the message at `offset`. Raises EncodeError for invalid new values."""
     splicer = _Splicer(layout, buf, offset, changes, limits)
     splicer.splice_struct(layout.root, changes.paths.root, {} if changes.paths.way else splicer.next_row())
     splicer.copy(len(buf))
@@ -57,7 +54,6 @@ class _Splicer(LayoutReader):
         self.writer.path = self.path
 
     def copy(self, to: int) -> None:
-        """Copy the input between the positions `copied` and `to`."""
         self.out += self.buf[self.copied : to]
         self.copied = to
 
@@ -66,8 +62,6 @@ class _Splicer(LayoutReader):
         old, new = self.changes.rows[self.row], self.changes.new[self.row]
         self.row += 1
         return dict(enumerate(zip(old, new, strict=True)))
-
-    # ------------------------------------------------------------ structs
 
     def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
         """Copy a struct. Write the new values in `cells` for the fields that `step` selects."""
@@ -125,8 +119,6 @@ class _Splicer(LayoutReader):
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
         if is_changed or (has_rows and self.changes.appended):
             self.writer.fail("is None here, so nothing in it can be set; select the field itself to give it a value")
-
-    # ------------------------------------------------------------ arrays
 
     def splice_array(self, type: Array, step: Step, cells: Cells) -> None:
         assert type.length is not None  # arrays without a count exist only in record formats
@@ -188,8 +180,6 @@ class _Splicer(LayoutReader):
                 "array itself, or only paths that enter it"
             )
 
-    # ------------------------------------------------------------ tagged fields
-
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
         """Copy the tagged fields of a struct. If one of them changes, write all of them again."""
         chosen = {field.tag: field for field in section.fields if field.name in step.steps}
@@ -222,7 +212,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each tagged field. The reader is then at the beginning of the field's data."""
+        """Yield the tag and size of each tagged field, with the reader at the beginning of its data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()
@@ -280,7 +270,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value is unchanged. A struct may be modified in place, so compare it with the input."""
+    """Return whether a value is unchanged. A struct may have been modified in place, so compare it with the input."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 

@@ -49,7 +49,6 @@ def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
 
 
 def _one_of(struct: StructLayout, union: Union, unknown_tags: bool) -> Strategy:
-    """Return a strategy for a union, which draws one alternative as a (name, value) pair."""
     types = {item.name: item.type for item in struct.fields}
     return st.one_of([_present(types[name], unknown_tags).map(partial(_pair, name)) for name in union.alternatives])
 

@@ -35,10 +35,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Extend `value`, the checksum of the bytes before `data`, by `data`.
-
-    Raises MissingExtraError if no library can compute it.
-    """
+    """Extend `value`, the checksum of the bytes before `data`, by `data`. Raises MissingExtraError."""
     if algorithm == "crc32":
         from zlib import crc32
 

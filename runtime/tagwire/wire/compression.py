@@ -64,9 +64,6 @@ class _TooLongError(Exception):
     """Raised if the decompressed bytes exceed the limit."""
 
 
-# ---------------------------------------------------------------- gzip
-
-
 def _gunzip(data: Any, most: int) -> bytes:
     """Decompress gzip data, which may have several members.
 
@@ -100,12 +97,8 @@ def _gzip(data: bytes) -> bytes:
     return compressor.compress(data) + compressor.flush()
 
 
-# ---------------------------------------------------------------- lz4, zstd
-
-
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    # Estimate the buffer size from the previous compression ratio, plus a margin, because decompression must start
-    # again if the buffer is too small.
+    # If the buffer is too small, decompression must start again. So estimate its size from the last compression ratio.
     ratio = 4.0
     library: Any = None
 
@@ -141,9 +134,8 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Write independent blocks, because Kafka's own reader does not support linked blocks.
-    # Level 0 is the fast mode, which is also Kafka's default.
-    # For 1000 records of 100 bytes, cramjam's default level takes five times as long, and saves only 20 %.
+    # Blocks are independent, because Kafka's own reader does not support linked blocks. Level 0 is the fast mode, as in
+    # Kafka. For 1000 records of 100 bytes, cramjam's default level takes five times as long, and saves only 20 %.
     compressor = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
     compressor.compress(data)
     return bytes(compressor.finish())
@@ -204,9 +196,6 @@ def _xxh32(data: bytes | bytearray) -> int:
     return value ^ value >> 16
 
 
-# ---------------------------------------------------------------- snappy
-
-
 def _unsnap(data: Any, most: int) -> bytes:
     compressed = bytes(data)
     if not compressed.startswith(_XERIAL):
@@ -231,7 +220,6 @@ def _unsnap(data: Any, most: int) -> bytes:
 
 
 def _unsnap_block(compressed: bytes, most: int) -> bytes:
-    """Decompress a raw snappy block, which begins with its decompressed length."""
     library = required("cramjam", "records")
     try:
         size = library.snappy.decompress_raw_len(compressed)

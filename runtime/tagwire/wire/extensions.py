@@ -153,7 +153,7 @@ class DecimalType(BinaryType):
         return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
 
     def bytes_of(self, number: int) -> bytes:
-        """Encode `number` units of 10 ** -scale. If the type has no fixed size, use as few bytes as possible.
+        """Encode `number` units of 10 ** -scale, in as few bytes as possible unless the size is fixed.
 
         Raises OverflowError if the number does not fit.
         """
@@ -228,7 +228,6 @@ class DecimalType(BinaryType):
 
 
 def _wide() -> Any:
-    """Return a decimal context with enough precision for every decimal type."""
     from decimal import Context
 
     return Context(prec=200)

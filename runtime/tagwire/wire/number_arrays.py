@@ -42,7 +42,6 @@ class FixedArray:
         self.packers: list[Callable[..., bytes]] = [each.pack for each in formats]
 
     def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read `count` numbers at `pos`; return them and the position after them."""
         end = pos + self.width * count
         # Check before making a `struct` format for this count, which may come from an attacker and be huge.
         if count < 0 or end > len(buf):
@@ -52,12 +51,10 @@ class FixedArray:
         return Struct(f">{count}{self._code}").unpack_from(buf, pos), end
 
     def put(self, out: bytearray, values: Sequence[Any] | None) -> None:
-        """Append an array of numbers with an int32 count."""
         put_count(out, values)
         out += self._packed(values)
 
     def put_compact(self, out: bytearray, values: Sequence[Any] | None) -> None:
-        """Append an array of numbers with a compact count."""
         put_compact_count(out, values)
         out += self._packed(values)
 
@@ -81,10 +78,9 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Arrays of types other than numbers, for generated serializers. One call reads or writes all elements.
-#
-# Readers receive the number of elements as an argument, and return (elements, position after them).
-# Errors from these functions contain no position. The returned position is never below the given position.
+# Arrays of types other than numbers. One call reads or writes all elements. Read functions get the number of elements,
+# and return the elements and the position after them, which is never below the given position. Their errors contain no
+# position.
 
 T = TypeVar("T")
 
@@ -98,9 +94,6 @@ def _compact_length(buf: bytes, pos: int) -> tuple[int, int]:
     if value == 0:
         raise UnreadableBytes
     return value - 1, pos
-
-
-# ---------------------------------------------------------------- booleans, uuids
 
 
 def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
@@ -128,9 +121,6 @@ def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
     """Append UUIDs. The caller has written their count."""
     for value in values:
         out += uuid_bytes(value)
-
-
-# ---------------------------------------------------------------- strings, bytes
 
 
 def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
@@ -173,7 +163,7 @@ def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
 
 
 def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """Read `count` byte strings with int32 lengths at `pos`; return them (slices of `raw`) and the position after."""
+    """Read `count` byte strings with int32 lengths; return them (slices of `raw`) and the position after them."""
     items = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -186,7 +176,7 @@ def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[byt
 
 
 def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """Read `count` byte strings with compact lengths at `pos`; return them (slices of `raw`) and the position after."""
+    """Like `read_binaries`, but with compact lengths."""
     items = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -208,17 +198,12 @@ def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
         put_compact_binary(out, value)
 
 
-# ---------------------------------------------------------------- arrays of arrays
-
 _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
-"""A function that reads a number of elements at a position, and returns them and their end."""
+"""A function that reads a number of elements at a position. Returns the elements and the position after them."""
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with int32 counts at `pos`; return them and the position after them.
-
-    `read` reads the elements of one array.
-    """
+    """Read `count` arrays with int32 counts, each with `read`; return them and the position after them."""
     arrays = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -230,10 +215,7 @@ def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[t
 
 
 def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with compact counts at `pos`; return them and the position after them.
-
-    `read` reads the elements of one array.
-    """
+    """Like `read_arrays`, but with compact counts."""
     arrays = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)

@@ -28,7 +28,7 @@ class OptionalFieldsBuffer:
     def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
         """Return tag, value end and value start of the entry at `pos`. The tag must be above `last`, the previous tag.
 
-        At the end of the buffer, return -1 as the tag, and the end of the buffer as both positions.
+        At the end of the buffer, the tag is -1, and both positions are the end of the buffer.
         """
         size = buf[pos]
         pos += 1

@@ -39,8 +39,6 @@ empty_object: Final = cast(_New, object.__new__)
 is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
 """`issubclass` with less specific types: type checkers would report calls of the original as unnecessary."""
 
-# ---------------------------------------------------------------- booleans, uuids
-
 BOOLEANS: Final = (False, True)
 """The boolean that each byte encodes. Any other byte raises IndexError."""
 BOOLEAN_BYTES: Final[dict[object, int]] = {False: 0, True: 1}
@@ -70,8 +68,6 @@ def uuid_bytes(value: UUID) -> bytes:
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
 """`value in EMPTIES` tests whether an array has its default. Other empty values, such as "", are invalid arrays."""
-
-# ---------------------------------------------------------------- lengths
 
 
 def check_null_length(length: int) -> None:
@@ -143,8 +139,6 @@ def required(value: T | None) -> T:
     return value
 
 
-# ---------------------------------------------------------------- strings
-
 _utf8 = str.encode
 """Encodes a str as UTF-8. Unlike `value.encode()`, rejects other objects that have a method `encode`."""
 
@@ -188,8 +182,6 @@ def put_nullable_compact_string(out: bytearray, value: str | None) -> None:
     else:
         put_compact_string(out, value)
 
-
-# ---------------------------------------------------------------- bytes and records
 
 Binary = bytes | bytearray | memoryview
 

@@ -31,7 +31,7 @@ def uvarint_bytes(value: int) -> bytes:
 
 
 def put_uvarint(out: bytearray, value: int) -> None:
-    """Append `value` (0 or more) to `out`."""
+    """Append `value` (0 or more) as an unsigned varint."""
     if value < 0x80:
         out.append(value)
     else:

@@ -37,7 +37,7 @@ class Unfit(ValueError):
 class Deviation(ValueError):
     """Raised for noncanonical bytes, which lenient readers accept as `value`.
 
-    `offset` is the position of the deviating byte, counted from the first byte of the value.
+    The deviating byte is the one at `offset` in the bytes of the value.
     """
 
     def __init__(self, found: str, expected: str, value: object, offset: int = 0) -> None:
@@ -108,13 +108,8 @@ class WireType:
         """Describe the type and its values, for error messages."""
         return self.name if self.name == self.annotation else f"{self.name} (a {self.annotation})"
 
-    # ------------------------------------------------------------ bytes
-
     def value_of(self, raw: Any) -> Any:
-        """Convert the result of `struct.unpack`, or the bytes after a length, to a value.
-
-        Raises Deviation for noncanonical bytes.
-        """
+        """Convert the result of `struct.unpack`, or the bytes after a length, to a value. Raises Deviation."""
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
@@ -130,10 +125,7 @@ class WireType:
         return value
 
     def read_many(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read `count` fixed-width values at `pos`; return them and the position after them.
-
-        Raises ValueError for invalid values.
-        """
+        """Read `count` fixed-width values; return them and the position after them. Raises ValueError."""
         from struct import iter_unpack
 
         end = pos + self.width * count
@@ -152,8 +144,6 @@ class WireType:
         """Return a readable form to show next to the value, such as a date; "" for types without a semantic."""
         return ""
 
-    # ------------------------------------------------------------ JSON
-
     def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
         """Return a value in the JSON form of messages: a bool, a number or a string."""
         return value
@@ -161,8 +151,6 @@ class WireType:
     def from_json(self, value: Any) -> Any:
         """Parse a value from its JSON form. Raises Unfit if the value is not in that form, or out of range."""
         raise Unfit(f"{self.name} has no JSON form", value)
-
-    # ------------------------------------------------------------ defaults in specs
 
     def from_text(self, text: str) -> Any:
         """Parse a default as it is written in a spec. Raises ValueError if it does not match `text_form`."""
@@ -175,8 +163,6 @@ class WireType:
     def holds(self, value: object) -> bool:
         """Return whether a default value has this type's Python type. Does not check the range."""
         return False
-
-    # ------------------------------------------------------------ Arrow, Hypothesis
 
     def to_arrow(self, value: Any) -> Any:
         """Convert a value to the Python value that pyarrow expects for the type's column."""

@@ -94,7 +94,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
         (
             "dump",
             "0000: 00 01\n0003: 04",
-            "dump input: line 2: expected offset 2, the number of bytes above it, got 0x3",
+            "dump input: line 2: expected offset 2, the number of bytes above this line, got 0x3",
         ),
         (
             "auto",

@@ -76,7 +76,7 @@ def test_errors_are_checked_and_retriable_ones_sent_again(driver: Any, peer: Moc
 @both
 @pytest.mark.parametrize(("reply", "text"), [
     (Reply(close=True), "closed the connection"),
-    (Reply(messages.HeartbeatResponse(), cut_at=7), "can't be used from byte [0-9]+ on: frame: "),
+    (Reply(messages.HeartbeatResponse(), cut_at=7), "became unusable at byte [0-9]+: frame: "),
     (Reply(raw=b"\0\0\0\4\0\0\0\x63"), "received a response, but no request is waiting for one"),
     (None, "no answer came within 0.3 s; connect again"),
 ])  # fmt: skip
@@ -126,7 +126,7 @@ def test_a_value_that_is_not_an_address(address: Any) -> None:
 
 @both
 @pytest.mark.parametrize(("data", "options", "text"), [
-    (b"HTTP/1.1 400\r\n", {}, r"can't be used from byte 0 on: frame: size .*; the other side uses HTTP"),
+    (b"HTTP/1.1 400\r\n", {}, r"became unusable at byte 0: frame: size .*; the other side uses HTTP"),
     (b"\x15\3\3\0\2\2\x46", {}, "the other side uses TLS: pass `ssl`"),
     (b"", {}, "after the request for its versions: if it uses TLS on this port, pass `ssl`"),
     (None, {"timeout": 0.3}, r"no answer came within 0\.3 s after the request for its versions: "),

@@ -91,14 +91,14 @@ def test_golden_files_may_open_with_words() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the header line above the bytes is missing"),
-        ("offset  bytes  path\n", "the header line above the bytes is missing"),
+        ("", "there is no line with the column titles"),
+        ("offset  bytes  path\n", "there is no line with the column titles"),
         (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' is not hex"),
-        (REQUEST.replace("00 07 ", "00    "), "line 5: offset '2', expected 1, the number of bytes above it"),
-        (REQUEST.replace("    12  00", "    13  00"), "line 9: offset '13', expected 12, the number of bytes above it"),
+        (REQUEST.replace("00 07 ", "00    "), "line 5: expected offset 1, the number of bytes above this line"),
+        (REQUEST.replace("    12  00", "    13  00"), "line 9: expected offset 12, the number of bytes above"),
         (
             REQUEST.replace("     0  00 07", "        00 07"),
-            "line 4: offset '', expected 0, the number of bytes above it",
+            "line 4: expected offset 0, the number of bytes above this line, got ''",
         ),
     ],
 )

@@ -130,8 +130,8 @@ def test_index_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
         for rule in rules:
             rows = [problem for problem in reports[kind] if problem.rule == rule]
             assert len(rows) <= 1001
-    more = [problem.message for problem in reports[".index"] if "more of this rule" in problem.message]
-    assert more[0] == "98999 more of this rule from here on"
+    more = [problem.message for problem in reports[".index"] if "more problems of this rule" in problem.message]
+    assert more[0] == "98999 more problems of this rule from here on"
 
 
 def bomb(path: Path, count: int, offset_delta: int = 0) -> Path:
@@ -151,7 +151,7 @@ def test_batch_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
     (report,) = verify_segment(bomb(tmp_path / f"{0:020}.log", 20_000))
     assert report.records == 20_000
     assert [problem.rule for problem in report.problems] == ["TWL107"] * 1001
-    assert report.problems[-1].message == "18999 more of this rule from here on"
+    assert report.problems[-1].message == "18999 more problems of this rule from here on"
 
 
 _RUN = f"""{PEAK_KIB}

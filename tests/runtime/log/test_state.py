@@ -84,7 +84,7 @@ def test_a_log_in_two_segments_has_the_same_state_but_not_without_the_first(copy
     assert state_of(folder) == expected
     for path in (segment.path, *folder.glob("*.checkpoint")):
         path.unlink()
-    with pytest.raises(log.LogPathError, match=f"the log begins at offset {last.base_offset}, .*files are missing"):
+    with pytest.raises(log.LogPathError, match=f"the log begins at offset {last.base_offset} .*files are missing"):
         state_of(folder)
 
 

@@ -55,14 +55,14 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers, because no further request can release them, and then a `Close`."""
+        """Return all held answers, which no further request can release, and then a `Close`."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
         try:
             self._server.receive(b"")
         except UnusableConnectionError as error:
-            text = f"the client ended within a frame: {error.__cause__}"
+            text = f"the client closed the connection within a frame: {error.__cause__}"
             self._peer.journal.add_problem(PeerProblem(text, self.number, None, error.__cause__))
         return actions
 

@@ -87,18 +87,15 @@ class Journal:
 
     @property
     def requests(self) -> list[Received]:
-        """The requests received so far, as a new list."""
         with self._changed:
             return [*self._requests]
 
     @property
     def problems(self) -> list[PeerProblem]:
-        """The problems recorded so far, as a new list."""
         with self._changed:
             return [*self._problems]
 
     def new_connection(self) -> int:
-        """Return the number of a new connection, counted from 1."""
         with self._changed:
             self._connections += 1
             return self._connections
@@ -133,10 +130,7 @@ class Journal:
             self._problems.clear()
 
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
-        """Wait until `number` requests of a class have been received, and return all requests of that class.
-
-        Returns early if a problem occurs, and after `timeout` seconds.
-        """
+        """Wait for `number` requests of a class, a problem, or `timeout` seconds. Return the class's requests."""
         end = time.monotonic() + timeout
         with self._changed:
             while True:

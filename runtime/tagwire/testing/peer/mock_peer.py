@@ -55,8 +55,6 @@ class MockPeer:
         self._offered: dict[int, Versions] = {}
         self._announcement = announcement_of(registry)
 
-    # ------------------------------------------------------------ the script
-
     def on(
         self,
         request: type[Message] | str | int,
@@ -113,10 +111,7 @@ class MockPeer:
         return {key: versions for key, versions in sorted({**found, **self._offered}.items()) if versions}
 
     def api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
-        """Return a request class and its response class.
-
-        Raises UnknownMessageError for an unknown message, and PeerError if it is not a request.
-        """
+        """Return a request class and its response class. Raises UnknownMessageError, or PeerError for another class."""
         __tracebackhide__ = True
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls
@@ -151,8 +146,6 @@ class MockPeer:
             return Reply(announcing_message(self._announcement, self.registry, self.offered))
         raise PeerError("no rule answers it")
 
-    # ------------------------------------------------------------ connections
-
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
         """Return a connection without a socket. `address` is the peer's address as the client sees it."""
         return PeerConnection(self, self.journal.new_connection(), Address(*address))
@@ -176,8 +169,6 @@ class MockPeer:
         from tagwire.testing.peer.server import running
 
         return running(self, host, port, allow_remote=allow_remote)
-
-    # ------------------------------------------------------------ received requests
 
     @property
     def requests(self) -> list[Received]:

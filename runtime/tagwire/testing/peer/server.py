@@ -94,7 +94,7 @@ class _Waiting:
         self.actions.put_nowait(action)
 
     async def room(self) -> None:
-        """Wait until the client has read enough answers for the queue to be below its maximum size."""
+        """Wait until the client has read enough answers to make room in the queue."""
         while self._size > _MOST_WAITING and not self._is_over:
             self._has_room.clear()
             await self._has_room.wait()

@@ -325,11 +325,11 @@ def test_rules_are_for_requests(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"GET / HTTP/1.1\r\n\r\n", "can't be used from byte 0 on"),
+        (b"GET / HTTP/1.1\r\n\r\n", "became unusable at byte 0"),
         (b"\xff\xff\xff\xff", "found size -1"),
-        (bytes.fromhex("00000004 7fff0000"), "can't be used from byte 0 on"),
-        (bytes.fromhex("00000002 0003"), "can't be used from byte 0 on"),
-        (framed(BEAT, 4)[:-1], "ended within a frame"),
+        (bytes.fromhex("00000004 7fff0000"), "became unusable at byte 0"),
+        (bytes.fromhex("00000002 0003"), "became unusable at byte 0"),
+        (framed(BEAT, 4)[:-1], "closed the connection within a frame"),
     ],
 )
 def test_bytes_that_are_no_requests(peer: MockPeer, data: bytes, message: str) -> None:
