@@ -223,9 +223,8 @@ def frames_of_stream(
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture from a seekable stream, without pairing responses.
 
-    `name` is the file name shown in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame
-    with a `gap` instead of an error. With `closes`, a frame with `is_close` marks each closed connection. Raises
-    CaptureError if the stream is not a readable capture.
+    `name` is the file name in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a
+    `gap`. With `closes`, a frame with `is_close` marks each closed connection. Raises CaptureError.
     """
     start = stream.read(4)
     stream.seek(0)
@@ -251,8 +250,7 @@ def frames_of_stream(
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
     """Decompress the stream if it is gzipped. Return the stream, and whether it contains a network capture.
 
-    `start` is the stream's first four bytes. Raises CaptureError for invalid gzip data; `name` is the file name
-    in the error.
+    `start` is its first four bytes. Raises CaptureError, with the file name `name`, for invalid gzip data.
     """
     if start.startswith(_GZIP):
         compressed = gzip.GzipFile(fileobj=stream)
@@ -273,10 +271,10 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read frames and marks of closed connections from JSON lines, skipping blank lines.
+    """Read frames and marks of closed connections from JSON lines. Raises CaptureError for an invalid line.
 
-    Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
-    only if this line or an earlier one begins with `{`. Otherwise, the file is probably not JSON at all.
+    With `keeps_damaged`, an invalid line becomes a frame with a `gap`, provided that it or an earlier line begins with
+    `{`. Otherwise, the file is probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

@@ -194,10 +194,9 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, including the frame size and header.
 
-        The default version is the highest that both sides support and that can represent the whole request. Before the
-        peer has announced its versions, it is the highest stable version that can. Raises NoCommonVersionError or
-        LossyVersionsError if there is no such version, EncodeError for an invalid value, and UnusableConnectionError
-        after an unreadable frame.
+        The default version is the highest that the peer (if its versions are known) and the package have and that can
+        represent the request. Raises NoCommonVersionError or LossyVersionsError if there is none, EncodeError for an
+        invalid value, and UnusableConnectionError.
         """
         self.check()
         if version is None:
@@ -213,9 +212,8 @@ class Connection(_Side):
     def receive(self, data: bytes | memoryview) -> list[Answer]:
         """Take bytes from the peer and return the responses that they complete. Empty bytes mean the end of the stream.
 
-        Bytes that can't be read make the connection unusable: this call still returns the responses before them and
-        sets `error`, and the next call raises UnusableConnectionError. The end of the stream makes the connection
-        unusable in the same way.
+        Invalid bytes, or the end of the stream, make the connection unusable: this call still returns the responses
+        before them and sets `error`, and the next call raises UnusableConnectionError.
         """
         found = self._receive(data)
         if not data:
@@ -237,8 +235,7 @@ class Connection(_Side):
     def handshake(self) -> bytes | None:
         """Return the bytes of a version request; None if the versions are known, or the protocol has no such request.
 
-        Call this method again after each response: a peer that does not support the request's version answers with the
-        versions that it supports.
+        Call this again after each response: a peer that doesn't support the request's version lists those to use.
         """
         if self.has_versions or self._announcement is None:
             return None
@@ -307,7 +304,7 @@ class Connection(_Side):
         return response
 
     def _best(self, request: Message) -> tuple[int, bytes]:
-        """Return the default version for a request (see `send`), and the request encoded as a frame in that version."""
+        """Return the default version for a request (see `send`), and the encoded frame."""
         cls = type(request)
         usual = self._usual_versions.get(cls)
         if usual is None:
@@ -390,8 +387,7 @@ class ServerConnection(_Side):
     ) -> bytes:
         """Return the bytes of a response, including frame size and header. By default, use the request's version.
 
-        Header fields that the request's header also has, such as the correlation ID, are copied from the request.
-        `header` contains the values of all other header fields.
+        Header fields that the request also has are copied from it. `header` has the values of the others.
         """
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version

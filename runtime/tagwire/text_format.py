@@ -1,7 +1,6 @@
 """Short forms of values, for error messages and annotated dumps.
 
-They are never long, and making them never raises an error: a report about a bad value must neither fail because of that
-value nor copy a megabyte of it.
+Making them never raises an error: a report about a bad value must neither fail nor copy a megabyte of it.
 """
 
 from collections.abc import Iterable

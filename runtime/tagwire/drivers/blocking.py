@@ -68,7 +68,6 @@ class Peer(BasePeer):
                 time.sleep(step)
 
     def _exchange(self, step: bytes | Sent) -> None:
-        """Carry out one step: send the bytes of a request, or wait for the response to a request."""
         try:
             if isinstance(step, bytes):
                 self._socket.sendall(step)

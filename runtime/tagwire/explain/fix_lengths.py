@@ -86,10 +86,9 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 
 
 def _measured(line: Line, struct: str, following: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines whose bytes a length counts.
+    """Yield the lines whose bytes a length counts: all later lines of its struct.
 
-    A length named after the next field (`headers_length` before `headers`) counts that field's lines. Any other length
-    counts all later lines of its struct.
+    But a length named after the next field (`headers_length` before `headers`) counts that field's lines.
     """
     field = line.path.removesuffix("_length")
     if field != line.path and following and _is_in(following[0].path, field):
@@ -138,7 +137,6 @@ def _is_own_tag(path: str, struct: str) -> bool:
 
 
 def _elements(following: Sequence[Line], prefix: str) -> int | None:
-    """Return the number of elements on the lines after an array's count; None if the elements are compressed."""
     if not following:
         return 0
     path = following[0].path
@@ -149,8 +147,7 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 def _count(following: Sequence[Line], array: str) -> int:
     """Count the elements of an array on lines that a user may have edited.
 
-    An element begins at a new index. If the user has duplicated lines without changing the index, an element begins at
-    the copy of the previous element's first line.
+    An element begins at a new index or, where lines were copied, at a copy of the previous element's first line.
     """
     count = 0
     number, first = "", ("", "")

@@ -56,9 +56,8 @@ class _Row(NamedTuple):
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """Return the page's table as JSON-compatible values: a list of rows for each column.
 
-    A row's bytes are a hex string, or null if they are hidden. If a row has more than `RUN` bytes, only its first and
-    last bytes are given, as a list of two hex strings. `about` maps row numbers to documentation. Strings have escapes
-    for unprintable characters.
+    A row's bytes are a hex string, or null if they are hidden, or the first and last bytes as two hex strings if there
+    are more than `RUN`. `about` maps row numbers to documentation. Unprintable characters are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []

@@ -1,7 +1,6 @@
 """Names for numeric values, from the enums of a package.
 
-If a field has an enum in its spec, its values are members of the enum. The fields in Kafka's own specs have no enums
-and keep plain numbers, so output for people shows the names next to the numbers.
+The fields in Kafka's own specs have no enums and keep plain numbers, so output for people shows names next to them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -58,7 +57,6 @@ def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str
 
 
 def _in_layouts(path: str, registry: "Registry") -> str:
-    """Convert a field path to the form in layouts, such as `RecordBatchV2.magic` to `v2.magic`."""
     name, _, steps = path.partition(".")
     if not registry.is_format(name):
         return path

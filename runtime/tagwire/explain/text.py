@@ -79,7 +79,7 @@ def annotated_lines(
     bytes_a_line: int = BYTES_A_LINE,
     widths: tuple[int, int, int] | None = None,
 ) -> Iterator[tuple[str, Row | None]]:
-    """Yield the lines of `annotate`, without newlines, each with its row. Comments and titles have no row (None).
+    """Yield the lines of `annotate`, without newlines, each with its row (None for comments and titles).
 
     `widths` is the result of `column_widths`, if the caller already has it.
     """
@@ -116,8 +116,7 @@ def column_widths(trace: Trace, bytes_a_line: int) -> tuple[int, int, int]:
 def parse_annotated(text: str) -> bytes:
     """Return the bytes in the hex column of an annotated dump. Any lines may come before the column titles.
 
-    Raises AnnotationError if there is no line of column titles, if the hex column contains anything else, or if an
-    offset is not the number of bytes before it.
+    Raises AnnotationError for missing titles, for anything but hex, and for an offset that doesn't fit the bytes.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:

@@ -168,8 +168,7 @@ class RequestSelection(_FrameSelection):
 class ResponseSelection(_FrameSelection):
     """Selects fields of responses; see `Registry.select_response`. `version` is the request's version.
 
-    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead. It is
-    detected as in `Registry.decode_response`.
+    A response in the fallback version (`Message.FALLBACK`) is detected as in `Registry.decode_response`.
     """
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:

@@ -60,8 +60,6 @@ class NetworkGap(NamedTuple):
 
 
 class _Direction:
-    """One direction of a connection: puts its TCP segments in order and finds the frames in them."""
-
     def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
         """`start` is the sequence number of the direction's first byte; None if the SYN packet was not captured."""
         self._headers = headers

@@ -17,8 +17,7 @@ from tagwire.selection.selection import Selection
 class Redaction:
     """Redacts messages and frames of a package.
 
-    Sensitive strings and bytes become empty. With `same_length`, they keep their size, and consist of "x" or zero
-    bytes.
+    Sensitive strings and bytes become empty or, with `same_length`, an equal number of "x" or zero bytes.
     """
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:

@@ -88,9 +88,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Encode the header and the body of a request, without the frame size.
 
         If `header` is given, its fields and unknown tags are kept; missing API key and version come from the message.
-        `correlation_id` and `client_id` are header fields, which may be given with or without `header`; their defaults
-        are 0 and null. Raises EncodeError for an invalid value, and for a header with another API key, version or
-        correlation ID.
+        The header fields `correlation_id` (default 0) and `client_id` (default null) may be given without it. Raises
+        EncodeError for an invalid value, and for a header with another API key, version or correlation ID.
         """
         plan = self._request_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -115,8 +114,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Return the class and version of the request in a frame. Reads only the first four bytes.
 
-        The class may not have this version. Raises DecodeError for an unreadable frame, and for a package whose request
-        header does not begin with API key and version.
+        The class may not have this version. Raises DecodeError for an unreadable frame, and if the package's request
+        headers do not begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -198,9 +197,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame[Any, RequestH]:
         """Decode the request in a frame, given without its size prefix. The options work as in `Message.decode`.
 
-        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, with an
-        offset from the start of the frame. Raises UnsupportedVersionError for an unknown version;
-        `decode_header` can then still read the header.
+        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError with an
+        offset in the frame. Raises UnsupportedVersionError, after which `decode_header` can still read the header.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._request_readers.get(data[:4])
@@ -228,8 +226,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> bytes:
         """Encode the header and the body of a response, without the frame size.
 
-        If `header` is given, its fields and unknown tags are kept. `correlation_id` may be given with or without
-        `header`, and defaults to 0. Raises EncodeError for an invalid value.
+        The fields and unknown tags of `header` are kept. `correlation_id` may be given without it, and defaults to 0.
+        Raises EncodeError for an invalid value.
         """
         plan = self._response_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -331,8 +329,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
         """Select fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
 
-        `message` is a class, a name or an API key. Raises SelectionError for invalid paths, and UnknownMessageError for
-        an unknown message.
+        `message` is a class, a name or an API key. Raises SelectionError and UnknownMessageError.
         """
         from tagwire.frames.frame_selection import RequestSelection
 
@@ -357,8 +354,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:
         """Return the nonzero error codes in a response, each with its path.
 
-        An unknown code from a newer peer becomes a new enum member (`Register.of`). The result is empty if the
-        package has no enum of error codes.
+        Unknown codes become new enum members (`Register.of`). The result is empty if the package has no enum of error
+        codes.
         """
         from tagwire.frames.error_codes import error_register, errors_in
 
@@ -390,9 +387,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame:
         """Decode a message preceded by its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
 
-        `message` is a class or a name. With `strict=False`, a newer version is read as if it were the highest known
-        version, as in Kafka's consumer. Raises DecodeError for invalid bytes, UnsupportedVersionError for an unknown
-        version, and UnknownMessageError for an unknown message.
+        `message` is a class or a name. With `strict=False`, a newer version is read as the highest known one, as in
+        Kafka's consumer. Raises DecodeError, UnsupportedVersionError and UnknownMessageError.
         """
         from tagwire.frames.record_frames import decode_prefixed
 

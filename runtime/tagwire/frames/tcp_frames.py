@@ -77,7 +77,7 @@ class RequestHeaders:
 
 
 class ResponseHeaders:
-    """Recognizes the start of a response: a size, then the correlation ID of a request that has not been answered yet.
+    """Recognizes the start of a response: a size, then the correlation ID of a waiting request.
 
     If the capture has no requests of the connection, successive responses must have ascending correlation IDs instead.
     """
@@ -186,7 +186,7 @@ class _Search:
 
 
 class DirectionFrames:
-    """Splits the bytes of one direction of a connection into frames, and reports the bytes lost between them.
+    """Splits the bytes in one direction into frames, and reports lost bytes.
 
     Takes bytes in stream order (`feed`), and the sizes of gaps (`miss`).
     """
@@ -267,7 +267,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield complete frames that will never be confirmed, because a gap or the end of the data follows them."""
+        """Yield complete frames that a gap or the end of the data follows, so that they can't be confirmed."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._loss()
@@ -278,12 +278,12 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Start a new search after a gap. The bytes before the gap contained no complete frame."""
+        """Start a new search after a gap, because no complete frame was before it."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search because it found a frame at `at`. Return the bytes starting at that position."""
+        """End the search, and return the bytes from the frame at `at` on."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]

@@ -111,8 +111,8 @@ class Guess:
     def clear(self) -> Candidate | None:
         """The best candidate if it is beyond doubt, else None.
 
-        To be beyond doubt, a candidate must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY`
-        bits cheaper than the next candidate.
+        It must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY` bits cheaper than the next
+        one.
         """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:
@@ -128,8 +128,7 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
 
     Candidates are sorted by the cost of their values, lowest first. They decode strictly to the last byte, except that
     a request with a complete header is listed even if its body is damaged. If nothing decodes to the last byte, the
-    best partial decodings are listed. Invalid bytes raise no error. Raises ValueError for a kind that is not in
-    `KINDS`.
+    best partial decodings are listed. Raises ValueError for a kind that is not in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")
@@ -282,7 +281,7 @@ class _Work:
 
 
 def _is_like_a_batch(data: bytes) -> bool:
-    """Return whether the data begins with a plausible batch: its offset, length and magic byte have valid values."""
+    """Return whether the data begins with the offset, length and magic byte of a plausible batch."""
     offset, length = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
     return offset < 1 << 48 and _SMALLEST_BATCH - 12 <= length < 1 << 30 and data[16] <= _HIGHEST_MAGIC
 

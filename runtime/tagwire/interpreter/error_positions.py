@@ -35,8 +35,7 @@ class Site(IntEnum):
 ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
 """An error position: (site, path, position, end of the readable bytes, tag, tag size, counts).
 
-The site is the number of a `Site`. The counts are the numbers of array elements, unknown tags, and bytes of unknown
-tags before the error.
+The site is the number of a `Site`. Counts are the array elements, unknown tags, and bytes of these tags so far.
 """
 
 
@@ -99,7 +98,7 @@ def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, sc
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and the reader's scopes there: an empty dict for each enclosing struct."""
+    """Return the type at `path`, and the reader's scopes: an empty dict for each enclosing struct."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

@@ -21,7 +21,7 @@ Good = Mapping[int, tuple[int, int, int, int]]
 """The valid elements of each array before an error, by the start position of the array.
 
 Each entry has the number of valid elements, the position after them, the number of elements of all arrays so far (for
-the limit), and the sort key of the last valid element. The sort key is used only if the array must be in order.
+the limit), and the last sort key, for arrays that must be in order.
 """
 
 Scopes = tuple[dict[str, Any], ...]

@@ -110,8 +110,8 @@ class Schema:
     def encode(self, value: Mapping[str, Any]) -> bytes:
         """Encode a mapping of field names to values; omitted fields have their defaults.
 
-        Optional fields with their default value are not written. Unknown optional fields are given under the key
-        "unknown_tags", as a mapping from tag to bytes. Raises EncodeError for an invalid value.
+        Default values are not written. The key "unknown_tags" maps tags of unknown optional fields to bytes. Raises
+        EncodeError for an invalid value.
         """
         return encode(self.layout, value)
 
@@ -122,8 +122,8 @@ class Schema:
     def decode(self, data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
         """Decode all of `data` (any bytes-like object) to a dict of fields.
 
-        Structs are dicts, arrays are tuples, and absent optional fields have their defaults. The key "unknown_tags" is
-        present only if there are unknown tags. Raises DecodeError, or LimitError if `data` exceeds `limits`.
+        Structs are dicts, arrays are tuples, and absent fields have their defaults. "unknown_tags" is present only if
+        there are such tags. Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
         value, _ = decode(self.layout, as_bytes(data), whole=True, strict=strict, limits=limits)
         fields: dict[str, Any] = value

@@ -1,7 +1,6 @@
 """Read sections of tagged fields, and buffers of optional fields, by layout.
 
-A known field is read like any other field, but must fit its entry's size. Unknown fields are kept as bytes, within the
-limits.
+A known field must fit its entry's size. Unknown fields are kept as bytes, within the limits.
 """
 
 from struct import unpack_from

@@ -1,7 +1,6 @@
 """Traverse a value while it is encoded: track the path, and read the fields of structs.
 
-A struct is an object of its layout's class, or, if the layout has no class, a mapping from field names to values.
-`LayoutWriter` is built on this class.
+A struct is an object of its layout's class or, if there is no class, a mapping from field names to values.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping

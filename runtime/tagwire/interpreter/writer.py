@@ -351,7 +351,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """Return the checksum of the bytes in `rest`. If the writer only counts bytes, return four zero bytes."""
+    """Return the checksum of the bytes in `rest`, or four zero bytes if the writer only counts."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

@@ -111,8 +111,7 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    An int8 marker precedes it, -1 for null and 1 otherwise, as for structs. A tagged field has no marker: it is null if
-    it is absent.
+    An int8 precedes it: -1 for null, or 1. A tagged field has no such marker: it is null if it is absent.
     """
 
     __slots__ = ("marker", "wire")
@@ -133,8 +132,7 @@ class NullableFixed(FrozenData):
 class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
-    With `signed`, an unsigned varint encodes signed values: a negative number is written as its two's complement, which
-    takes the maximum number of bytes.
+    With `signed`, an unsigned varint encodes a negative number as its two's complement, in the maximum number of bytes.
     """
 
     __slots__ = ("bits", "signed", "zigzag")
@@ -162,7 +160,7 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """A length in bytes, either of the item named `of`, or of all later items of the struct if `of` is "".
+    """The number of bytes of the item named `of`, or of all later items of the struct if `of` is "".
 
     With `counts_itself`, the length includes the length field's own bytes.
     """
@@ -220,8 +218,7 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` has the names of the group's values 0, 1, 2 and so on. If any value has a name, values without one are
-    rejected.
+    `values` names the group's values 0, 1, 2 and so on. If any value has a name, all others are rejected.
     """
 
     __slots__ = ("mask", "name", "values")
@@ -273,8 +270,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 class Compression(FrozenData):
     """The compression of an item. In the field `field`, the bits `bits` contain the codec's number (0: uncompressed).
 
-    The item is either an array that fills its extent, or a value that has its own length and contains messages of the
-    same format.
+    The item is an array that fills its extent, or a value with its own length that contains messages of this format.
     """
 
     __slots__ = ("bits", "field")
@@ -314,8 +310,8 @@ class Condition(FrozenData):
 class Union(FrozenData):
     """Tagged fields of which a struct has exactly one. `alternatives` lists their names in spec order.
 
-    An alternative is present if it is not null. A struct with unknown tagged fields may have no alternative, because
-    one of the unknown fields may be an alternative from a newer spec.
+    An alternative is present if it is not null. There may be none if there are unknown tags, because one of them may be
+    an alternative from a newer spec.
     """
 
     __slots__ = ("alternatives", "name")

@@ -119,8 +119,8 @@ class Item(FrozenData):
 class Missing(FrozenData):
     """A field that the class has, but this version doesn't.
 
-    When encoding, its value is dropped if the field is `ignorable`; otherwise, a value that is not the default raises
-    EncodeError. If `default` is DEFAULT_STRUCT, `cls` is the struct's class.
+    Encoding drops its value if it is `ignorable`; otherwise, it raises EncodeError unless the value is the default. If
+    `default` is DEFAULT_STRUCT, `cls` is the struct's class.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
@@ -140,9 +140,7 @@ class Missing(FrozenData):
 
 
 class TaggedSection(FrozenData):
-    """The tagged fields at the end of a struct (KIP-482).
-
-    On the wire: a count, then tag, size and data of each field, in tag order.
+    """The tagged fields at the end of a struct (KIP-482): a count, then tag, size and data of each, in tag order.
 
     `unions` lists the groups of fields of which only one may be present.
     """

@@ -123,7 +123,6 @@ class BatchRules:
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Return the entries of a leader epoch checkpoint that have lower start offsets than all later entries."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:

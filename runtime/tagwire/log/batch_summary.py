@@ -178,8 +178,7 @@ def modified_ms(segment: Segment) -> int:
 class Survey:
     """The facts that compaction needs at its start: aborted transactions, active producers, and where to stop.
 
-    As in a broker, compaction stops before the active segment, a segment that is too young, or a segment with an open
-    transaction.
+    As in a broker, it stops before the active segment, a segment that is too young, or an open transaction.
     """
 
     def __init__(self) -> None:
@@ -209,8 +208,8 @@ class Survey:
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
         """Return whether an empty batch must remain in the log so that brokers still know the batch's producer.
 
-        This is the batch with the producer's last records. If the producer has no records in its current epoch, it is
-        any control batch with that epoch. Producers that have expired need no batch.
+        This is the batch with the producer's last records or, without records in its current epoch, any control batch
+        with that epoch. Producers that have expired need no batch.
         """
         producer = self.producers.get(batch.producer_id)
         if producer is None:

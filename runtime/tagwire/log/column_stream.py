@@ -327,7 +327,6 @@ class _Window:
 
 
 def _rows(root: Column, wanted: ReadOptions) -> Any:
-    """Return a native RecordColumns if possible, otherwise GatheredRows."""
     is_native = engine() == "native" and wanted.limits.bound_nothing_counted
     if is_native and is_uniform(root, wanted.formats):
         from tagwire._columns import RecordColumns

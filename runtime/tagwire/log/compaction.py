@@ -52,7 +52,7 @@ class KeyMap:
     """The last offset of each key: the only data that compaction holds in memory for the whole log.
 
     An entry takes 110 to 200 bytes. Keys of 16 bytes or more are stored as 16-byte digests, which collide as rarely as
-    the digests in Kafka's own map. Shorter keys are stored unchanged.
+    those in Kafka's own map.
     """
 
     __slots__ = ("_offsets",)
@@ -124,8 +124,7 @@ class CompactionError(TagwireError):
 class Compaction:
     """Compaction options. Times are in milliseconds; `now` counts from 1970.
 
-    The log is already compacted up to the offset `dirty_from` (None if unknown). Keys of records below that offset are
-    not held in memory.
+    Offsets below `dirty_from` (None if unknown) are already compacted, so their keys are not held in memory.
     """
 
     def __init__(

@@ -67,8 +67,7 @@ def _range(batch: Any) -> Range:
 def merged(ranges: list[Range], start: int) -> list[Range]:
     """Resolve overlaps of a share partition's ranges, join adjacent equal ranges, and drop offsets below `start`.
 
-    Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
-    higher state wins.
+    Where ranges overlap, the one with the higher delivery count wins, or else the one with the higher state.
     """
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []
@@ -199,8 +198,7 @@ def _value(entry: Entry) -> StateMessage:
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
     """Return the metadata of a classic group.
 
-    If its protocol type is `consumer`, each member's subscription and assignment are decoded. Bytes that can't be
-    decoded remain base64.
+    For protocol type `consumer`, subscriptions and assignments are decoded, except for bytes that can't be decoded.
     """
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:
@@ -215,10 +213,9 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Decode base64 text with an int16 version and a message, and return it as JSON.
+    """Decode base64 text with an int16 version and a message, and return it as JSON, or else the text unchanged.
 
-    Like Kafka's clients, read an unknown newer version as the highest known one. Return the text unchanged if it can't
-    be decoded.
+    Like Kafka's clients, read an unknown newer version as the highest known one.
     """
     from base64 import b64decode
 

@@ -69,8 +69,8 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
     """Yield the whole batches, starting at `position`.
 
-    `skip` is called with a LogError for damage between batches, and for invalid records. With `partial`, a truncated
-    batch at the end of the file is left out without an error.
+    `skip` is called with a LogError for damage between batches, and for invalid records. `partial` leaves out a
+    truncated batch at the end without an error.
     """
     for piece in pieces(scan, position):
         if isinstance(piece, Found):
@@ -130,7 +130,6 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
 
 
 def _whole(scan: Scan, position: int) -> RecordBatch | None:
-    """Return the batch at a position; None if the batch or one of its records can't be read."""
     try:
         batch = scan.batch(position)
         if batch.base_offset > batch.last_offset:

@@ -21,8 +21,7 @@ _CHECKPOINT: Final = "{}-checkpoint"
 def is_partition(path: Path) -> bool:
     """Return whether a folder is a partition: it contains segments, or is named like one and has no subfolders.
 
-    The name alone is not enough, because a log folder may be called kafka-logs-1 or data-0. Raises OSError if the
-    folder can't be read.
+    The name isn't enough: a log folder may be called kafka-logs-1. Raises OSError if the folder can't be read.
     """
     has_folders = False
     with os.scandir(path) as found:
@@ -36,8 +35,7 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: Path) -> Iterator[Partition]:
     """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError if a folder can't be read.
 
-    Hidden folders that aren't named like a partition are skipped, because they are still being written. Links to
-    folders that are searched anyway are skipped, so that no partition is found twice.
+    Hidden folders, which are still being written, are skipped, and so are links to folders that are searched anyway.
     """
     return map(Partition, partition_folders(path))
 

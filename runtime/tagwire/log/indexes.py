@@ -53,10 +53,9 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """Return all bytes of a small file.
+    """Return all bytes of a small file. Raises LogPathError if it can't be read.
 
-    Raises LogPathError if it can't be read, and LogLimitError with `rule` if it has more than `most` bytes. Brokers
-    keep these files small, so a larger file is something else, or an attack (such as a sparse file).
+    Raises LogLimitError with `rule` above `most` bytes: such a file is not a broker's, or an attack (a sparse file).
     """
     try:
         with FileIO(path) as file:  # unbuffered: one read follows, so a buffer would only cost memory

@@ -57,8 +57,7 @@ class Partition:
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
         """Return the segments that have disappeared since an earlier listing, except for those that Kafka may delete.
 
-        Retention deletes the first segments, and truncation the last ones. Compaction replaces a segment, and deletes
-        those right after it.
+        Retention deletes the first segments, truncation the last, and compaction those right after a replaced one.
         """
         names = [segment.path.name for segment in earlier.segments]
         left = [number for number, name in enumerate(names) if name in self._inodes]
@@ -233,8 +232,8 @@ class Partition:
     def _snapshots(self) -> dict[int, str]:
         """Return the file names of the producer snapshots, by offset.
 
-        Tiered storage names a snapshot after the segment before it, so its offset is the base offset of the next
-        segment. The last snapshot is left out, because there is no next segment.
+        Tiered storage names a snapshot after the segment before it. So its offset is the base offset of the next
+        segment, and the last snapshot is left out.
         """
         found = self._by_kind.get(("snapshot", ""), ())
         has_copies = any(name.is_copy for _, name in found)
@@ -257,10 +256,9 @@ class Partition:
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """The log's start offset in the parent folder's `log-start-offset-checkpoint`, or None.
+        """The start offset in the parent folder's `log-start-offset-checkpoint`, or None. Raises LogError.
 
-        Records below this offset count as deleted, even if their bytes still exist. Raises LogError for an invalid
-        checkpoint.
+        Records below this offset count as deleted, even if their bytes still exist.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
         if self.topic is None or self.partition is None or not is_file(path):

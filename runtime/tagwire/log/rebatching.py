@@ -59,8 +59,7 @@ def as_they_are(batches: PlacedBatches) -> Iterator[Piece]:
 def rebatched(batches: PlacedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
 
-    If the caller will convert the new batches to another format, pass it as `to`, so that sizes are measured in that
-    format. Raises LogError for records that can't be read.
+    If the batches will be converted, sizes are measured in the format `to`. Raises LogError for unreadable records.
     """
     group: _Group | None = None
     for position, batch in batches:
@@ -246,7 +245,6 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
 
 
 def _key(batch: RecordBatch) -> Key:
-    """Return the properties that two batches must share to be joined."""
     is_appended = batch.timestamp_type == "append"
     return (
         batch.format,
@@ -269,7 +267,7 @@ def _later(sequence: int, by: int) -> int:
 
 
 def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """Return an upper bound for the size of a message, in bytes."""
+    """Return an upper bound for the size of a message."""
     headers = sum(8 + len(value or b"") for _, value in record.headers)
     return _MESSAGE + len(record.key or b"") + len(record.value or b"") + (4 + headers if headers else 0)
 

@@ -137,7 +137,6 @@ class _Salvage:
             self.last_offset = batch.last_offset
 
     def _choose(self, scan: Scan, begin: int, end: int) -> list[_Span]:
-        """Return the spans of the batches to keep, and report all other bytes as problems."""
         spans = []
         try:
             for piece in pieces(scan):

@@ -126,8 +126,7 @@ class Measure:
 class WhatIf:
     """Measures what a conversion would save, separately for each kind of batch.
 
-    Each batch is measured before and after the conversion. Its format before is `against` or, by default, its own
-    format. Raises FormatError for an unknown format.
+    The format before conversion is `against` or, by default, the batch's own. Raises FormatError.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:

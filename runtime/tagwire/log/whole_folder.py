@@ -55,7 +55,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
 
 
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:
-    """Open the lock file and lock it. Return (file descriptor, whether the lock was acquired)."""
+    """Open and lock the lock file. Return its file descriptor, and whether it is locked."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -151,7 +151,6 @@ def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = 
 
 
 def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:
-    """Yield (device, inode) of each folder that exists. They identify a folder regardless of its path."""
     for folder in folders:
         with suppress(OSError):
             status = folder.stat()

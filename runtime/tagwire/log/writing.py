@@ -1,7 +1,7 @@
 """Write segments with new indexes.
 
-As in a broker with default settings, an index has an entry for the first batch after every 4096 bytes. A time index has
-one more entry at its end.
+As in a broker with default settings, an index has an entry for the first batch after every 4096 bytes, and a time index
+one more at its end.
 """
 
 from pathlib import Path
@@ -22,8 +22,7 @@ _VERSION: Final = Struct(">h")
 def index_kinds(segment: Segment) -> set[str]:
     """Return the kinds of index to write for a copy of a segment.
 
-    If a segment has an offset index but no time index, it was written by a broker without timestamps, and its copy gets
-    no time index either.
+    A segment with an offset index, but no time index, is from a broker without timestamps. Its copy gets no time index.
     """
     has_times = segment.sibling("timeindex") or not segment.sibling("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}

@@ -163,7 +163,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """Return the values of all required fields, and of all other fields that differ from their default."""
+        """Return the required fields, and all fields that differ from their default."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -174,7 +174,6 @@ class Struct(Declarations):
         return found
 
     def _displayed(self) -> dict[str, Any]:
-        """Return `_changed()` with sensitive values hidden."""
         from tagwire.sensitive import Hidden, hides
 
         changed = self._changed()
@@ -233,7 +232,6 @@ class Struct(Declarations):
         return chosen  # type: ignore[no-any-return]
 
     def _which(self, union: str) -> R:  # type: ignore[type-var]
-        """Return the name of the alternative that is set in a union; None if none is set."""
         chosen: Any = getattr(self, union)
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
@@ -390,8 +388,7 @@ class Message(Struct, Generic[H]):
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        If the version does not have an ignorable field, the field's value is dropped. With `on_loss="error"`, dropping
-        a value raises EncodeError.
+        The value of an ignorable field that the version doesn't have is dropped or, with `on_loss="error"`, an error.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with
@@ -475,9 +472,8 @@ class Message(Struct, Generic[H]):
     def header_version(cls, version: int) -> int:
         """Return the header version that belongs to a version of this request or response.
 
-        A version above `VERSIONS` has the header version of the highest known one, because a broker must read a
-        request's header even if it doesn't know the request's version. Raises UnsupportedVersionError if the message
-        has no header.
+        A newer version has the header version of the highest known one, because a broker must read the header of an
+        unknown request. Raises UnsupportedVersionError if the message has no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:

@@ -36,10 +36,9 @@ _binding: Final = RLock()
 
 
 class FirstUse:
-    """A placeholder for a class attribute until its first use.
+    """A placeholder for a class attribute.
 
-    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method to use
-    with the pure-Python engine.
+    On first use, `bind` computes the attribute, sets it on the class and returns it. `call` is the pure-Python method.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -120,8 +119,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     """Set the constructor as `__init__`: a native constructor if possible, else one compiled from the field table.
 
-    Even with a native constructor, the compiled function is used for subclasses, for introspection, and for arguments
-    that the native constructor does not support.
+    The native one uses the compiled one for subclasses, introspection, and arguments that it does not support.
     """
     owner = _declaring(cls)
     if owner is None:

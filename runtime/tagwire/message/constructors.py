@@ -1,7 +1,6 @@
 """Constructors of data classes. They are made from the field table when the class is first instantiated.
 
-They are compiled from source, because a function with real parameters is twice as fast as one with `**kwargs`. The
-native engine constructs objects from the same table, without these functions.
+They are compiled from source, because functions with real parameters are twice as fast as with `**kwargs`.
 """
 
 from __future__ import annotations

@@ -40,10 +40,9 @@ class EngineError(TagwireError):
 
 
 class DisagreementError(TagwireError):
-    """Raised if the native engine rejects input that the interpreter accepts.
+    """Raised if the native engine rejects input that the interpreter accepts. `layout` is the message's layout.
 
-    The engines must agree, so this is a bug in tagwire, unless another thread modified the value during encoding.
-    `layout` is the message's layout.
+    This is a bug in tagwire, unless another thread modified the value during encoding.
     """
 
     def __init__(self, layout: Layout, rejected: str) -> None:

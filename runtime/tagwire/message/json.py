@@ -173,7 +173,7 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     """Make a message from `obj`, its JSON form in a version. Both JSON styles are accepted.
 
     All untagged fields of the version are required; fields of other versions are accepted. Raises EncodeError, with the
-    field's path, for invalid values, and UnsupportedVersionError for an unknown version.
+    field's path, and UnsupportedVersionError.
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
@@ -188,8 +188,7 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
 def partial_from_json(cls: type[M], obj: Any) -> M:
     """Make a message from JSON of no particular version. Missing fields get their defaults.
 
-    The message may have values that no version can represent; `encode` detects them. Raises EncodeError, with the
-    field's path, for invalid values.
+    No version may be able to represent it; `encode` detects this. Raises EncodeError, with the field's path.
     """
     return _read(cls, obj, None)
 
@@ -206,9 +205,8 @@ def field_from_json(
 ) -> Any:
     """Parse the JSON value of one field, or of an array element if the path ends in [].
 
-    `version` is the message's version. `holder` is the version of the struct that has the field: for a shared struct,
-    it may differ from `version`. Both are None for JSON of no particular version, as in `partial_from_json`. Raises
-    EncodeError for an invalid value.
+    `version` is the message's version. `holder` is the version of the struct with the field, which differs for a shared
+    struct. Both are None for JSON of no particular version. Raises EncodeError for an invalid value.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)

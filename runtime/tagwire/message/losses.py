@@ -1,7 +1,6 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-The encoder itself finds these values: a `LayoutWriter` collects what it would drop or reject. So `encode` and this
-module always agree.
+A `LayoutWriter` collects what it would drop or reject, so `encode` and this module always agree.
 """
 
 import re

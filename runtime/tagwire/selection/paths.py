@@ -54,9 +54,8 @@ class Step:
 class Paths:
     """The paths of a selection. `root` is the root of their tree.
 
-    `way` has the steps to the innermost array that all paths enter. The elements of this array are the rows. If there
-    is no such array, or with `whole`, `way` is empty, and the message is the only row. `fields` has the FieldRow of the
-    last field of each path.
+    `way` leads to the innermost array that all paths enter, whose elements are the rows. Without such an array, or with
+    `whole`, it is empty, and the message is the only row. `fields` has the FieldRow of each path's last field.
     """
 
     def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
@@ -139,7 +138,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """Return the common steps of all paths, up to the innermost array that they share; [] if they share none."""
+    """Return the common steps of all paths up to the innermost shared array, or []."""
     way: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):

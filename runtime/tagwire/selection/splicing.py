@@ -1,9 +1,8 @@
 """Put new values into an encoded message, following its layout, and copy all other bytes.
 
 The caller has read the message strictly, so it is valid. This module reads it again, and inserts the new values row by
-row. `encode` uses the same writer, so both reject the same values. Counts and tag sections are adjusted. As in
-`encode`, a tagged field is removed if its new value is the default, and inserted if it was absent and its new value is
-not the default.
+row, with the writer of `encode`, so both reject the same values. Counts and tag sections are adjusted: a tagged field
+is present if its value is not the default.
 """
 
 from __future__ import annotations
