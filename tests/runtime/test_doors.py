@@ -32,8 +32,8 @@ NAMES = {
 }
 """The names that generated code may import, by module and by the runtime level that added them.
 
-A new name needs a row under the level after the last released level. A name may be removed only in a major
-version, because packages of older levels rely on it.
+A new name needs a row under the level after the last released one. Only a major version may remove a name, because
+packages of older levels rely on it.
 """
 
 

@@ -1,5 +1,3 @@
-"""Test SASL exchanges: the examples of RFC 4616, RFC 5802 and RFC 7677 (SHA-256), and dishonest peers."""
-
 import pytest
 
 from tagwire.sasl import SaslError, login

@@ -91,7 +91,7 @@ def traced(call: Callable[[], object]) -> int:
 def test_exported_arrays_live_as_long_as_any_part() -> None:
     def parts() -> None:
         made = arrow.decode_column(commits(50), C, 8)
-        capsules = [made.__arrow_c_array__() for _ in range(3)]  # two of these capsules are never used
+        capsules = [made.__arrow_c_array__() for _ in range(3)]
         array = pa.array(made)
         names = array.field("topics").flatten().field("name")
         tags = array.field("unknown_tags")

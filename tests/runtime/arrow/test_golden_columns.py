@@ -37,7 +37,6 @@ def kafkas() -> Rows:
 
 
 def check(cls: Any, version: int, rows: list[bytes]) -> None:
-    """Decode and encode an array that has a null after each row, and is a slice of a longer array."""
     data = [each for row in rows for each in (row, None)]
     array = pa.array([b"before", *data, b"behind"], pa.binary())[1:-1]
     made = arrow.decode_column(array, cls, version)

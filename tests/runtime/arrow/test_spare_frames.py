@@ -40,14 +40,13 @@ def metadata(random: Random) -> bytes:
 
 
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
-    """Return random rows. The fraction `damaged` of them is invalid, and half as many are null."""
+    """Return random rows, of which the fraction `damaged` is invalid, and half as many are null."""
     good = [metadata(random) for _ in range(50)]
     made = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
     return pa.array([None if random.random() < damaged / 2 else row for row in made], pa.binary())
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
-    """Return a decoder that keeps up to `most` bytes of its buffers for the next call."""
     spares = import_module("tagwire._columns").Spares(most)
     wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:

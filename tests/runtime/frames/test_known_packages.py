@@ -1,4 +1,4 @@
-"""Check that only `known_packages` imports generated packages by name, which import contracts can't detect."""
+"""Check that only `known_packages` imports generated packages by name. Import contracts can't detect this."""
 
 import ast
 from pathlib import Path

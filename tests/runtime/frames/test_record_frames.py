@@ -106,7 +106,6 @@ def test_views_and_lenient_reading() -> None:
 
 
 def test_messages_after_an_int16_version() -> None:
-    """Check messages that follow their int16 version, as the subscriptions of Kafka's ConsumerProtocol do."""
     import tagwire_messages as messages
 
     subscription = messages.ConsumerProtocolSubscription(topics=["a"])

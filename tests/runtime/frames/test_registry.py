@@ -314,7 +314,6 @@ REJECTION = bytes.fromhex("00000009 0023 00000001 0001 61")
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 99])
 def test_fallback_response_to_an_unsupported_version(version: int) -> None:
     frame = registry.decode_response(REJECTION, 7, version)
-    # Versions 0 and 1 have the same layout, so bytes in version 0 are also valid in version 1.
     assert frame.version == (1 if version == 1 else 0)
     assert (frame.message.error_code, frame.message.names) == (35, ("a",))
 

@@ -187,8 +187,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    # If the input has only two bytes, the message's values cost more bits than the input has, so the match may be a
-    # coincidence.
+    # The message's values cost more bits than two bytes have, so the match may be a coincidence.
     assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 

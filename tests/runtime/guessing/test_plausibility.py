@@ -36,7 +36,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_repeated_values() -> None:
-    """Repeating a field or a whole struct must cost one bit the first time, and half a bit the second time."""
+    """A repeated field or struct must cost one bit the first time, and half a bit the second time."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

@@ -1,8 +1,7 @@
 """Read hand-written layouts of record batches and messages with the layout interpreter.
 
-They cover layout features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a
-count, and items that depend on a bit of another item in the same or an outer struct. In these layouts, a CRC is an
-ordinary number.
+They cover features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a count,
+and items that depend on a bit of another item. A CRC is an ordinary number here.
 """
 
 from pathlib import Path
@@ -139,8 +138,7 @@ RECORD: dict[str, Any] = {
 # The record without attributes takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', a header.
 # The header is the count 02, the key 02 'h', and 01 (-1) for the null value. All numbers are zig-zag varints.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
-# A record with attributes takes 12 bytes, so its zig-zag length is 24 (hex 18). A record without attributes takes
-# 11 bytes, so its length is 22 (hex 16).
+# A record with attributes takes 12 bytes (zig-zag length 24, hex 18), a record without them 11 (22, hex 16).
 RECORD_V2 = "18 00" + BARE
 RECORD_V3 = "16" + BARE
 

@@ -59,7 +59,6 @@ class Broker:
         self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self.settings))
 
     def run(self, what: str, *topics: str) -> list[list[str]]:
-        """Run command `what` of the Java program, which starts a broker. Return its output lines, split into words."""
         return [line.split(" ") for line in self._java(str(PROGRAM), what, str(self.settings), *topics).splitlines()]
 
     def _java(self, *arguments: str) -> str:

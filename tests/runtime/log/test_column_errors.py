@@ -17,7 +17,6 @@ pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
 def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
-    """Return the number of rows before the first error, and the error's offset, path, found value and rule."""
     count = 0
     try:
         for position, batch in log.Segment(path).placed_batches(format=format):
@@ -95,8 +94,7 @@ def test_rows_before_an_error_are_handed_out(tmp_path: Path) -> None:
 def test_skipping(level: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batches = [build([Record(n, 5, b"k", bytes(40))], "v2").encode() for n in range(4)]
-    # With level=batch, checksums aren't verified, so a batch that is truncated after its header would be accepted.
-    # Truncate it within its length field instead.
+    # With level=batch, checksums aren't verified, so only a batch that ends in its length field is rejected.
     cut = 30 if level == "record" else 10
     path.write_bytes(batches[0] + batches[1][:cut] + batches[2] + b"\xff" * 50 + batches[3])
     columns = log.columns(path, level=level, errors="skip")

@@ -25,7 +25,6 @@ OLD = NOW - 30 * DAY
 
 
 def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int] = ()) -> Path:
-    """Write a partition's folder. `modified` lists the modification time of each segment."""
     folder.mkdir()
     for number, batches in enumerate(segments):
         path = folder / segment_file(batches[0].base_offset, "log")
@@ -36,10 +35,7 @@ def write(folder: Path, *segments: Sequence[RecordBatch], modified: Sequence[int
 
 
 def compact(folder: Path, **options: Any) -> tuple[CompactReport, list[RecordBatch]]:
-    """Compact a partition, by default including its active segment.
-
-    Check that the output is valid, and that compacting it again changes nothing.
-    """
+    """Compact a partition, by default including its active segment, and check that compacting again changes nothing."""
     rules: dict[str, Any] = {"now": NOW, "include_active": True} | options
     target, again = folder.with_name("compacted-0"), folder.with_name("again-0")
     report = compact_partition(log.Partition(folder), target, Compaction(**rules))

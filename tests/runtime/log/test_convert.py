@@ -136,7 +136,6 @@ def test_losses_are_counted_by_field(tmp_path: Path) -> None:
 
 
 def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tuple[int, RecordBatch]]:
-    """Return two batches of two records each. `first` overrides settings of both, `change` only of the second."""
     usual: dict[str, Any] = {
         "producer_id": 7,
         "producer_epoch": 1,

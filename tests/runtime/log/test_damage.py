@@ -94,7 +94,6 @@ TO_THE_END = {
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
-    """Return the expected result of `read`: for each part, whether it is kept, its start and its end."""
     ends = [sum(len(data) for _, data in parts[: number + 1]) for number in range(len(parts))]
     return [(kept, end - len(data), end) for (kept, data), end in zip(parts, ends, strict=True)]
 
@@ -127,10 +126,7 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """Zeros after bytes that look like a batch don't prove that they are one.
-
-    The bytes may be a record's value, followed by the record's header count of 0.
-    """
+    """The batch before the zeros may be part of a record's value, followed by the record's header count of 0."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 

@@ -25,7 +25,6 @@ def by_python(batch: RecordBatch, header: str = "{") -> bytes:
 
 
 def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
-    """Return the lines that C code writes and, if it could not write all, the number of records that it wrote."""
     lines = native_lines(batch, b"{")
     found = b""
     while True:

@@ -1,7 +1,4 @@
-"""Check the cost of reading crafted logs: time may only grow linearly with the log, and memory not at all.
-
-Work is counted in bytes and objects, never in seconds.
-"""
+"""Reading a crafted log may take linear time and constant memory. Work is counted in bytes and objects, not seconds."""
 
 import gzip
 import random

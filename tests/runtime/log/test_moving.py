@@ -102,7 +102,7 @@ def test_batches_that_native_code_does_not_move() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """If C code moves damaged records instead of rejecting them, Python must read the same records afterwards."""
+    """Python must read the same records even if C code moves them instead of rejecting them as damaged."""
     pick, rejected = Random(3), 0
     for batch in samples():
         if batch.compression != "none":

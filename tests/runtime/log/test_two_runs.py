@@ -52,7 +52,6 @@ def cli(*words: Any) -> "subprocess.CompletedProcess[str]":
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Any:
-    """Start a process that converts alpha-0 to out/alpha-0 and pauses."""
     source = partition(tmp_path / "in" / "alpha-0")
     process = subprocess.Popen(
         [sys.executable, "-c", _SLOW, str(source), str(tmp_path / "out" / "alpha-0")],

@@ -27,8 +27,6 @@ GOLDEN = [
 
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """Return a function that makes a call with each engine, checks that the outcomes match, and returns the outcome."""
-
     def outcome(call: Callable[[], Any]) -> Any:
         try:
             return call()

@@ -24,7 +24,7 @@ LZ4_FRAMES = {
 
 @pytest.mark.parametrize(("frame", "checksum_at"), LZ4_FRAMES.values(), ids=LZ4_FRAMES)
 def test_old_lz4_frames_have_either_of_two_header_checksums(frame: bytes, checksum_at: int) -> None:
-    """Check that header checksums may cover the magic bytes, as in Kafka's oldest clients, or leave them out."""
+    """Header checksums may cover the magic bytes, as in Kafka's oldest clients, or leave them out."""
 
     def decompresses(checksum: int, codec: str) -> bool:
         changed = frame[:checksum_at] + bytes([checksum]) + frame[checksum_at + 1 :]

@@ -1,4 +1,4 @@
-"""Invalid UTF-8 must be decoded as in Java: U+FFFD for each maximal invalid sequence, and for each 3-byte surrogate."""
+"""Invalid UTF-8 is decoded as in Java: U+FFFD for each maximal invalid sequence, and for each 3-byte surrogate."""
 
 import pytest
 from hypothesis import given
