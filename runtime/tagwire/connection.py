@@ -185,7 +185,6 @@ class Connection(_Side):
 
     @property
     def waiting(self) -> int:
-        """The number of requests that have no response yet."""
         return len(self._pairing)
 
     def unanswered(self) -> Iterator[Sent]:

@@ -96,7 +96,6 @@ def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) ->
 
 
 def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
-    """Return the attributes in a server's message. Raises SaslError for a rejection or a missing attribute."""
     try:
         parts = [part.partition("=") for part in data.decode().split(",")]
     except UnicodeDecodeError:

@@ -48,7 +48,6 @@ class Peer(BasePeer):
         self._socket = sock
 
     def close(self) -> None:
-        """Close the connection."""
         self.connection.close()
         self._socket.close()
 

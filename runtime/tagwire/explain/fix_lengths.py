@@ -181,7 +181,6 @@ def _width(code: str, data: bytes) -> int:
 
 
 def _is_null(code: str, data: bytes) -> bool:
-    """Return whether a length means null: -1, or 0 for a compact length (which is stored as n + 1)."""
     if code == "varint":
         return data == b"\1"
     return data == b"\0" if code == "compact" else data == b"\xff" * len(data)

@@ -50,7 +50,6 @@ class _Row(NamedTuple):
     path: str | None = None
     """The path, unless it is the parent's path plus the name."""
     about: str = ""
-    """The field's documentation, from its spec."""
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
@@ -152,7 +151,7 @@ class _Walk:
         self.abouts: Mapping[str, str] = {}
 
     def node(self, node: Node, data: bytes, depth: int, around: str | None, space: int) -> Iterator[_Row]:
-        """Yield the rows of a node and its descendants. `around` is the parent's path; None for a message."""
+        """Yield the rows of a node and its descendants. `around` is the parent's path, or None."""
         size = node.header_length
         if not (size or node.length or node.complete):
             return  # the field's first byte is invalid, so nothing of the field was read

@@ -178,7 +178,7 @@ class Spans:
             part = self.after(part)
 
     def after(self, row: int) -> int:
-        """Return the number of the first row after this span and after everything inside the span."""
+        """Return the number of the first row after this span and everything in it."""
         after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
         return len(self) if after == OPEN else after
 
@@ -253,7 +253,6 @@ class SpanRecorder:
         return known
 
     def note(self, value: Any) -> None:
-        """Set the value of the innermost open span."""
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:

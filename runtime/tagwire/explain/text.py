@@ -58,7 +58,6 @@ class Row:
         """Whether to hide the bytes."""
 
     def hex(self, data: bytes) -> str:
-        """Return the first bytes in hex, or asterisks if the bytes are hidden."""
         return " ".join(["**"] * len(data)) if self.is_hidden else data.hex(" ")
 
 

@@ -57,7 +57,6 @@ class MessageIndex:
                 self._by_key[kind, _scope(kind, component), api_key] = name
 
     def names(self) -> list[str]:
-        """Return all message names, sorted."""
         return sorted(self._index)
 
     def __iter__(self) -> Iterator[str]:
@@ -70,7 +69,6 @@ class MessageIndex:
         return name in self._index or name in self._aliases
 
     def is_format(self, name: str) -> bool:
-        """Return whether `name` is the name of a record format."""
         return name in self._index and self._index[name][1] == "format"
 
     def __getitem__(self, name: str) -> type[Message]:
@@ -156,7 +154,6 @@ class MessageIndex:
         return parse_releases(releases[name]) if name in releases else {}
 
     def aliases(self) -> dict[str, str]:
-        """Return the older names of messages, mapped to the current names."""
         return dict(self._aliases)
 
 

@@ -108,7 +108,6 @@ class Pairing(Generic[T]):
             self._unordered.add(connection)
 
     def rest(self) -> Iterator[T]:
-        """Yield all requests that are still waiting for a response."""
         return (request for same in self._waiting.values() for request in same)
 
     def _forget(self, key: tuple[Hashable, int | None]) -> None:

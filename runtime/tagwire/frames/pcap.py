@@ -94,7 +94,6 @@ class _Direction:
             yield from self._jump()
 
     def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """End the direction: yield the frames after missing segments."""
         while self._waiting:
             yield from self._jump()
         for each in self._frames.close():

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     ResponseH = TypeVar("ResponseH", bound=Message, default=Any)
 
     class _DecodeOptions(TypedDict, total=False):
-        """The decoding options of `Message.decode`."""
-
         strict: bool
         views: bool
         limits: Limits

@@ -94,14 +94,12 @@ class ResponseHeaders:
         return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
-        """Return whether a response can begin at position `at` of `data`."""
         if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
             return False
         number = _int32(data, at + _SIZE)
         return number in self._waiting if self._waiting else number >= 0
 
     def follows(self, data: bytes | bytearray, at: int, next_at: int) -> bool:
-        """Return whether another response can begin at `next_at`, the end of the response at `at`."""
         first, second = _int32(data, at + _SIZE), _int32(data, next_at + _SIZE)
         if not self.holds(data, next_at):
             return False

@@ -223,7 +223,7 @@ class _Work:
         yield from sorted(found, key=lambda each: each.bits)[:_BEST_PARTS]
 
     def classes(self, kind: str | None = None) -> "list[type[Message]]":
-        """Return the message classes of a kind. None means all kinds except headers."""
+        """Return the message classes of a kind, or of all kinds except headers for None."""
         found = (self.registry[name] for name in self.names)
         return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
 

@@ -55,7 +55,6 @@ class LayoutCursor:
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise `error` at `offset`, by default the current position."""
         raise error(
             message_name=self.layout.name,
             version=self.layout.version,

@@ -53,7 +53,6 @@ class FramedCursor(LayoutCursor):
         raise NotImplementedError
 
     def read(self, type: Type, scopes: Scopes) -> Any:
-        """Read a value of a type, without recording a span for it."""
         raise NotImplementedError
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
@@ -133,7 +132,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Check that the remaining bytes have the checksum `stated`, which was read at offset `at`."""
+        """Check that the remaining bytes have the checksum `stated`, which was read at `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])

@@ -217,7 +217,6 @@ class LayoutReader(TagSectionReader):
         return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
-        """Return the element count of an array whose count is an earlier item."""
         count: int = lookup(type.counted_by, scopes)
         if count < 0:
             self.fail(f"{type.counted_by} {count}", "0 or more")

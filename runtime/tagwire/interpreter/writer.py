@@ -227,7 +227,6 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def content(self, wire: WireType, value: Any) -> "bytes | bytearray | memoryview":
-        """Return a value's encoded bytes, without the length before them."""
         try:
             return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:

@@ -101,7 +101,6 @@ class Fixed(FrozenData):
 
     @property
     def minimum(self) -> int:
-        """The smallest number of bytes that a value can take."""
         return self.wire.width
 
     def __str__(self) -> str:

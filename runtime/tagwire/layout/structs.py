@@ -110,7 +110,6 @@ class Item(FrozenData):
         return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
-        """Return the field's default. For a struct, each call returns a new instance."""
         if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
             return self.type.struct.default_value()
         return self.default
@@ -135,7 +134,6 @@ class Missing(FrozenData):
         self.cls = cls
 
     def default_value(self) -> Any:
-        """Return the field's default. For a struct, each call returns a new instance."""
         return fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
@@ -227,7 +225,6 @@ class StructLayout(FrozenData):
 
     @property
     def fields(self) -> tuple[Item, ...]:
-        """The items and the tagged fields."""
         return (*self.items, *(self.section.fields if self.section else ()))
 
     @property

@@ -29,7 +29,6 @@ class Seen(NamedTuple):
     marker: int | None
     """The type of the first record in a control batch (0 for abort, 1 for commit); None for data batches."""
     is_whole: bool = True
-    """Whether all records were readable."""
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:

@@ -40,7 +40,6 @@ class Producer:
         self.last_timestamp = timestamp
 
     def go_on(self, later: "Producer") -> None:
-        """Update the state with `later`, the state of the same producer in the next segment."""
         stays = later.is_steady and later.epoch == self.epoch
         if later.last_data_offset is not None or not stays:
             self.last_data_offset = later.last_data_offset

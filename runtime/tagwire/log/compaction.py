@@ -369,7 +369,6 @@ _OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)
 
 
 def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
-    """Return a builder for the remaining records of a batch. The new batch keeps the offset range of the old one."""
     offsets: dict[str, int] = {}
     if format.records is not None:
         offsets = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}

@@ -130,7 +130,6 @@ class KeyedState:
             self.add(kept.offset, kept.entry)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the entry that currently applies for each key."""
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:

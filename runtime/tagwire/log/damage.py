@@ -81,7 +81,6 @@ def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> I
 
 
 def _next(scan: Scan, position: int, last: int) -> int:
-    """Return the position of the next batch after the invalid batch at `position`, or the end of the file."""
     try:
         end = position + scan.size(position)
         if scan.ends_at(end) or _whole(scan, end) is not None:

@@ -89,7 +89,6 @@ class FileBytes:
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
-        """Read exactly `size` bytes, starting at `start`. Raises LogPathError if the file was truncated."""
         try:
             data = pread(self._file, size, start)
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):

@@ -96,7 +96,6 @@ class _Index:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
     def not_ascending(self) -> Iterator[int]:
-        """Yield the index of each entry that is out of order."""
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
             if before and not self._ascends(before, entry):

@@ -46,7 +46,6 @@ class LogFile(NamedTuple):
     state: str
     """The state: deleted, swap, cleaned, or an empty string."""
     epoch: int | None
-    """The epoch of a metadata snapshot."""
     is_copy: bool = False
     """Whether the file is a copy in tiered storage."""
 

@@ -126,7 +126,6 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """Advance past the record that `next` returned."""
         self._next = None
         self._left -= 1
 

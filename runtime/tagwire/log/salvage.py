@@ -79,8 +79,6 @@ def salvage(
 
 
 class _EpochRun(NamedTuple):
-    """The leader epoch of consecutive batches, with the first offset and the number of batches."""
-
     epoch: int
     offset: int
     batches: int

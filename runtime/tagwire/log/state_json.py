@@ -83,7 +83,6 @@ def state_text(tree: Any) -> str:
 
 
 def _members(members: Mapping[str, Any]) -> str:
-    """Return the members of a JSON object as indented lines, without the braces and the final line break."""
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
     return _MEMBER + lines.replace("\n", _MEMBER)  # JSON strings contain no line breaks
 

@@ -84,7 +84,6 @@ _WIDTH: Final = 4
 class _Wrong(NamedTuple):
     at: int
     size: int
-    """The number of bytes that the checksum covers."""
     stated: int
     actual: int
 

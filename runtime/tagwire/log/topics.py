@@ -38,13 +38,11 @@ class Entry(NamedTuple):
     key: Any
     """The key's message; None in the logs without keys, and for markers."""
     value: Any
-    """The value's message; None for a tombstone."""
     version: int
     """The value's version, or -1 without a value."""
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether the record deletes its key."""
         return self.key is not None and self.value is None
 
     def to_json(self) -> dict[str, Any]:

@@ -152,7 +152,6 @@ class _Verifier:
 
 
 def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[LogProblem]:
-    """Report TWL223 if this batch aborts a transaction that the index does not list."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
         what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield LogProblem(seen.position, "TWL223", f"{what}; the transaction index does not list it")

@@ -35,7 +35,6 @@ class Kind(NamedTuple):
     topic: str
     format: str
     codec: str
-    """The codec used for the comparison."""
     fill: str
 
 

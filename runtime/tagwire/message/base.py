@@ -190,7 +190,6 @@ class Struct(Declarations):
         return self._displayed().items()
 
     def _repr_html_(self) -> str:
-        """Return a table of all fields, for notebooks."""
         from tagwire.message.html import html_table
 
         return html_table(self)
@@ -221,7 +220,6 @@ class Struct(Declarations):
         del chosen
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return (name, value) of the alternative that is set in a union, or None. Raises EncodeError for several."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
             from tagwire.interpreter.value_rules import several_text
@@ -236,7 +234,6 @@ class Struct(Declarations):
         return chosen and chosen[0]  # type: ignore[no-any-return]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
-        """Set a union's alternative to `chosen`, a (name, value) pair or None. All other alternatives become null."""
         name, value = (None, None) if chosen is None else chosen
         if chosen is not None and name not in names:
             reason = f"expected one of {', '.join(names)}, got {name!r}"
@@ -245,7 +242,6 @@ class Struct(Declarations):
             setattr(self, other, value if other == name else None)
 
     def _by_key(self, array: str, keys: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        """Return an array's elements in a dict by key. Raises EncodeError if two elements have the same key."""
         made: dict[Any, Any] = {}
         for index, element in enumerate(getattr(self, array) or ()):
             values = tuple([owned(getattr(element, name)) for name in keys])
@@ -271,7 +267,6 @@ _rebuilt = made_of
 
 
 def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
-    """Set all attributes of a new object to `fields` or defaults. Raises AttributeError for unknown fields."""
     defaults, with_structs = struct._defaults  # pyright: ignore[reportPrivateUsage]
     for name, value in {**defaults, **fields}.items():
         setattr(struct, name, value)

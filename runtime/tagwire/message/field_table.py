@@ -199,7 +199,6 @@ class FieldRow:
         return self.own_default
 
     def fresh_value(self) -> Any:
-        """Return the field's default. For a struct, each call returns a new instance."""
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)

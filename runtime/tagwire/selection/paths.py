@@ -119,7 +119,6 @@ class Paths:
 
 
 def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
-    """Return the FieldRow of `owner`'s field `name`. Raises SelectionError if there is none, or if `owner` is None."""
     rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
     row = rows.get(name)
     if row is None:

@@ -152,7 +152,6 @@ def misfit(result: Any, width: int) -> str:
 
 
 def _thawed(value: Any) -> Any:
-    """Copy all lists in a value, so that the rewrite function may modify them."""
     return list(map(_thawed, value)) if type(value) is list else value
 
 

@@ -190,7 +190,6 @@ class FloatingType(WireType):
 
 
 def _nan_of(text: str) -> float | None:
-    """Return the float whose bits are in this hex string; None if it is not a NaN."""
     from struct import unpack
 
     try:

@@ -22,7 +22,6 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
 
 
 def _surrogate_size(data: bytes) -> int:
-    """Return how many bytes Java replaces for a UTF-16 surrogate at the start of `data`; 0 if there is none."""
     if len(data) < 2 or data[0] != 0xED or not 0xA0 <= data[1] <= 0xBF:
         return 0
     return 3 if len(data) == 3 and 0x80 <= data[2] <= 0xBF else 2

@@ -74,7 +74,6 @@ class WireType:
     semantic: str = ""
     """The key `semantic` of the type in specs, which states what values mean; "" for most types."""
     default: ClassVar[Any]
-    """The value of a field without an explicit default."""
     arrow_format: ClassVar[str] = ""
     """The Arrow format string of columns; "" if there is none."""
     samples: ClassVar[tuple[Any, ...]]
@@ -165,15 +164,12 @@ class WireType:
         return False
 
     def to_arrow(self, value: Any) -> Any:
-        """Convert a value to the Python value that pyarrow expects for the type's column."""
         return value
 
     def from_arrow(self, value: Any) -> Any:
-        """Convert the Python value that pyarrow returns for a column element to a value of this type."""
         return value
 
     def strategy(self) -> Any:
-        """Return a Hypothesis strategy that generates any value of the type."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
