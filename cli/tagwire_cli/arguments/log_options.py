@@ -31,7 +31,7 @@ def format_option(function: F) -> F:
             show_default=True,
             metavar="NAME",
             type=FormatName(is_read=True),
-            help="Read batches with this format's magic byte in this format; detect other formats.",
+            help="Assume this format for batches with its magic byte; detect all other formats.",
         )(_with_formats(function))
     )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="Read batches with this format's magic byte in this format; detect other formats.",
+    help="Assume this format for batches with its magic byte; detect all other formats.",
 )
 @only_format_option
 @click.option("--refuse-loss", is_flag=True, help="Write nothing if anything would be lost.")

@@ -104,7 +104,7 @@ def command(
         raise click.UsageError("--where needs --capture.")
     if is_capture:
         if kind is not None or requests_file is not None or is_hex:
-            raise click.UsageError("--capture can't be combined with --frames, --requests and --hex.")
+            raise click.UsageError("--capture can't be combined with --frames, --requests or --hex.")
         captured = chosen_frames(one_file(words), registry, where, port)
         parts = ((f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured)
         if not _print_all(parts, how.indent, keep_going=keep_going):

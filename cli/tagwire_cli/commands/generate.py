@@ -43,7 +43,7 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
 @click.option("--templates", metavar="DIR", help="Use these templates; @markdown and @wireshark are built in.")
 @click.option("--output", metavar="DIR", help="Write the packages to this folder.")
 @click.option(
-    "--formatter", type=click.Choice(("black", "ruff")), help="Format with this instead of the one in the settings."
+    "--formatter", type=click.Choice(("black", "ruff")), help="Use this formatter instead of the one in the settings."
 )
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes; default: one per processor."
@@ -67,11 +67,11 @@ def command(
     file is rewritten only if its contents change. Generated files of removed messages
     are deleted. Files that tagwire did not write are never touched. If any spec
     has an error, nothing is written. Files that another version of black formatted
-    count as unchanged while their code is the same.
+    count as unchanged if their code is the same.
 
     In a commit hook, --check and --exit-non-zero-on-change also fail for specs and
-    modules that are neither tracked nor ignored by git, or that are staged with
-    other content than on disk. --check --staged reads specs, settings, templates
+    modules that are neither tracked nor ignored by git, or whose
+    staged content differs from the content on disk. --check --staged reads specs, settings, templates
     and modules as they are staged instead.
 
     \b

@@ -64,7 +64,7 @@ def command(
       tagwire get --capture --file frames.jsonl.gz --where 'version=12-' MetadataResponse 'brokers[].host'
     """
     if is_capture and (kind is not None or requests_file is not None or is_hex):
-        raise click.UsageError("--capture can't be combined with --frames, --requests and --hex.")
+        raise click.UsageError("--capture can't be combined with --frames, --requests or --hex.")
     if where is not None and not is_capture:
         raise click.UsageError("--where needs --capture.")
     bounds, registry = limits_of(limits), find_registry(package)

@@ -95,7 +95,7 @@ def explain_units(
     if explainer is not None and (given.has_sizes or (settings.kind == "guess" and is_stream(data))):
         return True, _each(wanted(stream_frames(data), given.only), explainer)
     if settings.where is not None:
-        raise click.UsageError("--where needs captured frames.")
+        raise click.UsageError("--where needs --capture.")
     if given.only is not None:
         raise click.UsageError("--only needs --frames or --capture.")
     return False, _batches(settings, data) if explainer is None else iter([explainer(InputFrame(1, "", data))])

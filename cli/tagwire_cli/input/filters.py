@@ -14,7 +14,7 @@ import click
 
 from tagwire.errors import TagwireError
 from tagwire.frames.error_codes import error_register
-from tagwire.text_format import near
+from tagwire.text_format import near, suggestion
 from tagwire_cli.arguments.numbers import whole_number
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def _term(word: str, keys: Sequence[str]) -> Term:
     if key == "text":
         return Term("", value, is_excluded)
     if key not in keys:
-        raise FilterError(f"unknown filter {key}={near(key, list(keys))}; filters are {', '.join(keys)} and text")
+        known = f"filters are {', '.join(keys)} and text"
+        raise FilterError(f"unknown filter {key}=; {suggestion(key, keys, known)}")
     if not value:
         raise FilterError(f"{key}= needs a value")
     return Term(key, value, is_excluded)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.layout import fresh
 from tagwire.message.json_text import dumped, object_text
-from tagwire.text_format import a_kind, near, shown
+from tagwire.text_format import a_kind, shown, suggestion
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
@@ -155,7 +155,8 @@ def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: A
 def _check_keys(value: dict[str, Any]) -> None:
     for key in value:
         if key not in _KEYS:
-            raise TagwireError(f"a frame has no key {shown(key)}{near(key, list(_KEYS))}; it has {', '.join(_KEYS)}")
+            known = f"its keys are {', '.join(_KEYS)}"
+            raise TagwireError(f"a frame has no key {shown(key)}; {suggestion(key, _KEYS, known)}")
     for key in ("message", "version", "body"):
         if key not in value:
             raise TagwireError(f"the key {key!r} is missing; a frame has {', '.join(_KEYS)}")

@@ -50,7 +50,6 @@ class NextVersion:
 
     @property
     def texts(self) -> dict[Path, str]:
-        """The new text of each file, by path."""
         return {change.path: change.after for change in self.changes}
 
 
@@ -175,7 +174,7 @@ def _changed(
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, others=_others(files.values(), [new])).invalid
     if is_valid and format_spec(text, file=data.file, options=options) == text:
-        after = format_spec(after, file=data.file, options=options)  # because the old text was in canonical form
+        after = format_spec(after, file=data.file, options=options)  # canonical text stays canonical
     return SpecChange(spec.name, version, Path(data.file), text, after)
 
 
@@ -239,4 +238,4 @@ def _notes(spec: MessageSpec, version: int, partner: MessageSpec | None) -> Iter
         yield f"version {version} does not have {', '.join(ending)}, which ended with version {old}"
     unstable = next((each for each in (spec, partner) if each is not None and each.latest_version_unstable), None)
     if unstable is not None:
-        yield f"latestVersionUnstable of {unstable.name} now means version {version}; {old} counts as released"
+        yield f"latestVersionUnstable of {unstable.name} now means version {version}; version {old} counts as released"

@@ -81,7 +81,6 @@ class Lock:
         return Baseline(specs, invalid)
 
     def only(self, names: Collection[str]) -> "Lock":
-        """Return a lock that contains only these messages."""
         return replace(self, messages=tuple(each for each in self.messages if each.name in names))
 
     def _read(self, message: LockedMessage) -> Released | tuple[Problem, ...]:
@@ -112,9 +111,6 @@ class Lock:
             registers = ",\n".join(f"    {json.dumps(each)}" for each in self.registers)
             lines.append(f'  "registers": [\n{registers}\n  ]')
         return "{\n" + ",\n".join([*lines, f'  "messages": {body}']) + "\n}\n"
-
-
-# ---------------------------------------------------------------- text
 
 
 def _options(options: SpecOptions) -> dict[str, Any]:
@@ -157,7 +153,7 @@ def read_lock(path: Path) -> Lock:
         reason = f"{path}: not valid JSON: {error.msg}; if a merge left conflict markers, write the lock file again"
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
-        raise LockError(f"{path}: expected JSON, got binary data or too many levels", file=str(path)) from None
+        raise LockError(f"{path}: not JSON: the file is binary or nested too deeply", file=str(path)) from None
     except ValueError as error:  # raised for a duplicate key, or for a number with thousands of digits
         raise LockError(f"{path}: not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
@@ -211,9 +207,6 @@ def _reject_twins(messages: Iterable[LockedMessage]) -> None:
         if message.name in seen:
             raise ValueError(f"duplicate message {message.name!r}")
         seen.add(message.name)
-
-
-# ---------------------------------------------------------------- a new lock from an old one
 
 
 def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lock:

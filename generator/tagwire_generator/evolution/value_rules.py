@@ -88,16 +88,16 @@ def _rejections(before: EnumType | None, now: EnumType | None) -> Iterator[tuple
     """Yield changes to closed enums after which one peer may write a number that the other peer rejects."""
     if now is not None and now.is_closed:
         if before is None or not before.is_closed:
-            yield "TW916", f"every number was accepted, and now only numbers of the closed {now.enum.__name__} are"
+            yield "TW916", f"every number was accepted; now only the numbers of the closed {now.enum.__name__} are"
             return
         if lost := sorted(set(before.members) - set(now.members)):
-            yield "TW916", f"{_numbers(lost)} accepted and now rejected, since {now.enum.__name__} is closed"
+            yield "TW916", f"the closed {now.enum.__name__} no longer accepts {_numbers(lost)}"
     if before is not None and before.is_closed:
         if now is None or not now.is_closed:
-            yield "TW916", f"only numbers of the closed {before.enum.__name__} were accepted, and now every number is"
+            yield "TW916", f"only the numbers of the closed {before.enum.__name__} were accepted; now every number is"
         elif more := sorted(set(now.members) - set(before.members)):
-            yield "TW916", f"{_numbers(more)} rejected, now accepted, but old peers have the closed {now.enum.__name__}"
+            yield "TW916", f"the closed {now.enum.__name__} now accepts {_numbers(more)}, which old peers reject"
 
 
 def _numbers(numbers: list[int]) -> str:
-    return f"{', '.join(map(str, numbers))} {'was' if len(numbers) == 1 else 'were'}"
+    return ", ".join(map(str, numbers))

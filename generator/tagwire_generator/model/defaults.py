@@ -118,9 +118,9 @@ def _unlike(name: str, type: FieldType, wire: WireType, value: object) -> Violat
 
 
 def _content(name: str, type: FieldType, value: object) -> Violation:
-    empty = "an empty one" if type.can_be_null else f"{implicit_default(type)!r}"
+    empty = "an empty default" if type.can_be_null else f"{implicit_default(type)!r}"
     null = ", or null where null is allowed" if type.can_be_null else ""
-    return _rejected("TW506", name, type, value, f"left out for {empty}{null}")
+    return _rejected("TW506", name, type, value, f"left out, which means {empty}{null}")
 
 
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
@@ -141,7 +141,8 @@ def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
 def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
     where = f"field {named(spec.name)} is an alternative of the union {quoted(spec.union)}"
     if is_name(spec.union) and attribute_name(spec.union) in _WRITTEN:
-        yield Violation("TW619", "union", f"a union can't be named {quoted(spec.union)}, which is taken; rename it")
+        text = f"a union can't be named {quoted(spec.union)}, because its class uses this name; rename the union"
+        yield Violation("TW619", "union", text)
     if not is_name(spec.union):
         yield Violation("TW619", "union", f"{quoted(spec.union)} can't be the name of a union; {NAME_RULE}")
     if not spec.tagged_versions or spec.tagged_versions != spec.versions:
@@ -184,7 +185,7 @@ def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[V
         if struct is not None and spec.default is STRUCT_DEFAULT and not spec.required:
             needs = next((inner.name for inner in struct.fields if inner.required), None)
             if needs is not None:
-                text = f"field {spec.name} is a default {struct.name}, in which the field {needs} is required"
+                text = f"field {spec.name} has the default values of {struct.name}, but field {needs} in it is required"
                 text += f"; make {spec.name} required, or null by default"
                 yield Violation("TW519", "type", text, ("message:structs", "default"), index, position)
         if spec.unique:

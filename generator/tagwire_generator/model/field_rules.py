@@ -96,14 +96,16 @@ def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Vi
     flexible = message.flexible_versions
     if spec.flexible_versions is not None:
         if not spec.flexible_versions <= flexible:
-            text = f"field {spec.name} is flexible in {spec.flexible_versions}, but the message only in {flexible}"
-            yield Violation("TW411", "flexibleVersions", f"{text}; narrow it", ("message:flexibleVersions",))
+            text = f"field {spec.name} is flexible in {spec.flexible_versions}, but the message only in {flexible}; "
+            text += "narrow the field's range"
+            yield Violation("TW411", "flexibleVersions", text, ("message:flexibleVersions",))
         flexible = spec.flexible_versions
     if not spec.tagged_versions <= flexible:
-        text = f"field {spec.name} is tagged in {spec.tagged_versions}, but flexible only in {flexible}; narrow that"
+        text = f"field {spec.name} is tagged in {spec.tagged_versions}, but flexible only in {flexible}; "
+        text += "narrow taggedVersions"
         yield Violation("TW611", "taggedVersions", text, ("flexibleVersions", "message:flexibleVersions"))
     if spec.tag is not None and spec.type.name == "records":
-        text = f"field {spec.name} is records and tagged; use bytes, or make it an ordinary field"
+        text = f"field {spec.name} is tagged, but records can't be; use bytes, or make it an ordinary field"
         yield Violation("TW612", "tag", text, ("type",))
 
 
@@ -141,6 +143,6 @@ def _gap_violations(owner: StructSpec, position: int | None) -> Iterator[Violati
     if gap is None:
         return
     above = taken[gap]
-    text = f"{owner.name} has tag {above}, but not {gap}; use that, or put it into reservedTags if it is retired"
+    text = f"{owner.name} has tag {above}, but not {gap}; use tag {gap}, or add it to reservedTags if it is retired"
     key = "tag" if above in used else "reservedTags"
     yield Violation("TW609", key, text, ("members",), used.get(above), position)

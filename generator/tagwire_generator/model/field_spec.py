@@ -77,9 +77,7 @@ class FieldSpec:
     semantic: str = ""
     """The semantic type as in the spec's key `semantic`; see also `meaning`."""
     precision: int | None = None
-    """The number of digits of a decimal."""
     scale: int | None = None
-    """For a decimal, the number of decimal places."""
     about: str = ""
     deprecated: str | None = None
     """Why the field is deprecated, and what to use instead; None if it is not."""
@@ -179,7 +177,8 @@ class FieldSpec:
             )
             yield Violation("TW605", "taggedVersions", message, ("versions",))
         if tagged & self.nullable_versions not in (NONE, tagged):
-            message = f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; allow all or none"
+            message = f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; "
+            message += "allow null in all tagged versions or in none"
             yield Violation("TW606", "nullableVersions", message, ("taggedVersions",))
         if tag is not None and self.map_key:
             message = f"field {name} is a map key, but has tag {tag}; every element must have its key"

@@ -126,7 +126,7 @@ def _framing_violations(
             yield Violation("TW007", key, text)
     is_counted = framing.count or any(_count_of(other.framing) == spec.name for other in others)
     if spec.type.is_array and not is_counted:
-        text = f"field {spec.name} is {spec.type} of unknown length; give it a count, or write rest"
+        text = f"field {spec.name} is {spec.type} of unknown length; set its key count, for example to varint or rest"
         yield Violation("TW003", "count", text)
     is_limited = any(_length_of(other.framing) == spec.name for other in others)
     if REST in (framing.length, framing.count) and after and not is_limited:

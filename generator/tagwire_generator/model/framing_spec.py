@@ -31,7 +31,6 @@ class BitsSpec:
 
     @property
     def mask(self) -> int:
-        """The bit mask of the group."""
         return (1 << self.high + 1) - (1 << self.low)
 
 
@@ -71,7 +70,6 @@ class FramingSpec:
     signed: bool = False
 
     def group(self, name: str) -> BitsSpec | None:
-        """Return the group of bits with this name; None if there is none."""
         return next((group for group in self.bits if group.name == name), None)
 
 
@@ -90,7 +88,7 @@ def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iter
         if value and not is_number:
             yield Violation("TW002", key, f"{where}, but only an integer can have {key}", ("type",))
     if (type.name in CHECKSUMS) != bool(framing.covers):
-        text = f"{where}; a checksum needs covers, and no other type has it"
+        text = f"{where}; checksums require the key covers, and other types can't have it"
         yield Violation("TW004", "covers" if framing.covers else "type", text, ("type", "covers"))
     if framing.includes_itself and (not framing.length_of or type.name in RECORD_TYPES):
         text = f"{where}; only a length of fixed width can include itself"
@@ -107,7 +105,7 @@ def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Ite
     """Yield violations of the rules for a string's length or an array's count."""
     is_sized = type.scalar is not None and type.scalar.length != ""
     if is_sized and not framing.length:
-        text = f"{where}; set length to how its length is written: {', '.join(LENGTHS)}"
+        text = f"{where}; set the key length to the encoding of its length: {', '.join(LENGTHS)}"
         yield Violation("TW003", "type", text, ("length",))
     if framing.length and not is_sized:
         yield Violation("TW003", "length", f"{where}, but only string and bytes have a length before them", ("type",))
@@ -132,11 +130,11 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
         if not 0 <= group.low <= group.high < (width or 32):
             yield Violation("TW005", "bits", f"{what} are not among the bits 0 to {(width or 32) - 1}", ("type",))
         elif group.mask & taken:
-            yield Violation("TW005", "bits", f"{what} overlap others")
+            yield Violation("TW005", "bits", f"{what} overlap other bits")
         else:
             taken |= group.mask
         if group.low <= group.high and len(group.values) > 1 << min(group.high - group.low + 1, 16):
-            yield Violation("TW005", "bits", f"{what} have {len(group.values)} values, more than fit")
+            yield Violation("TW005", "bits", f"{what} have {len(group.values)} values, more than their width allows")
         seen.add(group.name.lower())
 
 

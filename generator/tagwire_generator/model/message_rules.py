@@ -99,7 +99,7 @@ def _version_violations(message: "MessageSpec") -> Iterator[Violation]:
         text = f"flexibleVersions is {flexible}, but later versions must be flexible, too; write {flexible.lowest}+"
         yield Violation("TW205", "flexibleVersions", text)
     if optional and optional.highest != HIGHEST:
-        text = f"versionsWithOptional is {optional}, but later versions have it too; write {optional.lowest}+"
+        text = f"versionsWithOptional is {optional}, but later versions must be in it, too; write {optional.lowest}+"
         yield Violation("TW703", "versionsWithOptional", text)
     if flexible and message.dialect == "draft":
         text = f"flexibleVersions is {flexible}, but the spec is in the draft dialect; use one dialect"
@@ -136,7 +136,7 @@ def _key_violations(message: "MessageSpec") -> Iterator[Violation]:
             text = f"a {kind} needs an apiKey, which is the record type"
             yield Violation("TW210", "apiKey", text, ("type",))
     elif kind == "metadata" and key < 0:
-        text = f"the API key is {key}, but a metadata record's frame holds it as an unsigned number; use 0 or more"
+        text = f"the API key is {key}, but a metadata record's frame contains it as an unsigned number; use 0 or more"
         yield Violation("TW212", "apiKey", text, ("type",))
     elif kind in ("header", "data"):
         yield Violation(
@@ -164,13 +164,13 @@ def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
     if _negotiates(message):
         for versions, header in headers:
             if header > 0:
-                text = f"versions {versions} have header {header}, but readers don't know the version yet; use 0"
+                text = f"versions {versions} have header {header}, but readers don't know the version yet; use header 0"
                 yield Violation("TW216", "headerVersions", text, ("name", "fallback"))
         return
     for versions, header in headers:
         flexible = versions & message.valid_versions & message.flexible_versions
         if flexible and header < highest:
-            text = f"versions {flexible} are flexible, but have header {header}; they need header {highest}"
+            text = f"versions {flexible} are flexible, but have header {header}; use header {highest}"
             yield Violation("TW215", "headerVersions", text, ("type", "flexibleVersions", "validVersions"))
 
 
@@ -194,7 +194,7 @@ def _header_range_violations(message: "MessageSpec") -> Iterator[Violation]:
             yield Violation("TW214", "headerVersions", text)
             return
         if versions.lowest > message.valid_versions.highest:
-            text = f"headerVersions has the range {versions}, but only {message.valid_versions} are valid; remove it"
+            text = f"headerVersions has {versions}, but only {message.valid_versions} is valid; remove the range"
             yield Violation("TW214", "headerVersions", text, ("validVersions",))
         expected = versions.highest + 1
     if expected <= HIGHEST:
@@ -227,7 +227,7 @@ def _fallback_violations(message: "MessageSpec") -> Iterator[Violation]:
         yield Violation("TW217", "fallback", f"a {message.kind} can't have a fallback; only responses can", ("type",))
         return
     if fallback.version not in message.valid_versions:
-        text = f"fallback is version {fallback.version}, but only {message.valid_versions} are valid"
+        text = f"fallback is version {fallback.version}, but only versions {message.valid_versions} are valid"
         yield Violation("TW217", "fallback", text, ("validVersions",))
         return
     if not -(2**15) <= fallback.error_code < 2**15:

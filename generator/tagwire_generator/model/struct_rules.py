@@ -83,7 +83,7 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         is_foreign = struct.owner and not owner.owner and message.struct_versions(struct.name) is None
         if is_foreign and all(own.name != struct.name for own in message.own_structs):
             text = f"field {spec.name} is {spec.type}, which belongs to {struct.owner}; "
-            text += "declare a struct" if struct.owner != struct.name else f"add {struct.name} to imports"
+            text += "declare a struct in this spec" if struct.owner != struct.name else f"add {struct.name} to imports"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)
         where = spec.versions & present
         if not where and present:
@@ -92,8 +92,10 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
                 "TW310", "versions", f"{text}; they must overlap", ("message:validVersions",), index, position
             )
         elif not where <= struct.versions:
-            has = f"structVersions begin at {struct.versions.lowest}" if struct.owner else f"that has {struct.versions}"
-            text = f"field {spec.name} uses {struct.name} in versions {where}, but {has}; widen it"
+            has = f"{struct.name} only has {struct.versions}"
+            if struct.owner:
+                has = f"structVersions begin at {struct.versions.lowest}"
+            text = f"field {spec.name} uses {struct.name} in versions {where}, but {has}; widen that range"
             yield Violation("TW309", "versions", text, ("message:validVersions", "type"), index, position)
     for position, struct in enumerate(message.structs):
         is_counted = struct.name[0].isupper() and graph.positions[struct.name] == position

@@ -361,7 +361,7 @@ def _reject_overlaps(file: Path, sets: tuple[SpecSet, ...]) -> None:
             if one.directory.is_relative_to(other.directory) or other.directory.is_relative_to(one.directory):
                 raise _error(
                     file,
-                    f"the packages {other.package!r} and {one.package!r} are in each other's folder; "
+                    f"the folders of the packages {other.package!r} and {one.package!r} overlap; "
                     "give each spec set its own folder",
                 )
 

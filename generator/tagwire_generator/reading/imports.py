@@ -145,11 +145,9 @@ class SharedStructs:
         return found
 
     def names(self) -> list[str]:
-        """Return the names of all shared structs, sorted."""
         return sorted(self._by_name)
 
     def get(self, name: str) -> SharedStruct | None:
-        """Return the shared struct with this name; None if there is none."""
         return self._by_name.get(name)
 
     def read(self, name: str) -> "ReadResult":
@@ -362,7 +360,7 @@ class _Uses:
         one, other = before.at(both), versions.at(both)
         text = f"version {both} already uses version {one} of {name}, but this import uses version {other}"
         if one is None or other is None or one == other:
-            text = f"up to version {both}, one import uses a later version of {name} than another import does after it"
+            text = f"before version {both}, one import uses a later version of {name} than another import does later"
         self.reading.report("TW316", part.node_of("name"), f"{text}; use one version of a struct per message version")
         self.reading.broken_message_keys.add("structs")
 

@@ -34,7 +34,6 @@ class Target:
     file: str
 
     def path(self, **names: str) -> str:
-        """Return the path of a file within the package's folder."""
         return self.file.format(**names)
 
 
@@ -64,7 +63,7 @@ def read_targets(templates: Path) -> Targets:
     python = document.pop("python", True)
     if document or not isinstance(python, bool) or not isinstance(rows, list):
         raise _error(
-            file, "expected python = true or false, and [[targets]] with template, each and file; nothing else"
+            file, "expected python = true or false, [[targets]] with template, each and file, and nothing else"
         )
     return Targets(tuple(_target(file, number, row) for number, row in enumerate(rows, 1)), python)
 

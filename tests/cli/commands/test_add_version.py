@@ -173,7 +173,7 @@ def test_notes(project: Path) -> None:
         text.replace('"fields"', '"latestVersionUnstable": true, "fields"', 1)
     )
     notes = [line for line in run("PingResponse", "--dry-run").stderr.splitlines() if line.startswith("note: ")]
-    assert notes == ["note: latestVersionUnstable of PingRequest now means version 3; 2 counts as released"]
+    assert notes == ["note: latestVersionUnstable of PingRequest now means version 3; version 2 counts as released"]
     assert "note: version 3 does not have Nonce, which ended with version 2" in run("PingRequest").stderr
 
 

@@ -380,7 +380,7 @@ def test_captured_frames_that_match(words: Sequence[object], expected: str) -> N
     (("decode", "--capture", "--where", "error=unkown_member_id"), 2, "did you mean 'UNKNOWN_MEMBER_ID'?"),
     (("get", "--capture", "--where", "orders", "FetchRequest", "max_bytes"), 2, "only `tagwire browse` can search"),
     (("get", "--capture", "RequestHeader", "client_id"), 2, "RequestHeader is a header, not a request or response"),
-    (("explain", "--where", "api=Fetch", "--hex", "--request"), 2, "--where needs captured frames"),
+    (("explain", "--where", "api=Fetch", "--hex", "--request"), 2, "--where needs --capture"),
 ])  # fmt: skip
 def test_invalid_options_for_captures(words: Sequence[object], code: int, text: str) -> None:
     rejected(run(*words, stdin="00"), text, code=code)

@@ -197,7 +197,7 @@ REJECTED = {
     "until is a time": (EXCEPTION + "until = 2027-01-31T00:00:00", "until is datetime"),
     "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: expected a version range"),
     "path is a number": (EXCEPTION + 'until = "never"\npath = 3', "path is 3; it must be a string"),
-    "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
+    "one package twice": (SET + SET, "'messages' and 'messages' overlap"),
     "a package in a package": (
         SET + SET.replace("messages", "messages.more"),
         "give each spec set its own folder",
