@@ -21,7 +21,6 @@ class FormatName(click.types.StringParamType):
         self.is_read = is_read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check a format name, and return it unchanged."""
         from tagwire.records.format_set import FormatError, format_of, format_set
 
         if value in ("json", "html"):
@@ -33,7 +32,6 @@ class FormatName(click.types.StringParamType):
         return str(super().convert(value, param, ctx))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the shell completions: names of record formats, and `auto` if the option describes input."""
         from tagwire.records.format_set import format_names
 
         names = [*format_names(), *([_AUTO] if self.is_read else [])]

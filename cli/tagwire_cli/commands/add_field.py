@@ -18,10 +18,10 @@ def command(
     No version is added: readers of released versions skip tags that they do not
     know (KIP-482). MESSAGE is a message of this project's spec sets, or the file of
     a spec. The field gets the next free tag of its struct unless --tag names one.
-    Peers without the field ignore it, so they must be able to do without.
+    Peers without the field ignore it, so they must work without it.
 
     The spec is edited in place; comments, order and formatting stay. Nothing is
-    written if a rule would be broken or something released would change.
+    written if a rule would be broken or a released version would change.
     `tagwire add-version` adds a field that all peers of the new version know.
 
     \b

@@ -169,7 +169,6 @@ def _version(capture: CapturedFrame) -> int:
 
 
 def _message(registry: "Registry", capture: CapturedFrame) -> "type[Message]":
-    """Return a frame's message class. Raises UnknownMessageError if the package does not have the frame's API."""
     return registry.find(capture.direction, capture.api[0] if capture.api else -1)
 
 

@@ -38,7 +38,7 @@ _REJECTED: Final = ("error", "wire", "semantic")
 def command(path: Path | None, lock_file: Path | None, check: bool, accept_breaking: bool, forget: bool) -> None:
     """Record the current specs as released in a lock file.
 
-    Without DIR, the lock file of each spec set in [tool.tagwire] that names one is
+    Without DIR, the lock files that [tool.tagwire] names for its spec sets are
     written. A lock file keeps every released version, including dropped ones, and
     every tag that was ever used. `tagwire breaking` compares specs with it.
     Changes that break a released version are rejected unless an exception excuses

@@ -97,7 +97,6 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
 
 
 def _is_text(path: str, row: "FieldRow") -> bool:
-    """Return whether values at this path are strings in JSON."""
     name = row.type[2:] if path.endswith("[]") else row.type
     return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
 

@@ -89,9 +89,6 @@ def command(name: str, version: int | None, number: int | None, wide: bool, as_j
         _show_layout(message, version, wide=wide, as_json=as_json)
 
 
-# ---------------------------------------------------------------- all versions
-
-
 def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool, as_json: bool) -> None:
     from tagwire.explain.names import abouts
     from tagwire_cli.comparing.version_history import history
@@ -246,9 +243,6 @@ def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
     return facts
 
 
-# ---------------------------------------------------------------- one version
-
-
 def _show_layout(message: "type[Message]", version: int, *, wide: bool, as_json: bool) -> None:
     from tagwire.message.field_table import layout_of
 
@@ -367,9 +361,6 @@ def _print_fields(
             (*columns, *about),
             [cells if abouts is None else (*cells, abouts.get(path, "")) for path, cells in rows],
         )
-
-
-# ---------------------------------------------------------------- defaults
 
 
 def _default(value: Any) -> Any:

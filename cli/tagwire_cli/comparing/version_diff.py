@@ -107,7 +107,6 @@ class VersionDiff:
     """The fields that differ, in spec order; a struct precedes its own fields."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the differences as a JSON object."""
         return {
             "name": self.name,
             "old": self.old.as_dict(),

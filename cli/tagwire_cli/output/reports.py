@@ -52,7 +52,6 @@ class Report(NamedTuple):
 
     @property
     def level(self) -> Level:
-        """The severity as a SARIF level."""
         return _LEVELS.get(self.severity, "error")
 
 

@@ -125,7 +125,6 @@ def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) ->
 
 
 def _next_tag(struct: Tree) -> int:
-    """Return the lowest tag above all tags that the struct uses or reserves."""
     fields = (*(struct.get("fields") or ()), *(struct.get("optionalFields") or ()))
     reserved = struct.get("reservedTags") or []
     used = [str(each["tag"]) for each in fields if each.get("tag") is not None]

@@ -31,7 +31,6 @@ class SpecEdit:
         self._line_end = "\r\n" if "\r\n" in text else "\n"
 
     def result(self) -> str:
-        """Return the text with all edits applied."""
         text = self._text
         ordered = sorted((start, number, end, new) for number, (start, end, new) in enumerate(self._edits))
         for start, _, end, new in ordered[::-1]:
@@ -39,7 +38,6 @@ class SpecEdit:
         return text
 
     def replace(self, node: JsonNode, value: Any) -> None:
-        """Replace the text of a value."""
         start = self._start(node)
         self._edits.append((start, self._end(start), inline(value)))
 
@@ -60,8 +58,6 @@ class SpecEdit:
         position = self._after_comments(last)
         self._edits.append((last, last, ","))
         self._edits.append((position, position, self._line_end.join(lines)))
-
-    # ------------------------------------------------------------ entries
 
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
@@ -115,8 +111,6 @@ class SpecEdit:
             return "{" + inner + f",{inner}".join(parts) + self._line_end + indent + "}"
         pad = " " if self._text[brace:first].startswith(" ") else ""
         return "{" + pad + f",{' ' if len(colon) > 1 else ''}".join(parts) + pad + "}"
-
-    # ------------------------------------------------------------ positions
 
     def _start(self, node: JsonNode) -> int:
         return self._lines[node.line - 1] + node.column - 1

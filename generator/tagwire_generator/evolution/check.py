@@ -25,7 +25,6 @@ class Baseline:
         return cls({name: Released(spec) for name, spec in sources.specs.items()}, sources.invalid)
 
     def only(self, names: Collection[str]) -> "Baseline":
-        """Return a baseline with only these messages."""
         specs = {name: spec for name, spec in self.specs.items() if name in names}
         return Baseline(specs, {name: problems for name, problems in self.invalid.items() if name in names})
 

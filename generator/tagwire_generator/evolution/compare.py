@@ -131,8 +131,6 @@ class _Walk:
     def add(self, rule: str, steps: Steps, text: str, key: str) -> None:
         self.comparison.differences.append(Difference(rule, steps, text, key))
 
-    # ------------------------------------------------------------ structs
-
     def struct(self, steps: Steps, old: StructLayout, new: StructLayout, *, is_default: bool) -> None:
         """Compare two structs.
 
@@ -202,8 +200,6 @@ class _Walk:
                 self.add("TW944", here, f"a value here was {change}", "ignorable")
             if _is_same_kind(before.default, now.default):
                 self.default(here, before.default, now.default, is_tagged=False)
-
-    # ------------------------------------------------------------ fields
 
     def both(self, here: Steps, old: Item, new: Item, *, is_default: bool) -> None:
         is_tagged = old.tag is not None and new.tag is not None
@@ -308,7 +304,7 @@ def _is_same_kind(old: object, new: object) -> bool:
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a placeholder for a field that this version doesn't have, for the path in a finding."""
+    """Return a placeholder for a field that this version doesn't have. Only the path in a finding uses it."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 

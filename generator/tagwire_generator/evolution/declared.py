@@ -40,9 +40,6 @@ def tag_holder(field: FieldSpec) -> str:
     return f"{attribute_name(field.name)} {field.type}"
 
 
-# ---------------------------------------------------------------- tags
-
-
 def tag_findings(
     old: MessageSpec,
     new: MessageSpec,
@@ -93,9 +90,6 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
 
 
-# ---------------------------------------------------------------- fields
-
-
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
     """Yield findings about version ranges without effect, newly required fields, and changed record formats.
 
@@ -130,7 +124,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """If a changed range affects no version, return (range, effect such as "null is allowed", key); otherwise None."""
+    """Find a changed range without effect. Return (range, purpose such as "null is allowed", key), or None."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -180,9 +174,6 @@ def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator
             inner = graph.present[graph.target(field)]
             if inner:
                 queue.append((StructPair(before, new.struct(field.struct), path, path, names), inner))
-
-
-# ---------------------------------------------------------------- record formats
 
 
 _NOTHING = StructSpec(name="Nothing", versions=NONE)
@@ -282,5 +273,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return (name, value) for each attribute of a type except `struct` and `element`, with the new field names."""
+    """Return (name, value) for each attribute of a type, except those of nested types. Fields have their new names."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -39,7 +39,6 @@ class Finding:
     """The position in the new spec."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding as a JSON-compatible dict."""
         return {
             "rule": self.rule,
             "severity": self.severity,

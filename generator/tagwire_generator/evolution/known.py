@@ -117,7 +117,6 @@ class Memory:
 
 
 def _api(message: "LockedMessage") -> tuple[str, str, int] | None:
-    """Return component, kind and API key of a locked message; None for a message without a key."""
     tree = message.archive[-1].tree if message.current is None else message.current
     return (message.component, tree["type"], tree["apiKey"]) if "apiKey" in tree else None
 

@@ -52,7 +52,6 @@ class Stability:
         self._requests = {(spec.component, spec.api_key): spec for spec in specs if spec.kind == "request"}
 
     def unstable(self, spec: MessageSpec) -> Versions:
-        """Return the unstable versions of a message."""
         request = self._requests.get((spec.component, spec.api_key)) if spec.kind == "response" else None
         decides = request or spec
         if not decides.latest_version_unstable:

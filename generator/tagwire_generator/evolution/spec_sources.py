@@ -100,7 +100,7 @@ class SpecReader:
         uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
         key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
-        # Errors contain the file name, which the key does not. So an invalid spec is read again for each file.
+        # The cache key doesn't include the file name, but errors do. So the result of an invalid spec is not reused.
         if result is None or result.message is None:
             known: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
             result = read_data(each.data, **known, registers=registers, shared=shared)

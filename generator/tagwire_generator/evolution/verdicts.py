@@ -88,9 +88,6 @@ def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
     )
 
 
-# ---------------------------------------------------------------- messages
-
-
 def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs, HeaderSpecs]) -> list[Finding]:
     old, new = pair.old.spec, pair.new
     if old.format is not None or new.format is not None:
@@ -149,9 +146,6 @@ def _taken_keys(pairing: MatchedMessages, messages: Iterable[MessageSpec]) -> It
         owner = owners.get(api) if api is not None else None
         if owner is not None and before.get(id(new)) is not owner:
             yield _taken_key(new, owner.spec.name)
-
-
-# ---------------------------------------------------------------- versions
 
 
 @dataclass(slots=True)

@@ -94,7 +94,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute name of the field that refers to the field `name` by `key`, such as `length_of`; or ""."""
+    """Return the attribute of the field whose `key`, such as `length_of`, names the field `name`; "" if none does."""
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 

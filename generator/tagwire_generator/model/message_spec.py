@@ -57,12 +57,10 @@ class MessageSummary:
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the summary as a JSON-compatible dict."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
-        """Create a summary from the result of `as_dict`."""
         values = dict(summary)
         values |= {key: tuple(values[key]) for key in ("aliases", "numbers")}
         return cls(**values)
@@ -110,7 +108,6 @@ class MessageSpec:
     format: FormatSpec | None = None
     """The attributes of a record format. A record format has only version 0, which is never shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
-    """The options of the spec set."""
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
     column: int = field(default=0, compare=False)
@@ -204,7 +201,6 @@ class MessageSpec:
         return tuple(dict.fromkeys(spec.enum for spec in fields if spec.enum is not None))
 
     def summary(self) -> MessageSummary:
-        """Return the summary of this message, without its fields."""
         return MessageSummary(
             name=self.name,
             kind=self.kind,

@@ -80,11 +80,9 @@ class RegisterSpec:
         enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._texts()])
 
     def constant(self, entry: RegisterEntry) -> str:
-        """Return the name of an entry's constant."""
         return (entry.constant or constant_name(entry.name)) + self.suffix
 
     def entry(self, name: str) -> RegisterEntry | None:
-        """Return the entry of this name, or None."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:

@@ -56,7 +56,6 @@ class Cache:
             return None
 
     def put(self, key: str, entry: CacheEntry) -> None:
-        """Store an entry for the next run."""
         self._used.add(key)
         content = json.dumps(asdict(entry), ensure_ascii=False)
         with contextlib.suppress(OSError):

@@ -78,7 +78,6 @@ class History:
     messages: Mapping[tuple[str, str], MessageHistory]
 
     def __str__(self) -> str:
-        """Return the text of `history.toml`."""
         blocks = [_HEAD]
         for (component, name), message in sorted(self.messages.items()):
             lines = [f"[{component}.{name}]"]

@@ -40,12 +40,10 @@ class StructReader:
         self._references: list[tuple[FieldPart, str]] = []
 
     def read_message(self, node: Object, name: str, versions: Versions) -> StructPart:
-        """Read the message itself, as a struct."""
         members = EVERYWHERE if self._reading.is_format else None
         return self._read(node, StructPart(node), name, versions, is_common=False, member_versions=members)
 
     def read_common(self, node: Object) -> None:
-        """Read a struct in commonStructs."""
         reading, part = self._reading, StructPart(node)
         name = reading.value(part, "name", text)
         versions = reading.value(part, "versions", version_range)

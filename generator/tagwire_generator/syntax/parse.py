@@ -252,7 +252,6 @@ def _children(node: JsonNode) -> tuple[JsonNode, ...]:
 
 
 def _too_deep(root: JsonNode) -> JsonNode | None:
-    """Return the first object or list nested deeper than MAX_DEPTH; None if there is none."""
     level: list[JsonNode] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in _children(node) if not isinstance(child, Scalar)]

@@ -106,7 +106,6 @@ class DataViews:
         self.registers = ModuleImports(taken)
 
     def module(self, source: str) -> DataModuleView:
-        """Return the values with which the template prints the module."""
         structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
         return self.module_of(structs, source, message_doc(self.spec))
 
@@ -189,7 +188,6 @@ class DataViews:
         )
 
     def attribute_type(self, field: FieldSpec) -> str:
-        """Return the type annotation of an attribute."""
         is_optional = field.nullable_versions or field.default is None
         if field.type.is_array and field.deprecated is None:  # deprecated fields are declared as properties
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")

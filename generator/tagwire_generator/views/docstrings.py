@@ -228,7 +228,6 @@ class StructNames:
         """Struct layouts with their first version. Each comes after the layouts of the structs in it."""
 
     def module_of(self, name: str) -> str:
-        """Return the module that contains a data class."""
         return self.shared.get(name, self.module)
 
     def add(self, struct: StructLayout, version: int) -> None:

@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """The format string of an expression that applies `value_of` or `raw_of` to a value."""
+    """The format of a conversion: `value_of` or `raw_of` fills the first pair of braces, the value the second."""
     read_many: str
     put_many: str
 
@@ -119,8 +119,6 @@ class Expressions:
         length = "zigzag" if section.length.zigzag else "unsigned"
         self.constants["_OPTIONAL"] = f'{buffer}("{length}", counts_tag={section.counts_tag})'
         return "_OPTIONAL"
-
-    # ------------------------------------------------------------ values
 
     def converted(self, wire: WireType, raw: str) -> str:
         """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" if none is needed."""
@@ -202,8 +200,6 @@ class Expressions:
                 keys = ", ".join(f'"{key}"' for key in field.type.unique)
                 conditions.append(f"{self.use('tagwire.wire', 'has_twins')}(m.{field.name}, {keys})")
         return tuple(conditions)
-
-    # ------------------------------------------------------------ sized types, elements, structs
 
     def sized_value(self, wire: WireType) -> str:
         """Return an expression that decodes the bytes from `pos` to `end` to a value of this type."""

@@ -111,8 +111,6 @@ class _Steps:
             self.steps.append(ReadStep("reject", conditions=broken))
         return tuple(self.steps)
 
-    # ------------------------------------------------------------ fields of fixed width
-
     def flush(self, note: str = "") -> None:
         """Add a `struct` call that reads the pending fields. `note` becomes a comment in the generated code."""
         if not self.run:
@@ -139,8 +137,6 @@ class _Steps:
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)
-
-    # ------------------------------------------------------------ fields
 
     def item(self, item: Item) -> None:
         kind = item.type
@@ -209,8 +205,6 @@ class _Steps:
             return ReadStep("numbers", lines=(quick, f"pos += {width} * n - {width}"), slow=(self.long(lead), slow))
         reader = self.expressions.elements_reader(element, lead.count)
         return ReadStep("counted", target=target, source=reader, long=self.long(lead))
-
-    # ------------------------------------------------------------ tag sections
 
     def tagged_section(self, fields: tuple[Item, ...]) -> ReadStep:
         no_tags = self.expressions.use("tagwire.wire", "NO_TAGS")

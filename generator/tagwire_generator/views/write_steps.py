@@ -165,8 +165,6 @@ class _Steps:
         body = WriteStep("statements", lines=(f'{self.out} += b"\\x01"', put))
         return WriteStep("nullable", target=value, null=f"{self.out} += {null}", body=body)
 
-    # ------------------------------------------------------------ tag sections
-
     def unknown_only(self, put: str) -> WriteStep:
         self.expressions.use("tagwire.wire", "NO_TAGS")
         return WriteStep("unknown_tags", call=put)

@@ -188,7 +188,6 @@ def _explain_text(segment: "Segment", record: "Record", reason: str) -> None:
 
 
 def _print(report: "CompactReport") -> None:
-    """Print a table of segments, and a table with the numbers of records kept and removed, by reason."""
     from tagwire.log.compaction import KEPT, REMOVED
 
     if report.segments:

@@ -73,10 +73,10 @@ def command(
     producerId, producerEpoch, baseSequence, offset, timestamp, key and value
     (base64 or null), headers (pairs of a key and base64 or null), hasHeaders and
     isTombstone (the flag, if the format has one). With --messages, it also has
-    `message`: type, version, key and value, decoded to their fields. Numbers that
-    have names, such as a transaction's status, are then numbers with --json and names
-    without. Values that the specs mark as sensitive, and the bytes that contain them,
-    are then hidden.
+    `message`: type, version, key and value, decoded to their fields. With --json,
+    numbers that have names (such as a transaction's status) stay numbers; otherwise,
+    the names are printed. Values that the specs mark as sensitive are hidden, and so
+    are the bytes that contain them.
 
     Records before an error are printed. The error is then reported, and the exit
     status is 1. With --lenient, records after the error are also printed. A record that

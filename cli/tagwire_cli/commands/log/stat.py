@@ -43,8 +43,8 @@ def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_jso
 
     Offsets and timestamps are shown too; times are UTC. The attributes append
     time, transactional, control and delete horizon are counted in batches, the
-    others in records. A `null without flag` is a null value in a format with a
-    tombstone flag that is not set. With --json, there is one object per file,
+    others in records. `null without flag` counts null values whose tombstone
+    flag is not set, in formats that have this flag. With --json, there is one object per file,
     which also has the bytes of keys and values and the numbers of empty batches
     and of producers. Damage is an error; with --lenient, undamaged parts are counted.
 

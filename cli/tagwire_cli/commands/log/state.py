@@ -67,7 +67,7 @@ def command(
     limits: Sequence[str],
     package: str | None,
 ) -> None:
-    """Print the current state held in Kafka's internal topics.
+    """Print the current state in Kafka's internal topics.
 
     __consumer_offsets: groups with their members and offsets. __transaction_state:
     transactional ids. __share_group_state: the delivery state of share groups.

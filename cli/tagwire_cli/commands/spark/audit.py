@@ -58,7 +58,7 @@ def command(
     release still has the version.
 
     With --leftovers, PATH is a folder that `kafka_log` writes logs to. The hidden
-    folders of killed and of running writes are listed.
+    folders of writes that were killed or are still running are listed.
 
     \b
     Examples:

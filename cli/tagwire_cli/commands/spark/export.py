@@ -55,9 +55,10 @@ def command(
     """Export logs to Parquet, so that they can be restored exactly.
 
     PATH is a partition folder, or a folder above partitions, or the URL of either.
-    PARQUET gets a table of the records by topic and partition, which any Parquet
-    reader can read, and next to it the rest of the files. `tagwire spark import`
-    restores every file, byte for byte. PARQUET appears only when it is complete.
+    PARQUET is a new folder with a table of the records by topic and partition, which
+    any Parquet reader can read. Next to the table, it contains the rest of the files.
+    `tagwire spark import` restores every file, byte for byte. PARQUET appears only
+    when it is complete.
 
     \b
     Examples:
