@@ -153,10 +153,9 @@ def read(
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture, with responses paired with their requests.
 
-    Decodes Kafka's messages unless another package's registry is given. In a network capture, `port` is the port on
-    which the brokers listen, and missing bytes become frames with a `gap`. With `closes`, a frame with `is_close` marks
-    each closed connection. Raises MissingExtraError if the extra `pcap` is needed, and CaptureError, with file and
-    line, for an invalid capture.
+    Decodes Kafka's messages, or those of the given registry. In a network capture, `port` is the port on which the
+    brokers listen, and missing bytes become frames with a `gap`. With `closes`, a frame with `is_close` marks each
+    closed connection. Raises MissingExtraError without the extra `pcap`, and CaptureError with file and line.
     """
     if registry is None:
         from tagwire.frames.known_packages import kafka_messages

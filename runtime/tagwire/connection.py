@@ -258,9 +258,8 @@ class Connection(_Side):
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
-        The default version is the highest that can represent the request. With `check`, a response with error
-        codes raises AnswerError. If all errors are retriable, the request is sent again, after pauses of at most
-        `retry` seconds in total.
+        The default version is the highest that can represent the request. With `check`, error codes raise AnswerError.
+        If all of them are retriable, the request is first sent again, after pauses of at most `retry` seconds in total.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))

@@ -38,7 +38,7 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    Does nothing if there are optional fields as in KIP-482's first draft, because their buffer has no count to correct.
+    Does nothing for messages with optional fields (first draft of KIP-482), whose buffers have no count.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -74,9 +74,9 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length at the start of a line to the number of bytes that follow. Keep a null if no bytes follow.
+    """Set the length at the start of a line to the number of bytes that it counts. Keep null if there are none.
 
-    The bytes that follow are the rest of the line and, for records, the `opened` bytes of the batches on later lines.
+    It counts the rest of the line and, for records, the `opened` bytes of the batches on later lines.
     """
     width = _width(code, line.data)
     content = line.data[width:]

@@ -45,7 +45,7 @@ class _Row(NamedTuple):
     length: int = 0
     """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
-    """The bytes that `offset` counts in: 0 is the input, and each run of decompressed bytes has its own number."""
+    """What `offset` counts from: 0 for the input, and another number for each run of decompressed bytes."""
     is_hidden: bool = False
     path: str | None = None
     """The path, unless it is the parent's path plus the name."""
@@ -55,8 +55,8 @@ class _Row(NamedTuple):
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """Return the page's table as JSON-compatible values: a list of rows for each column.
 
-    A row's bytes are a hex string, or null if they are hidden, or the first and last bytes as two hex strings if there
-    are more than `RUN`. `about` maps row numbers to documentation. Unprintable characters are escaped.
+    A row's bytes are a hex string, or null if they are hidden. Of more than `RUN` bytes, only the first and the last
+    ones are given, as two hex strings. `about` maps row numbers to documentation. Unprintable characters are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []

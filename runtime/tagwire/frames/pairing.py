@@ -2,8 +2,7 @@
 
 Clients reuse correlation IDs: on every new connection, after a new login, and when the counter wraps around. Requests
 with the same ID on one connection are answered in the order in which they were sent. So pending requests are stored in
-a queue per connection and correlation ID. In protocols whose frames don't begin with a correlation ID, responses come
-in the order of the requests.
+a queue per connection and correlation ID, or per connection in protocols without correlation IDs.
 """
 
 from __future__ import annotations

@@ -352,8 +352,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:
         """Return the nonzero error codes in a response, each with its path.
 
-        Unknown codes become new enum members (`Register.of`). The result is empty if the package has no enum of error
-        codes.
+        Unknown codes become new enum members (`Register.of`). Without an enum of error codes, the result is empty.
         """
         from tagwire.frames.error_codes import error_register, errors_in
 

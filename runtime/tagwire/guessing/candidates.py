@@ -111,8 +111,7 @@ class Guess:
     def clear(self) -> Candidate | None:
         """The best candidate if it is beyond doubt, else None.
 
-        It must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY` bits cheaper than the next
-        one.
+        It must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY` bits cheaper than others.
         """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:

@@ -141,7 +141,7 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the array elements at `start` that the native engine found valid. Return their count and last key."""
+        """Skip array elements at `start` that the native engine found valid. Return their count and last sort key."""
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 

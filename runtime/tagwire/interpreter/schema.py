@@ -82,8 +82,7 @@ class Schema:
     Without `optional_fields`, encoded structs have no buffer for such fields. With an empty mapping, they have an empty
     buffer, so that later versions can add fields. `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an
     entry's length counts the two bytes of its tag) choose between possible interpretations of the draft. The draft does
-    not allow arrays of structs as optional fields; `allow_struct_arrays` does. Raises SchemaError if the arguments
-    contradict each other.
+    not allow arrays of structs as optional fields; `allow_struct_arrays` does. Raises SchemaError.
     """
 
     __slots__ = ("layout",)
@@ -108,10 +107,9 @@ class Schema:
         """The layout of the schema, for `tagwire.trace(schema.layout, data)` for example."""
 
     def encode(self, value: Mapping[str, Any]) -> bytes:
-        """Encode a mapping of field names to values; omitted fields have their defaults.
+        """Encode a mapping of field names to values; omitted fields have their defaults, which are not written.
 
-        Default values are not written. The key "unknown_tags" maps tags of unknown optional fields to bytes. Raises
-        EncodeError for an invalid value.
+        The key "unknown_tags" maps tags of unknown optional fields to bytes. Raises EncodeError for invalid values.
         """
         return encode(self.layout, value)
 

@@ -309,8 +309,7 @@ class Condition(FrozenData):
 class Union(FrozenData):
     """Tagged fields of which a struct has exactly one. `alternatives` lists their names in spec order.
 
-    An alternative is present if it is not null. There may be none if there are unknown tags, because one of them may be
-    an alternative from a newer spec.
+    An alternative is present if it is not null. A struct with unknown tags may have none: a newer spec may add some.
     """
 
     __slots__ = ("alternatives", "name")

@@ -36,7 +36,7 @@ class _DefaultStruct:
 
 
 DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
-"""The default of a struct field whose value is a new struct of defaults for each object."""
+"""The default of struct fields: each new object gets a new struct of defaults."""
 
 
 def fresh(cls: type[T]) -> T:
@@ -50,10 +50,10 @@ class Item(FrozenData):
     """A field of a struct in this version.
 
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value of a new object; `DEFAULT_STRUCT`
-    means a struct with its own defaults. `sensitive` fields are hidden in output. The other attributes are for record
-    formats. `extent` names the item that contains this item's length in bytes. `equals` is the only allowed value.
-    `bits` are the named bits of the value. `relative_to` names the field to which the value is added. Brokers change
-    `rewritten` fields in place.
+    means a struct with its own defaults. `sensitive` fields are hidden in output. The rest is for record formats.
+    `extent` names the item that contains this item's length in bytes. `equals` is the only allowed value. `bits` are
+    the named bits of the value. `relative_to` names the field to which the value is added. Brokers change `rewritten`
+    fields.
     """
 
     __slots__ = (

@@ -188,8 +188,7 @@ class OpenTransactions:
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Process the next batch. If it aborts a transaction that has records, return that transaction.
 
-        The result's `last_stable_offset` is the lowest first offset of the open transactions, or the offset after the
-        abort marker if none is open.
+        Its `last_stable_offset` is the lowest first offset of open transactions, or the offset after the abort marker.
         """
         batch = seen.batch
         if seen.marker is None:

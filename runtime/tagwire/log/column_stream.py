@@ -88,9 +88,8 @@ def arrays_between(
 ) -> Iterator[Any]:
     """Yield arrays with the records of the batches that begin between two byte positions of a file.
 
-    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out. With
-    `cut_off`, a truncated batch at the end of the file is also left out. Raises LogError at an invalid batch, after
-    yielding the rows before it.
+    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out, and so is a
+    truncated batch at the end with `cut_off`. Raises LogError after yielding the rows before an invalid batch.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -292,7 +291,7 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip a batch with invalid records, or the bytes before a batch. Return the skipped (range, batch or None)."""
+        """Skip a batch with invalid records, or the bytes before a batch. Return the range, and the batch or None."""
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):

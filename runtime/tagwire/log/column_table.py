@@ -244,8 +244,7 @@ class Payload:
 
     Records in coordinator and metadata logs contain their record type and version; records of other types than the
     chosen message's become null. For all other messages, `version` is the version of all values. Raises ColumnError if
-    `version` is missing or superfluous, UnsupportedVersionError for an unknown version, and SchemaError for invalid
-    `fields`.
+    `version` is missing or superfluous, UnsupportedVersionError, and SchemaError for invalid `fields`.
     """
 
     def __init__(

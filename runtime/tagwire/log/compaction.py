@@ -51,8 +51,7 @@ class LastOfKeys(Protocol):
 class KeyMap:
     """The last offset of each key: the only data that compaction holds in memory for the whole log.
 
-    An entry takes 110 to 200 bytes. Keys of 16 bytes or more are stored as 16-byte digests, which collide as rarely as
-    those in Kafka's own map.
+    An entry takes 110 to 200 bytes. Keys of 16 bytes or more are stored as 16-byte digests, as in Kafka's own map.
     """
 
     __slots__ = ("_offsets",)

@@ -1,9 +1,8 @@
 """Compute the current groups, transactions and share partitions from the logs of Kafka's coordinators.
 
 The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
-In each group, `offsets` has the committed offsets. Any other kind of record is stored under its message name: a single
-record or, if the key has a second field (such as the member), a dict from values of that field to records. So new kinds
-of records need no change here.
+In each group, `offsets` has the committed offsets. Any other kind of record, even a new one, is stored under its
+message name: a single record or, if the key has a second field (such as the member), a dict by that field.
 """
 
 from collections.abc import Iterable, Iterator

@@ -66,9 +66,9 @@ def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) 
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Return whether a link must be skipped, so that no folder is searched twice.
+    """Return whether following a link would search a folder twice, or without end.
 
-    Its target may be searched anyway, or may contain the link. In the second case, the search would never end.
+    The link's target may be in a folder that is searched anyway, or may contain the link.
     """
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
@@ -151,8 +151,7 @@ def read(
     removed that batch, reading begins with the next one. `format`, `only` and `strict` work as in
     `tagwire.records.read_batches`. With `from_log_start`, batches below the partition's start offset are left out,
     because they count as deleted. With `partial`, a truncated batch at the end of the log is left out. Zeros at the end
-    of a file, as in an active segment, are ignored. With `skip`, reading continues after damage, as in
-    `Segment.batches`.
+    of a file are ignored. With `skip`, reading continues after damage, as in `Segment.batches`.
 
     Raises LogPathError at once if there is no log, and FormatError for an unknown format name. While reading, raises
     LogError at the first invalid batch.

@@ -1,7 +1,6 @@
 """The errors that reading a log raises: invalid bytes in a file, and paths that can't be read or contain no log.
 
-Invalid bytes raise a `DecodeError` whose offset counts from the start of the file, with the id of the broken rule (see
-`tagwire.log.rules`).
+Errors for invalid bytes have an offset in the file, and the ID of the broken rule (see `tagwire.log.rules`).
 """
 
 import os

@@ -138,8 +138,7 @@ class Partition:
         """Yield the batches of all segments. Start with the batch that contains `start_offset`, or else the next batch.
 
         With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
-        end of the last segment is left out. `skip` works as in `Segment.batches`. Raises LogError at the first invalid
-        batch.
+        end of the log is left out. `skip` works as in `Segment.batches`. Raises LogError at the first invalid batch.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)

@@ -51,8 +51,8 @@ def state(
     The keys are `groups`, `transactions`, `sharePartitions` and `cluster`, each only if its topic is among the
     partitions. Sensitive values are hidden (`tagwire.sensitive`). `format` works as in `tagwire.records.read_batches`,
     and `skip` as in `Segment.batches`. With `unknown`, records that aren't a known message are left out, as in Kafka's
-    own loaders, and `unknown` is called with the error of each. Raises LogError, FormatError, and LogPathError if there
-    are two replicas of a partition.
+    own loaders, and it gets an error for each. Raises LogError, FormatError, and LogPathError for two replicas of a
+    partition.
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
     values: dict[str, Any] = state_values(_states(partitions, reading))

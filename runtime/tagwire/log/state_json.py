@@ -1,7 +1,6 @@
 """Convert a state (dicts and lists that contain messages) to JSON values or a JSON string.
 
-For the string, messages are written with `Message.to_json_text`, which is fast because it creates no dicts. A large
-state consists mostly of messages.
+For the string, messages are written with `Message.to_json_text`, which is fast because it creates no dicts.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from tagwire.sensitive import hides
 
 _INDENT: Final = 2
 _scalar: Final = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""Formats a scalar as JSON. Faster than `json.dumps`, which would create an encoder in every call."""
+"""Formats a scalar as JSON. Faster than `json.dumps`, which creates an encoder for each call."""
 _MEMBER: Final = "\n" + " " * _INDENT
 
 

@@ -1,7 +1,6 @@
 """Decode the records of Kafka's internal topics as messages. Each record contains its type and version.
 
-Callers pass a registry, because the runtime does not import generated packages. `tagwire_messages.registry` has every
-version of these messages.
+Callers pass a registry, such as `tagwire_messages.registry`: the runtime does not import generated packages.
 """
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple

@@ -1,8 +1,7 @@
 """Measure the effect of another format on logs: bytes before and after compression, and conversion time.
 
 For a fair comparison, each batch is encoded and compressed twice with the same library: `before` in its own format (or
-in `against`), and `after` in the new format. The current size of the files is counted separately (`bytes`). Nothing is
-written.
+in `against`), and `after` in the new format. The current size of the files is counted separately (`bytes`).
 """
 
 from collections import Counter

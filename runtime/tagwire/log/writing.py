@@ -1,7 +1,6 @@
-"""Write segments with new indexes.
+"""Write segments with new indexes, as a broker with default settings does.
 
-As in a broker with default settings, an index has an entry for the first batch after every 4096 bytes, and a time index
-one more at its end.
+An index has an entry for the first batch after every 4096 bytes, and a time index has one more at its end.
 """
 
 from pathlib import Path

@@ -2,8 +2,7 @@
 
 A generated class has `read` and `write`, which do not track error positions. This module does everything else: it
 accepts any bytes-like type, checks for remaining bytes and limits, and calls the layout interpreter to find the
-position of an error. Lenient reading and narrow limits always use the interpreter, because they are too rare to justify
-a second set of generated code.
+position of an error. Lenient reading and narrow limits, which are rare, always use the interpreter.
 """
 
 from struct import error as struct_error

@@ -1,8 +1,6 @@
 """Map the versions of a message to the versions of a shared struct that the message uses.
 
-A shared struct has its own versions, so a change to it affects only chosen versions of the messages that use it. `at`
-returns the struct's version for a version of the message, and `within` returns the versions of the message for a range
-of the struct's versions.
+A shared struct has its own versions, so a change to it affects only chosen versions of the messages that use it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Parse paths to fields, such as `brokers[].host`, and check them against a message class.
 
 A path consists of attribute names, separated by dots. `[]` after an array enters its elements. All paths of a selection
-form a tree, in which paths that begin alike share nodes (`Step`). Reading and rewriting follow this tree, which is the
-same for all versions.
+form a tree, in which paths that begin alike share nodes (`Step`). The tree is the same for all versions.
 """
 
 from __future__ import annotations

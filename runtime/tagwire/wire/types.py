@@ -2,8 +2,7 @@
 
 To add a type, add a row: everything that depends on a primitive uses its row (layouts, serializers, traces, JSON, the
 generator's annotations and default rules). The class of a row is its family, which handles the values
-(`tagwire.wire.families`). Sources: the table of Kafka's protocol guide for the fixed types, KIP-482 for the unsigned
-varint lengths.
+(`tagwire.wire.families`). Sources: Kafka's protocol guide, and KIP-482 for the unsigned varint lengths.
 """
 
 from __future__ import annotations

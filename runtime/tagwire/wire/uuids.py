@@ -1,7 +1,6 @@
 """Defaults of uuid fields, without importing the module `uuid` before it is needed.
 
-Importing `uuid` takes longer than importing a generated package and one of its messages. Most programs only read UUIDs
-from bytes, or use none.
+Importing `uuid` takes longer than importing a generated package and one of its messages.
 """
 
 from __future__ import annotations

@@ -36,8 +36,7 @@ class PeerConnection:
     def receive_data(self, data: bytes) -> list[Action]:
         """Take bytes from the client, and return the actions to carry out, in order.
 
-        Empty bytes mean that the client has closed its side of the connection. After a `Close`, further bytes are
-        ignored.
+        Empty bytes mean that the client has closed its side. After a `Close`, further bytes are ignored.
         """
         if self.is_closed:
             return []

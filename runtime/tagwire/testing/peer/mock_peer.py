@@ -65,10 +65,9 @@ class MockPeer:
     ) -> AnswerRule:
         """Return a rule for requests of this class, name or API key. Call its `reply` to activate it.
 
-        The rule answers at most `times` requests: those in the given `versions` for which `when(request)` is true.
-        By default, `versions` are those in which both request and response are stable. If several rules match, the
-        latest rule answers. Raises UnknownMessageError, VersionsError, and PeerError if this is not a request, or if no
-        request can match the rule.
+        The rule answers at most `times` requests: those in the given `versions` for which `when(request)` is true. By
+        default, `versions` are those in which both request and response are stable. If several rules match, the latest
+        rule answers. Raises UnknownMessageError, VersionsError, and PeerError if no request can match the rule.
         """
         __tracebackhide__ = True
         cls, response = self.api(request)
