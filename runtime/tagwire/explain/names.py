@@ -1,6 +1,6 @@
 """Names for numeric values, from the enums of a package.
 
-The fields in Kafka's own specs have no enums and keep plain numbers, so output for people shows names next to them.
+Kafka's own specs have no enums, so their fields have plain numbers. Output for people shows names next to them.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -52,7 +52,7 @@ class SpanRow(NamedTuple):
     value: int
     """An array's element count, a tagged field's size, 1 for a struct, or -1 for null."""
     after: int
-    """The number of the row after the last row inside this span."""
+    """The number of the first row after this span and everything in it."""
 
 
 class SpanKind:

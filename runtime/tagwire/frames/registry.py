@@ -86,7 +86,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """Encode the header and the body of a request, without the frame size.
 
         If `header` is given, its fields and unknown tags are kept; missing API key and version come from the message.
-        The header fields `correlation_id` (default 0) and `client_id` (default null) may be given without it. Raises
+        `correlation_id` (default 0) and `client_id` (default null) may be given with or without `header`. Raises
         EncodeError for an invalid value, and for a header with another API key, version or correlation ID.
         """
         plan = self._request_writers.get((type(message), version)) if header is None else None
@@ -224,8 +224,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> bytes:
         """Encode the header and the body of a response, without the frame size.
 
-        The fields and unknown tags of `header` are kept. `correlation_id` may be given without it, and defaults to 0.
-        Raises EncodeError for an invalid value.
+        The fields and unknown tags of a given `header` are kept. `correlation_id` defaults to 0, and may be given with
+        or without `header`. Raises EncodeError for an invalid value.
         """
         plan = self._response_writers.get((type(message), version)) if header is None else None
         if plan is not None:

@@ -281,7 +281,7 @@ class DirectionFrames:
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search, and return the bytes from the frame at `at` on."""
+        """End the search, because a frame begins at `at`. Return the bytes from there on."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]

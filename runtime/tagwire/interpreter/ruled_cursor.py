@@ -1,6 +1,6 @@
 """Check rules that involve several fields while reading by layout: unions of tagged fields, and unique keys.
 
-A lenient reader accepts input that breaks these rules: it can be decoded, and users may want to inspect it.
+A lenient reader accepts input that breaks these rules, because users may want to inspect it.
 """
 
 from typing import Any

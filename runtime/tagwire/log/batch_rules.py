@@ -159,7 +159,7 @@ def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[LogProb
 
 
 def zeros(end: int, size: int) -> Iterator[LogProblem]:
-    """Yield a problem if a segment that isn't the last one has zeros after its last batch, from `end` up to `size`."""
+    """Report zeros after the last batch, from `end` up to `size`. Only a partition's last segment may have them."""
     if end < size:
         yield LogProblem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, although this is not the last segment")
 

@@ -107,22 +107,22 @@ class LogDirectory:
 
     @property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
-        """The start offset of each log whose first records were deleted."""
+        """Maps each log whose first records were deleted to its start offset."""
         return self._offsets("log-start-offset")
 
     @property
     def recovery_points(self) -> dict[TopicPartition, int]:
-        """For each log, the offset up to which all records are known to be on disk."""
+        """Maps each log to the offset up to which all records are known to be on disk."""
         return self._offsets("recovery-point-offset")
 
     @property
     def high_watermarks(self) -> dict[TopicPartition, int]:
-        """For each log, the offset up to which all records are replicated."""
+        """Maps each log to the offset up to which all records are replicated."""
         return self._offsets("replication-offset")
 
     @property
     def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        """For each log, the offset up to which the log cleaner has compacted it."""
+        """Maps each log to the offset up to which the log cleaner has compacted it."""
         return self._offsets("cleaner-offset")
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:

@@ -55,7 +55,7 @@ class AbortedTransaction(NamedTuple):
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     """Return all bytes of a small file. Raises LogPathError if it can't be read.
 
-    Raises LogLimitError with `rule` above `most` bytes: such a file is not a broker's, or an attack (a sparse file).
+    Raises LogLimitError with `rule` for more than `most` bytes: no broker writes such a file, but an attacker may.
     """
     try:
         with FileIO(path) as file:  # unbuffered: one read follows, so a buffer would only cost memory

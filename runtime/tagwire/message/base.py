@@ -467,8 +467,8 @@ class Message(Struct, Generic[H]):
     def header_version(cls, version: int) -> int:
         """Return the header version that belongs to a version of this request or response.
 
-        A newer version has the header version of the highest known one, because a broker must read the header of an
-        unknown request. Raises UnsupportedVersionError if the message has no header.
+        A version above `VERSIONS` has the header version of the highest known one, because a broker must read the
+        header even if it doesn't know the version. Raises UnsupportedVersionError if the message has no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:
             if version in versions:

@@ -78,8 +78,8 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Arrays of types other than numbers. One call reads or writes all elements. Readers get the number of elements, and
-# return the elements and the position after them, never a lower position. Their errors contain no position.
+# Arrays of types other than numbers. One call reads or writes all elements. Readers take the number of elements, and
+# return the elements and the position after them, which is never below the given one. Their errors contain no position.
 
 T = TypeVar("T")
 

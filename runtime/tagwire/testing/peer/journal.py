@@ -130,7 +130,7 @@ class Journal:
             self._problems.clear()
 
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
-        """Wait for `number` requests of a class, a problem, or `timeout` seconds. Return the class's requests."""
+        """Wait for `number` requests of a class, a problem, or `timeout` seconds. Return the received requests."""
         end = time.monotonic() + timeout
         with self._changed:
             while True:
