@@ -78,7 +78,7 @@ class CapturedFrame:
     milliseconds: float | None = None
     """When the frame was sent: milliseconds since 1970."""
     api: tuple[int, int] | None = None
-    """API key and version of the request, for a response as well; None if they are unknown."""
+    """The API key and version of a request, or of the request that a response answers; None if unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
     """The API keys and versions of other pending requests with the same correlation ID."""
     is_close: bool = False
@@ -302,7 +302,7 @@ def _unreadable(name: str, number: int, error: Exception) -> CaptureError:
 
 
 def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
-    """Parse a line of JSON as a frame. Raises CaptureError, with file and line, for any other line."""
+    """Parse a line of JSON as a frame. Raises CaptureError, with file and line, if it is invalid."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

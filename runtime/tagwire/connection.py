@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Connection", "RequestInfo", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
-"""The steps for a driver: send bytes, wait for the response to a request (`Sent`), pause for seconds, or `Done`."""
+"""What a driver does next: send bytes, wait for a request's response (`Sent`), pause (seconds), or end (`Done`)."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
-"""How often to ask for the peer's versions. If the peer doesn't know the version of a request, another is needed."""
+"""The maximum number of version requests. If the peer doesn't know the version of the first, another is needed."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
@@ -193,9 +193,9 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, including the frame size and header.
 
-        The default version is the highest that the peer (if its versions are known) and the package have and that can
-        represent the request. Raises NoCommonVersionError or LossyVersionsError if there is none, EncodeError for an
-        invalid value, and UnusableConnectionError.
+        The default version is the highest that both sides have and that can represent the request. Until the peer's
+        versions are known, the package's versions decide. Raises NoCommonVersionError or LossyVersionsError if there is
+        no such version, EncodeError for an invalid value, and UnusableConnectionError.
         """
         self.check()
         if version is None:

@@ -41,7 +41,7 @@ _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
-"""Matches a title line. Each header or body is corrected separately, because they may have equal paths."""
+"""Matches a title line. Headers and bodies are corrected separately, because they may have equal paths."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
 """A line's bytes (including its continuation lines), path, and type."""
