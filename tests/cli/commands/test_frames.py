@@ -139,6 +139,9 @@ def test_with_message_and_version_each_value_is_a_body(tmp_path: Path) -> None:
     words = ["encode", "--frames", "request", "LeaveGroupRequest", "0", "--hex"]
     assert run(*words, str(tmp_path / "body.json")).stdout == f"00000010000d0000000000000000{LEAVE_HEX}\n"
     assert run(*words, "-", stdin=json.dumps(LEAVE)).stdout == run(*words, str(tmp_path / "body.json")).stdout
+    assert run(*words, stdin=json.dumps(LEAVE)).stdout == run(*words, str(tmp_path / "body.json")).stdout
+    (tmp_path / "frame.json").write_text(json.dumps(FRAME))
+    assert run("encode", "--frames", "request", "--hex", str(tmp_path / "frame.json")).stdout == f"{FRAME_HEX}\n"
 
 
 def test_messages_without_headers() -> None:

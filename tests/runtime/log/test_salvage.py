@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import google_crc32c
 import pytest
 
 from tagwire import log
@@ -32,6 +33,7 @@ class Damaged:
         self.output = folder / "saved"
 
     def write(self, data: bytes) -> None:
+        self.size = len(data)
         (self.folder / SEGMENT).write_bytes(data)
 
     def problems(self) -> list[log.LogProblem]:
@@ -43,7 +45,7 @@ class Damaged:
         made = self.output / "alpha-0"
         data = (made / SEGMENT).read_bytes()
         assert [each.problems for each in verify_partition(log.Partition(made))] == [[], []]
-        assert (report.bytes, report.lost_bytes > 0) == (len(data), bool(report.problems))
+        assert (report.bytes, report.lost_bytes) == (len(data), self.size - len(data) if report.problems else 0)
         for path in made.iterdir():
             path.unlink()
         made.rmdir()
@@ -134,6 +136,14 @@ def test_value_that_contains_a_batch(damaged: Damaged) -> None:
     broken[-1] ^= 1
     damaged.write(begin + bytes(broken) + end)
     assert damaged.saved() == begin + end
+
+
+def test_batch_with_an_invalid_record_and_a_right_checksum_is_lost(damaged: Damaged) -> None:
+    first, changed, last = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (1, 2, 3))
+    body = changed[21:-1] + b"\x02"  # one header instead of none, and no byte follows
+    damaged.write(first + changed[:17] + google_crc32c.value(body).to_bytes(4, "big") + body + last)
+    assert damaged.problems()
+    assert damaged.saved() == first + last
 
 
 def test_one_wrong_offset_costs_one_batch(damaged: Damaged) -> None:

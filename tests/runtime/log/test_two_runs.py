@@ -118,7 +118,7 @@ def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_flock", lambda: None)
-    target = tmp_path / "alpha-0"
+    target = tmp_path / "new" / "folder" / "alpha-0"
 
     def second() -> None:
         with whole_folder(target) as made:
@@ -129,7 +129,7 @@ def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
     with pytest.raises(log.LogPathError, match="was written by another run"):
         second()
     assert [each.name for each in target.iterdir()] == ["first"]
-    assert [each.name for each in tmp_path.iterdir()] == ["alpha-0"]
+    assert [each.name for each in target.parent.iterdir()] == ["alpha-0"]
 
 
 def test_one_of_many_threads_writes(tmp_path: Path) -> None:
