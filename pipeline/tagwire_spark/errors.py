@@ -52,7 +52,6 @@ CONDITIONS: Final = {
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
-"""The types of the errors that Spark raises."""
 
 _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
 """Matches a PipelineError in a Spark error message; of nested errors, the innermost one."""
@@ -115,7 +114,7 @@ def unreadable(text: str, errno: int | None = None) -> PipelineError:
 
 def changed(why: str) -> PipelineError:
     """Return the error KAFKA_LOG_CHANGED, for a log that a broker or another program changed while it was read."""
-    return PipelineError("KAFKA_LOG_CHANGED", f"{why}; the log changed while it was read, so read it again.")
+    return PipelineError("KAFKA_LOG_CHANGED", f"{why}; run the query or the job again.")
 
 
 def loss(why: str) -> PipelineError:

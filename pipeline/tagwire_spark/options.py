@@ -64,7 +64,6 @@ class Options:
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return the value of a boolean option."""
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
     def number(self, name: str) -> int | None:
@@ -101,7 +100,6 @@ class Options:
         return tuple(part.strip() for part in self.text(name).split(",") if part.strip())
 
     def json(self, name: str) -> Any:
-        """Return an option's value, parsed as JSON."""
         try:
             return json.loads(self.text(name))
         except ValueError as error:

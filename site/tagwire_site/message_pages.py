@@ -45,7 +45,6 @@ class Cell:
     """The symbol to show; "" if the version does not have the field."""
     title: str
     kind: str
-    """The cell's CSS class."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,6 @@ def _sample(cls: type[Message], golden: Golden) -> Sample:
 
 
 def _partner(view: MessageView) -> str:
-    """Return the name of the response to a request, or of the request for a response; "" if there is none."""
     ends = {"request": ("Request", "Response"), "response": ("Response", "Request")}
     if view.kind not in ends:
         return ""

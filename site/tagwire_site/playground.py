@@ -44,10 +44,7 @@ class Question(NamedTuple):
 
 
 def answer(text: str) -> str:
-    """Call a function of this module, and return its result as JSON.
-
-    `text` is a JSON object that contains the function's name and arguments: `{"call": name, ...}`.
-    """
+    """Call a function of this module as in the JSON object {"call": name, ...}, and return its result as JSON."""
     request: dict[str, Any] = json.loads(text)
     calls: dict[str, Callable[..., Any]] = {
         "explain": explain,
@@ -122,7 +119,6 @@ def _explained(request: Question) -> tuple[list[Explained], bytes, Callable[[Nod
 
 
 def _annotated_text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
-    """Return the same text as `tagwire explain` prints."""
     parts = []
     for one in found:
         facts = "".join(f"# {printable(fact)}\n" for fact in facts_of(one))
@@ -170,7 +166,6 @@ def _editable(found: Sequence[Explained]) -> list[int]:
 
 
 def _edited(trace: Trace, node: Node, text: str) -> bytes:
-    """Change a field in the bytes of a trace, and return the new bytes."""
     type = node.layout_type
     assert type is not None
     field = Item("value", type)
@@ -210,10 +205,7 @@ def _parsed(node: Node, type: Type, text: str) -> Any:
 
 
 def spec(text: str, released: str = "") -> dict[str, Any]:
-    """Check a spec. Return its problems, the generated classes, and the layout of each version.
-
-    If there is a `released` spec, also return the changes that break it.
-    """
+    """Return a spec's problems, classes, layouts and, if there is a `released` spec, the changes that break it."""
     from tagwire_generator.diagnostics.problems import render
     from tagwire_generator.project import resources
     from tagwire_generator.project.options import SpecOptions

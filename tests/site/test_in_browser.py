@@ -96,7 +96,6 @@ def test_a_message_s_page_lights_bytes_with_their_field(window: Browser, site: s
 
 
 def ask(window: Browser, script: str) -> None:
-    """Run a script in the playground, and wait until the playground has answered."""
     window.run(PLAY + "play.dataset.answered = 0; " + script)
     window.wait(PLAY + "return +play.dataset.answered", seconds=120)
 

@@ -24,7 +24,7 @@ class _AddressType(click.ParamType):  # type: ignore[type-arg]
         except AddressError as error:
             self.fail(str(error), param, ctx)
         if not (address.port or self._host):
-            self.fail(f"{value}: no server has port 0", param, ctx)
+            self.fail(f"{value}: expected the port of a server, got 0", param, ctx)
         return address
 
 

@@ -51,7 +51,9 @@ def decode_messages(
     made = list(inner.fields) if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
-        raise invalid(f"Column {', '.join(sorted(twice))} would be duplicated; drop it from keep or rename it.")
+        raise invalid(
+            f"These columns would be duplicated: {', '.join(sorted(twice))}; rename them, or leave them out of keep."
+        )
     there = [source.schema[indexes[name]] for name in kept]
     schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
     version_index = indexes[names[0]] if names else None
@@ -59,10 +61,7 @@ def decode_messages(
 
 
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
-    """Select columns by name, and rename them to _0, _1, ... Raises PipelineError for missing or duplicate columns.
-
-    The columns are renamed because Spark's `mapInArrow` takes a dot in a column name for access to a struct field.
-    """
+    """Select columns as _0, _1, ... because `mapInArrow` takes a dot in a name for access to a struct field."""
     there = df.columns
     for name in names:
         if name not in there:
@@ -89,10 +88,7 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """Return a function that describes a row by its location, such as file and offset, for error messages.
-
-    Returns None without an offset or position column, because no other column identifies a row.
-    """
+    """Return a function that names a row's file and offset in errors; None without an offset or position column."""
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:
         return None

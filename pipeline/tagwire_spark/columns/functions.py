@@ -168,7 +168,6 @@ class Call(NamedTuple):
     optional: tuple[str, ...] = ()
 
     def check(self, count: int) -> None:
-        """Raise PipelineError if the function doesn't accept this number of arguments."""
         if not 0 <= count - len(self.required) <= len(self.optional):
             raise invalid(f"{count} {'argument was' if count == 1 else 'arguments were'} given to {self}.")
 

@@ -16,7 +16,6 @@ from tagwire.frames.registry import Registry
 from tagwire_spark.options import invalid
 
 _ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
-"""Archive types that Python can import from."""
 
 
 def find_registry(package: str) -> Registry:
@@ -25,9 +24,8 @@ def find_registry(package: str) -> Registry:
         registry = _module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:
         raise invalid(
-            f"Package {package!r} is not a generated package that can be imported here ({error}); "
-            "install it where the driver and the workers run, or ship it in an archive, by --py-files, addPyFile or "
-            "addArtifacts(..., pyfile=True)."
+            f"Package {package!r} can't be imported ({error}); install it on the driver and all workers, or ship it "
+            "in an archive, with --py-files, addPyFile or addArtifacts(..., pyfile=True)."
         ) from None
     if not isinstance(registry, Registry):
         raise invalid(f"Package {package!r} is not a generated package: it has no message registry.")

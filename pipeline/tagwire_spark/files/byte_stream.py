@@ -36,7 +36,6 @@ class ByteStream(RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer from the file. Return the number of bytes read. Raises the same errors as `opened_stream`."""
         end = min(self._position + len(buffer), len(self._data))
         found = self._data.read(self._position, end - self._position) if end > self._position else b""
         buffer[: len(found)] = found
@@ -57,10 +56,7 @@ def first_bytes(file: str, state: FileState | None, count: int, options: Storage
 def opened_stream(
     file: str, state: FileState | None, options: StorageOptions = NO_OPTIONS, *, in_sequence: bool = True
 ) -> Generator[IO[bytes]]:
-    """Open a file by path or URL for reading. `in_sequence` enables read-ahead for a remote file.
-
-    Raises OSError or LogPathError if the file can't be read, and PipelineError if it has changed since planning.
-    """
+    """Open a file by path or URL. `in_sequence` enables read-ahead. Raises OSError, LogPathError or PipelineError."""
     if not is_remote(file):
         with Path(file).open("rb") as opened:
             yield opened

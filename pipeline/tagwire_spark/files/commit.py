@@ -89,11 +89,7 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 
 
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
-    """Return the staging folder for one task attempt.
-
-    If the job's folder is missing, this creates it; with `is_begun`, it raises PipelineError instead, because the job
-    is over.
-    """
+    """Return the staging folder for one task attempt. With `is_begun`, raises PipelineError if the job is over."""
     return _of(job).attempt(job, is_begun=is_begun)
 
 
@@ -149,19 +145,13 @@ def contents_of(job: Job) -> list[Content]:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Lock a local folder for writing during the block, after carrying out all pending commits.
-
-    If the file system has no locks, the block runs without one. Raises PipelineError if a commit can't be carried out.
-    """
+    """Carry out pending commits, and lock a local folder for writing during the block, if the file system has locks."""
     with _alone(LocalFolder(str(root))):
         yield
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out a folder's pending commits, after giving the processes that began them time to finish.
-
-    Raises PipelineError if a commit can't be carried out.
-    """
+    """Carry out pending commits after giving their processes time to finish. Raises PipelineError if that fails."""
     with _alone(commit_folder(root, storage)):
         pass
 
@@ -188,10 +178,7 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Carry out a folder's pending commits, and return the number of the last commit; 0 if there is none.
-
-    Raises PipelineError if a commit can't be carried out.
-    """
+    """Carry out pending commits, and return the last commit's number (0: none). Raises PipelineError if that fails."""
     if not _has_commits(root, storage):
         return 0
     folder = commit_folder(root, storage)
@@ -221,7 +208,6 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
 
 
 def _has_commits(root: str, storage: StorageOptions) -> bool:
-    """Return whether the folder's file system supports commits."""
     return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 
@@ -231,7 +217,6 @@ class _Pending(NamedTuple):
     folder: CommitFolder
     number: int
     is_own: bool = False
-    """Whether this process made the commit."""
 
 
 def _of(job: Job) -> CommitFolder:
@@ -251,7 +236,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.rejected():
                 _do(_Pending(folder, number))
-        # The process that made the last commit may have died before it removed its staging folder.
+        # Remove the last commit's staging folder, in case its process died before it could.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield
@@ -268,10 +253,7 @@ def _wait_for_others(folder: CommitFolder) -> None:
 def opened(
     file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
 ) -> Generator[FileBytes]:
-    """Open a planned segment, given by path or URL, to read the bytes from `start` up to `end`.
-
-    Raises LogPathError, and PipelineError if the file has changed since planning.
-    """
+    """Open a byte range of a planned segment. Raises LogPathError, or PipelineError if the file has changed."""
     if is_remote(file):
         remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
         remote.check_first()

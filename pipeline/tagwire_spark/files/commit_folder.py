@@ -23,10 +23,9 @@ _NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
 
 
 class Job(NamedTuple):
-    """A write to a log folder. It has an ID and its own staging folder."""
+    """A write to the log folder at `root`, a path or URL. It has an ID and its own staging folder."""
 
     root: str
-    """Path or URL of the log folder."""
     id: str
     storage: StorageOptions = NO_OPTIONS
 
@@ -48,10 +47,7 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}
-    """Maps the streaming query to the note about its micro-batch that the manifest stores.
-
-    Notes of earlier commits are copied to each new manifest.
-    """
+    """Maps streaming queries to the manifest's notes about their micro-batches, including notes of earlier commits."""
 
 
 Content = tuple[int | None, float]
@@ -70,11 +66,7 @@ class Attempt:
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Make finished files readable for the driver.
-
-        If the driver can read the attempt's folder, the files stay there. Otherwise, this uploads them to object
-        storage. Raises PipelineError or OSError if the upload fails.
-        """
+        """Make finished files readable for the driver, by an upload if necessary. Raises PipelineError or OSError."""
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
@@ -82,18 +74,14 @@ class Attempt:
         self._to.end(self)
 
     def close(self) -> None:
-        """Remove the attempt's local files after success or failure."""
         self._to.close(self)
 
 
 class CommitFolder(ABC):
-    """A log folder to which jobs commit.
-
-    Methods raise PipelineError. Methods of local folders also raise OSError, which `rejected` converts.
-    """
+    """A log folder to which jobs commit. Methods of local folders may raise OSError, which `rejected` converts."""
 
     slowness = 1
-    """The factor for waiting times: how many times longer a commit takes than in a local folder."""
+    """How many times longer a commit takes than in a local folder. Waiting times are multiplied by this."""
 
     def __init__(self, root: str) -> None:
         self.root = root

@@ -14,7 +14,6 @@ from tagwire.extras import required
 from tagwire_spark.files.store import retried
 
 _AT_ONCE: Final = 8
-"""Maximum number of concurrent requests."""
 _FAILED: Final = ("PreconditionFailed", "412")
 _CONFLICT: Final = ("ConditionalRequestConflict", "409")
 _PATIENCE: Final = 10.0
@@ -30,18 +29,13 @@ class ConditionalObjects:
         self._prefix = prefix
 
     def path(self, name: str) -> str:
-        """Return the full name of an object, including the prefix."""
         return f"{self._prefix}/{name}"
 
     def get(self, name: str) -> bytes | None:
-        """Return the bytes of an object, or None if it doesn't exist."""
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """Return an object's bytes and ETag, from one request; (None, None) if the object doesn't exist.
-
-        The request is repeated if the reply is cut off.
-        """
+        """Return an object's bytes and ETag from one request, or (None, None). A truncated reply is requested again."""
         try:
             return retried(partial(self._tagged, *self.system.split_path(self.path(name))[:2]))
         except FileNotFoundError:
@@ -93,7 +87,7 @@ class ConditionalObjects:
                     return False
                 if code not in _CONFLICT or time.monotonic() > end:
                     raise
-            time.sleep(0.2)  # another client is putting the same object, so try again
+            time.sleep(0.2)  # another client is putting the same object
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
         """Copy objects, given as pairs of source name and target name."""

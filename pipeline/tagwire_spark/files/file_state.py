@@ -65,17 +65,13 @@ def modified_at(facts: Mapping[str, Any]) -> int | None:
 
 
 def _comparable(value: Any) -> str:
-    """Return a time or ETag as a string. A datetime is converted to seconds since 1970."""
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     return str(value)
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a file changed since planning.
-
-    If `may_grow` is set, the size may differ, but it must be at least `end`, where the read ends.
-    """
+    """Raise PipelineError if a file changed since planning. With `may_grow`, it may have grown beyond `end`."""
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -86,7 +82,7 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
         was, now = (
             ", ".join(each) for each in zip(*(p for p in zip(*pairs, strict=True) if p[0] != p[1]), strict=True)
         )
-        text = f"{file}: replaced or truncated after the read was planned: it was {was}, and is now {now}"
+        text = f"{file}: replaced or truncated after the read was planned (it was {was}, and is now {now})"
         raise changed(text)
 
 
@@ -101,17 +97,14 @@ def growing_state(data: FileBytes, end: int | None = None) -> FileState:
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Check that a local file is unchanged since planning. If it may grow, only check its first and last planned bytes.
-
-    Raises PipelineError if the file has changed, and LogPathError if it can't be read.
-    """
+    """Raise PipelineError if a local file changed since planning, except that it may grow if `may_grow` is set."""
     found = state_of_status(data.status())
     check_unchanged(file, planned, found, end=end, may_grow=may_grow)
     if planned.ends is None or found.tag == planned.tag:
         return
     now = _ends(data, planned.size)
     if any(was not in (0, each) for was, each in zip(planned.ends, now, strict=True)):
-        raise changed(f"{file}: overwritten after the read was planned: its first {planned.size} bytes differ now")
+        raise changed(f"{file}: overwritten after the read was planned (its first {planned.size} bytes differ)")
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:

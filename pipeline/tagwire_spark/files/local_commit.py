@@ -68,7 +68,6 @@ class LocalFolder(CommitFolder):
         return locked(self.path, shared=shared)
 
     def begin(self, job: Job) -> None:
-        """Create the staging folder. Raises PipelineError if the file system has no hard links."""
         job.folder.mkdir(parents=True)
         try:
             file = job.folder / "first"
@@ -125,7 +124,6 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield the path of a staged file, to be modified in place. After the block, flush the file to disk."""
         yield self.path / name
         on_disk(self.path / name)
 
@@ -180,11 +178,7 @@ class LocalFolder(CommitFolder):
         return True
 
     def check(self, job: Job, change: Change) -> None:
-        """Check that all files can be moved. Raises OSError if one of them can't.
-
-        All sources must exist. Targets must be files in writable folders, on the same file system as the staging
-        folder.
-        """
+        """Raise OSError unless all sources exist and all targets are writable, on the staging folder's file system."""
         root = self.path
         job.folder.mkdir(exist_ok=True)  # if a micro-batch has no rows, no task has created the folder
         device = job.folder.stat().st_dev
@@ -364,7 +358,6 @@ def _move_back(root: Path, change: Mapping[str, Any]) -> None:
 
 
 def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
-    """Return the partition folders whose files a commit changes."""
     names = (*(target for _, target in change["moves"]), *change["removes"])
     return {(root / name).parent for name in names} - {root}
 

@@ -53,10 +53,7 @@ _UNDONE: Final = 8
 
 
 class RemoteFolder(CommitFolder):
-    """A log folder at a prefix of a bucket.
-
-    The constructor raises PipelineError for a file system without conditional puts.
-    """
+    """A log folder at a prefix of a bucket. Raises PipelineError for a file system without conditional puts."""
 
     slowness = 6
 
@@ -153,7 +150,6 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def edited(self, name: str) -> Generator[Path]:
-        """Yield the path of a local copy of the object. When the `with` block ends, upload the copy."""
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.rejected():
@@ -213,7 +209,6 @@ class RemoteFolder(CommitFolder):
         raise lost
 
     def check(self, job: Job, change: Change) -> None:
-        """Raise PipelineError if a staged object no longer exists."""
         there = {*self._objects.listed(job.name)}
         gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:

@@ -41,7 +41,6 @@ class RemoteSegment(Segment):
 
     @property
     def size(self) -> int:
-        """The segment's size in bytes, from the listing."""
         return self._location.state_of(self.path).size
 
     @contextmanager
@@ -52,10 +51,7 @@ class RemoteSegment(Segment):
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Download the segment, or a file next to it, in several ranges.
-
-        Raises OSError, PipelineError or LogPathError if the download fails.
-        """
+        """Download the segment or a file next to it, in ranges. Raises OSError, PipelineError or LogPathError."""
         self._location.copy(path, target)
 
     @contextmanager
@@ -65,7 +61,6 @@ class RemoteSegment(Segment):
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The entries of the `.txnindex` file, which is fetched on first access."""
         self._location.bring(*filter(None, [self.sibling("txnindex")]))
         return super().aborted_transactions
 
@@ -89,7 +84,6 @@ class RemotePartition(Partition):
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The leader epochs from the partition's checkpoint file, which is fetched on first access."""
         self._location.bring(*self.path.glob("*leader[-_]epoch[-_]checkpoint"))
         return super().leader_epochs
 
@@ -157,10 +151,7 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Check that no commit was made to a folder while it was listed. Carries out pending commits first.
-
-        Raises PipelineError (KAFKA_LOG_CHANGED) if the folder's commit marks differ from those in the listing.
-        """
+        """Carry out pending commits. Raises PipelineError if the folder's commit marks then differ from the listing."""
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):
             return

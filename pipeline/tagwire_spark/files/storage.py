@@ -42,18 +42,13 @@ __all__ = [
 ]
 
 _COPIED: Final = 8 << 20
-"""Number of bytes copied at a time."""
 
 Listed = tuple[str, int, str, int]
 """A listed file as it is sent to workers: relative name, size, ETag, and modification time in nanoseconds."""
 
 
 class Location:
-    """A local or remote file or folder.
-
-    `local` is its path. For a remote file or folder, this is a path in a local tree of empty files, which mirrors the
-    listing.
-    """
+    """A local or remote file or folder. `local` is its path; if it is remote, a path in a tree of empty local files."""
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
         self.local = local
@@ -75,25 +70,19 @@ class Location:
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path, end: int | None) -> FileState:
-        """Return the state of a file that may grow. A local file's state has checksums of its first and last bytes.
-
-        Raises LogPathError if the file can't be read.
-        """
+        """Return the state of a file that may grow. A local file's state has checksums of its first and last bytes."""
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
             return growing_state(data, end)
 
     def size_of(self, path: Path) -> int:
-        """Return the size in bytes of a file below this location. Raises LogPathError if the file no longer exists."""
         return file_status(path).st_size if self._tree is None else self._tree.states[path].size
 
     def partition(self, path: Path) -> Partition:
-        """Open a folder as a partition. Raises LogPathError if it can't be read."""
         return Partition(path) if self._tree is None else RemotePartition(path, self)
 
     def segment(self, path: Path) -> Segment:
-        """Open a file as a segment. Raises LogPathError if it can't be read."""
         return Segment(path) if self._tree is None else RemoteSegment(path, self)
 
     def remote(self, path: Path) -> RemoteFile:
@@ -103,20 +92,15 @@ class Location:
 
     @property
     def options(self) -> StorageOptions:
-        """The fsspec options of the location's file system."""
         return NO_OPTIONS if self._tree is None else self._tree.options
 
     @property
     def is_concurrent(self) -> bool:
-        """Whether several threads may send requests at once. Only asynchronous file systems allow this."""
         return self._tree is not None and self._tree.is_concurrent
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
-        """Open a file below this location. On workers, blocks of remote files are prefetched.
-
-        Raises LogPathError or PipelineError if the file can't be read or was replaced.
-        """
+        """Open a file below this location. Raises LogPathError or PipelineError if it can't be read or was replaced."""
         if self._tree is None:
             with open_file(path) as data:
                 yield data
@@ -154,10 +138,7 @@ class Location:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small remote files, and replace the empty files that represent them in the local tree.
-
-        Raises PipelineError or LogPathError if a file can't be fetched.
-        """
+        """Fetch small remote files into the local tree. Raises PipelineError or LogPathError if that fails."""
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
             for _ in at_once(self._bring, missing, is_concurrent=self.is_concurrent and len(missing) > 1):
@@ -267,7 +248,6 @@ def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
 
 
 def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -> list[str]:
-    """Return the names of the listed files and folders that a URL or pattern selects."""
     if is_named:
         return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
     pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
@@ -347,7 +327,6 @@ class _Tree:
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:
-        """Return the URL of the remote file or folder that a path in the tree represents."""
         relative = path.relative_to(self.root).as_posix()
         return _joined(self._url, "" if relative == "." else relative) + self._suffix
 

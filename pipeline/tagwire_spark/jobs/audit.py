@@ -85,7 +85,7 @@ def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ..
 
 def _release(text: str, releases: list[str]) -> Release:
     if not releases:
-        raise invalid("This package does not list releases; leave out rejected_by.")
+        raise invalid("rejected_by: the package does not list Kafka's releases; leave out this argument.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
         raise invalid(f"rejected_by: expected a release such as 4.0, {oldest} or later, got {text!r}.")

@@ -101,7 +101,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a single unit of work, which compacts the whole partition, with its size in bytes, as a list."""
+        """Return one unit of work, which compacts the whole partition, and its size in bytes."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -111,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit of work per segment, with its size in bytes. A unit summarizes the segment's batch headers."""
+        """Return units of work, each of which summarizes the batch headers of a segment, with their sizes in bytes."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -126,7 +126,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit of work per segment to compact, with its size in bytes. A unit finds the segment's keys."""
+        """Return units of work, each of which finds the keys of a segment, with their sizes in bytes."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units of work, with their sizes in bytes. A unit merges several segments, or copies one unchanged."""
+        """Return units of work, each of which merges several segments or copies one, with their sizes in bytes."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             next_index = index + len(group)
@@ -186,7 +186,6 @@ class _Job:
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
-        """Run all rounds, and add the last round's results to each _Log in `logs`."""
         units = [log.summaries_of_each() if log.is_apart else log.as_a_whole() for log in logs]
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
@@ -222,10 +221,7 @@ class _Job:
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Do a unit of work on a worker, and write its files to the job's folder.
-
-    Raises LogError, CompactionError, LogPathError or PipelineError if the work fails.
-    """
+    """Do a unit of work on a worker, and write its files to the job's folder."""
     return _WORK[unit["do"]](unit, JobFolders(Path(folder)), Compaction(**rules), storage)
 
 

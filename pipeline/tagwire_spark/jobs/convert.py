@@ -85,8 +85,7 @@ def _converted(
     how: Sequence[Any],
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
-    """Convert the segments on workers. Return the units of work and their results."""
-    # Don't keep the segment objects: a million of them would fill the driver's memory.
+    # The segment objects are not kept: a million of them would fill the driver's memory.
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found
@@ -132,7 +131,6 @@ def _convert(
 def _finish_transactions(
     spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
-    """Rebuild the transaction index of each segment that begins while a transaction is open."""
     again: list[Any] = []
     known, target = OpenTransactions(), None
     for unit, result in zip(units, results, strict=True):

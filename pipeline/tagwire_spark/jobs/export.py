@@ -47,7 +47,6 @@ class ExportReport(NamedTuple):
     """Positions of invalid batches and unreadable records, with reasons. Their bytes are exported without rows."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as a JSON-compatible dict."""
         damage = [{"position": position, "reason": reason} for position, reason in self.damage]
         return self._asdict() | {"file": str(self.file), "damage": damage}
 
@@ -156,9 +155,9 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 
 
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield a folder and its subfolders, each with its files. Raises LogPathError if a folder can't be read.
+    """Yield a folder and its subfolders, each with its files.
 
-    `way` has the resolved paths of all parent folders, to detect links that lead back to one of them.
+    `way` has all resolved parent folders, to detect loops.
     """
     try:
         real = folder.resolve()

@@ -33,7 +33,7 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""The folder, in a task attempt's folder, for tables of records. Exact bytes are in the folder `EXACT` next to it."""
+"""The subfolder of a task attempt's folder for tables of records. Exact bytes are in the subfolder `EXACT`."""
 _CHUNK: Final = 4 << 20
 """Maximum number of bytes that one row of an `_exact` file stores."""
 _PIECES: Final = 10_000
@@ -80,7 +80,7 @@ def export_part(
             except LogPathError as error:
                 raise if_gone(rejection(error), source.name_of(path)) from None
             if made.end != size or now != size:
-                text = f"it had {size} bytes and now has {now}, but only logs that are not in use can be exported"
+                text = f"the size changed from {size} to {now} bytes, but only logs that are not in use can be exported"
                 raise changed(f"{source.name_of(path)}: {text}")
     return {"attempt": folder.name, "exact_bytes": made.close(), **facts}
 
@@ -164,10 +164,7 @@ class _Segment:
         return batches, kept
 
     def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
-        """Store only a batch's header if its records can be rebuilt from the rows; otherwise store all of its bytes.
-
-        Return whether only the header was stored.
-        """
+        """Store a batch, or only its header if the rows suffice to rebuild the records. Return whether they do."""
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
@@ -220,7 +217,6 @@ class _Pieces:
             self._flush()
 
     def add_file(self, file: int, source: FileBytes) -> None:
-        """Add all bytes of a file, as one or more pieces."""
         self.begin(file)
         for start in range(0, len(source), _CHUNK):
             data = source[start : start + _CHUNK]

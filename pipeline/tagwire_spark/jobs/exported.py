@@ -48,7 +48,6 @@ PIECES: Final = pa.schema(
         ("data", pa.binary()),
     ]
 )
-"""The columns of `_exact`."""
 
 _OF_FOLDERS: Final = ("topic", "partition")
 _LEFT_OUT: Final = (*_OF_FOLDERS, "headerNames", "_error")
@@ -109,9 +108,9 @@ class Export(NamedTuple):
             text = f"{path} can't be read: {error.strerror}; give the whole folder of the export"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            text = f"{path}: not a list of exported files: {type(error).__name__}: {error}"
+            text = f"{path} is not a list of exported files ({type(error).__name__}: {error})"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
-        text = f"{path}: expected level {_LEVEL}, got {level!r}; the export is of another version of tagwire"
+        text = f"{path}: expected level {_LEVEL}, got {level!r}; the export was made by another version of tagwire"
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
 
 
@@ -139,7 +138,7 @@ def _part(facts: dict[str, Any]) -> ExportedFiles:
 def _below(name: str) -> str:
     """Check a path in a manifest, and return the path. Raises ValueError if it leads out of the base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
-        raise ValueError(f"{name!r} leads out of the folder")
+        raise ValueError(f"the path {name!r} leads out of the folder")
     return name
 
 
@@ -150,10 +149,7 @@ def table_folder(topic: str, partition: int) -> str:
 
 
 def column_names(wanted: Iterable[str] | None) -> list[str]:
-    """Check the requested column names and return them in the table's order; None requests all columns.
-
-    Raises PipelineError for an unknown column, or for an empty list.
-    """
+    """Return the requested columns in the table's order; None requests all. Raises PipelineError for invalid names."""
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:
@@ -176,7 +172,6 @@ class Table:
         self._bytes = self._count = 0
 
     def add(self, batch: Any) -> None:
-        """Add the rows of an Arrow batch that has the table's schema."""
         self._waiting.append(batch)
         self._bytes += batch.nbytes
         self._count += batch.num_rows

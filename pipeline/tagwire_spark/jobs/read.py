@@ -90,7 +90,7 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
             raise invalid(f"Option {name} can't be used with read_logs, which has arguments for paths and tasks.")
     given = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
     if given.get("replicas", "error").lower() != "error":
-        raise invalid("Option replicas can only be error with read_logs; give only one folder of each partition.")
+        raise invalid("Option replicas: read_logs supports only error; give only one folder of each partition.")
     query = log_query({**given, "paths": json.dumps(path_strings(paths))})
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
 
@@ -137,10 +137,7 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that match a path or pattern.
-
-    Partitions that the query doesn't select are included, because the workers filter them out when they plan.
-    """
+    """Yield the segments and partition folders that match a path. Workers filter out those that are not requested."""
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]

@@ -48,10 +48,8 @@ class RestoredFile(NamedTuple):
     file: Path | str
     bytes: int
     batches: int
-    """Number of batches rebuilt from records."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as a JSON-compatible dict."""
         return self._asdict() | {"file": str(self.file)}
 
 
@@ -118,7 +116,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files of the part. Return, for each file, how many batches were rebuilt from records."""
+        """Write all files of the part. Return the number of batches rebuilt from records in each file."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []
@@ -135,11 +133,11 @@ class _Files:
                         file.write(self._data(piece))
                     piece = next(pieces, None)
             if end != size:
-                self._reject(f"no piece has byte {end} of {name}, or the pieces are out of order")
+                self._reject(f"byte {end} of {name} is missing, or the rows are out of order")
             on_disk(path)
             counts.append(self.batches)
         if piece is not None:
-            self._reject("there are pieces after the last byte")
+            self._reject("there are more bytes than the files have")
         return counts
 
     def _pieces(self) -> Iterator[dict[str, Any]]:
@@ -155,7 +153,7 @@ class _Files:
             return self._batch(piece)
         if kind == BYTES and data is not None and len(data) == size:
             return bytes(data)
-        self._reject(f"the piece at byte {piece['position']}, of kind {kind!r}, does not contain {size} bytes")
+        self._reject(f"the row for byte {piece['position']} (kind {kind!r}) does not contain {size} bytes")
 
     def _batch(self, piece: dict[str, Any]) -> bytes:
         self.batches += 1
@@ -172,7 +170,7 @@ class _Files:
 
     def _reject(self, text: str) -> NoReturn:
         file, segment = self.source.name_of(self.exact), self.part.path_of(0)
-        raise PipelineError("MALFORMED_LOG_EXPORT", f"{file} can't be restored to segment {segment}: {text}.")
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{segment} can't be restored from {file}: {text}.")
 
 
 class _Records:

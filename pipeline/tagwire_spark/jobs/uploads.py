@@ -20,10 +20,7 @@ from tagwire_spark.jobs.tasks import run_units
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:
-    """Begin the upload to a prefix, which must be empty.
-
-    Raises LogPathError if the prefix is not empty, and PipelineError if it can't be written.
-    """
+    """Begin the upload to a prefix. Raises LogPathError if it isn't empty, and PipelineError if it can't be written."""
     _check_empty(url, storage)
     return commit.begin(url, storage)
 

@@ -57,10 +57,7 @@ def end_of(
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """Return the end offset of the batch that contains `offset` or, if none does, of the next batch.
-
-    Raises LogError if the log is damaged.
-    """
+    """Return the end offset of the first batch that ends after `offset`. Raises LogError if the log is damaged."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
@@ -87,10 +84,7 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Return whether missing offsets can be normal: in a compacted log, or in one that `kafka_log` wrote.
-
-    Raises LogError or PipelineError if a checkpoint file or `_SUCCESS` can't be read.
-    """
+    """Return whether missing offsets can be normal: in a compacted log, or in one that `kafka_log` wrote."""
     location.bring_above(partition.path, DONE)
     return partition.is_compacted or (partition.path.absolute().parent / DONE).is_file()
 

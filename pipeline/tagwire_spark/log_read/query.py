@@ -74,7 +74,6 @@ class LogQuery(NamedTuple):
     split_bytes: int | None = None
     """Bytes per task; None to choose by the total size."""
     min_tasks: int = 1
-    """Minimum number of tasks."""
     drops: bool = False
     """Whether to omit the errors that `permissive` would report as rows."""
     control: bool = False
@@ -97,16 +96,13 @@ class LogQuery(NamedTuple):
     """First timestamp after the requested ones, in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
-    """The topics that filters allow. Filters, unlike options, may name topics and partitions that don't exist; this
-    also applies to the next three fields.
-    """
+    """The topics that filters allow. Unlike options, these and the next three fields may name what doesn't exist."""
     numbers: tuple[int, ...] | None = None
     """The partition numbers that filters allow, for any topic."""
     first_offset: int = 0
     end_offset: int = NO_OFFSET
     storage: StorageOptions = NO_OPTIONS
     fails_on_loss: bool = False
-    """Whether missing data raises an error."""
     longest: bool = False
     """Whether to read the longest of several replicas of a partition; otherwise replicas are rejected."""
     has_headers: bool = True
@@ -295,7 +291,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     for (topic, partition), offset in found.items():
         if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
             where = topic if partition == ALL else f"{topic}-{partition}"
-            raise invalid(f"Option {name}: {where}: expected an offset or {number}, got {offset}.")
+            known = " or ".join(f"{each} ({key})" for key, each in words.items())
+            raise invalid(f"Option {name}: {where}: expected an offset or {known}, got {offset}.")
     return {key: offset for key, offset in found.items() if offset != number}
 
 
@@ -360,7 +357,7 @@ def _limits(options: Options) -> Limits:
 def _milliseconds(options: Options, name: str) -> int | None:
     value = options.number(name)
     if value is not None and not -NO_OFFSET <= value < NO_OFFSET:
-        raise invalid(f"Option {name}: expected milliseconds in 64 bits, got {shown(value)}.")
+        raise invalid(f"Option {name}: expected a 64-bit number of milliseconds, got {shown(value)}.")
     return value
 
 

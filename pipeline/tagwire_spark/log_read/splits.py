@@ -56,10 +56,8 @@ class Split(NamedTuple):
     end_offset: int
     """Records with `first_offset` <= offset < `end_offset` are requested."""
     is_last: bool
-    """Whether the segment is the last of its partition."""
     transactions: Transactions | None = None
     state: FileState | None = None
-    """State of the file when the read was planned."""
     next_base: int = NO_OFFSET
     """Base offset of the partition's next segment."""
     stop: int | None = None

@@ -126,7 +126,7 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
     parse = every.size if given == ["maxBytesPerTrigger"] else every.number
     most = parse(given[0]) if given else None
     if most is not None and not 1 <= most < NO_OFFSET:
-        raise invalid(f"Option {given[0]}: expected 1 or more, in 64 bits, got {shown(most)}.")
+        raise invalid(f"Option {given[0]}: expected a 64-bit number, 1 or more, got {shown(most)}.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
     limit = ReadAllAvailable() if most is None else _LIMITS[given[0]](most)
     least = every.number("minOffsetsPerTrigger") or 0
@@ -144,7 +144,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.query = options.query
         self.columns = schema
         self.names = [*names]
-        """The column names of the user's schema."""
         self._target: Ends | None = None
         """Where an AvailableNow query stops: the ends of the logs when the query started. None for other queries."""
         self._latest: dict[str, Any] = {}
@@ -176,7 +175,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return spark_offset(starts, logs)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit per micro-batch that the options set."""
         return self.options.limit
 
     @_retried
@@ -274,7 +272,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
         """Yield the requested partitions of a local folder, unchanged ones from a cache. Raises LogError for damage."""
-        # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
+        # The log start offset is in a file outside the partition's folder, so a change to it doesn't invalidate the
+        # cache.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:
@@ -352,7 +351,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise loss(why)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the Arrow batches of a task's splits."""
         rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_rejected)
         yield from under_names(rows, self.names)
 
@@ -385,10 +383,7 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
 
 def _check_folder(location: Location) -> None:
-    """Raise PipelineError if a path, or a match of a pattern, is a single segment.
-
-    A stream can't follow a single segment, because new records are written to other files.
-    """
+    """Raise PipelineError for a single segment. New records are written to other files, so a stream can't follow it."""
     if location.local.is_file():
         text = f"Option path names the file {location.origin}, but a stream reads folders"
         raise invalid(f"{text}; give {location.name_of(location.local.parent)}.")

@@ -101,7 +101,6 @@ class _Reached(NamedTuple):
 _REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
 """Progress in each partition, cached because a stream needs it at each trigger, and reading a whole log is slow."""
 _MOST: Final = 10_000
-"""Maximum number of cached partitions."""
 _PASSES: Final[dict[Any, Pass]] = {}
 """Maps formats and limits to a batch header reader. Readers are reused, because each of them allocates buffers."""
 
@@ -156,7 +155,7 @@ def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> 
 
 def _unlisted(file: str, producer_id: int, offset: int) -> PipelineError:
     text = f"{file}: producer {producer_id} aborted a transaction at offset {offset}, which no .txnindex lists"
-    remedy = "restore that file, or remove the partition's .snapshot files, so that all batches are scanned"
+    remedy = "restore the .txnindex, or remove the partition's .snapshot files, so that all batches are scanned"
     return PipelineError("MALFORMED_KAFKA_LOG", f"{text}; {remedy}.")
 
 

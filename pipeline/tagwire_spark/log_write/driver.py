@@ -47,7 +47,6 @@ from tagwire_spark.log_write.staging import Output
 from tagwire_spark.log_write.target import LogTarget
 
 _AT_ONCE: Final = 8
-"""Maximum number of remote logs examined concurrently."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
 """The remedy that an error suggests if a batch would begin at a baseOffset that the log already contains."""
@@ -116,8 +115,8 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         if batch.number != batchId:
             raise PipelineError(
                 "KAFKA_LOG_WRITE_FAILED",
-                f"{self.target.root}: Spark commits micro-batch {batchId}, but its tasks wrote micro-batch "
-                f"{batch.number}; nothing was written. Start the query again.",
+                f"{self.target.root}: Spark asked to commit micro-batch {batchId}, but its tasks have written "
+                f"micro-batch {batch.number}, so nothing was committed; start the query again.",
             )
         if not any(isinstance(message, Staged) and message.is_committed for message in messages):
             _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
@@ -224,7 +223,6 @@ class _Commit:
         return ExistingLog(self.job.root, name, self.job.storage)
 
     def _ends(self) -> dict[str, int | None]:
-        """Return the end offset of each existing log. Remote logs are read concurrently."""
         ends = ((self._existing(name), found[0].format) for name, found in self.logs.items())
         if not is_remote(self.job.root):
             return dict(zip(self.logs, starmap(self._end_before, ends), strict=True))
@@ -232,10 +230,7 @@ class _Commit:
             return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
 
     def _end_before(self, log: ExistingLog, format: str) -> int | None:
-        """Return the end offset of an existing log, or None if there is no log.
-
-        Raises PipelineError if the log can't be continued.
-        """
+        """Return the end offset of an existing log, or None. Raises PipelineError if the log can't be continued."""
         end = end_before(log, format)
         if end is None:
             return None
@@ -279,9 +274,9 @@ def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
     """Raise PipelineError if the first written segment starts before the end offset of the existing log."""
     if first.base_offset >= end:
         return
-    text = f"{log} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
+    text = f"{log} ends with offset {end - 1}, so offset {first.base_offset} can't be appended"
     if first.first_record >= end:
-        text += f": it is the baseOffset of offset {first.first_record}; {_NO_BASE}"
+        text += f" (the baseOffset of offset {first.first_record}); {_NO_BASE}"
     raise PipelineError("KAFKA_LOG_EXISTS", f"{text}.")
 
 

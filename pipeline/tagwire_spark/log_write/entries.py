@@ -78,11 +78,7 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record.
-
-    If the format has no tombstone flag (`has_tombstones` is false), keep the entry's `tombstone` only if it contradicts
-    the value.
-    """
+    """Convert an entry to a record. Without a tombstone flag, keep `tombstone` only if it contradicts the value."""
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
@@ -121,7 +117,6 @@ class _Columns:
         return values
 
     def bytes(self, name: str) -> Any:
-        """Return the values of a binary or string column as bytes."""
         if name not in self.names:
             return self._all(None)
         return self.batch.column(name).cast(pa.binary()).to_pylist()
@@ -144,7 +139,6 @@ class _Columns:
         return [-1 if each is None else each // 1000 for each in micros]
 
     def headers(self) -> Any:
-        """Return the headers of each row as pairs of key and value."""
         if "headers" not in self.names or self.batch.column("headers").null_count == self.batch.num_rows:
             return self._all(())
         rows = self.batch.column("headers").to_pylist()

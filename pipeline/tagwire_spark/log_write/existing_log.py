@@ -25,10 +25,9 @@ _KEPT: Final = ("partition.metadata",)
 
 
 class ExistingLog(NamedTuple):
-    """A partition's log in a log folder. It may not exist yet."""
+    """A partition's log in the log folder at `root`, a path or URL. It may not exist yet."""
 
     root: str
-    """Path or URL of the log folder."""
     name: str
     storage: StorageOptions = NO_OPTIONS
 

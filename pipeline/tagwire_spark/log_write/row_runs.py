@@ -57,7 +57,6 @@ class RowRun(NamedTuple):
         return "offset" in self.batch.schema.names
 
     def offset(self, row: int) -> int:
-        """Return the offset of the row with index `row` in the run."""
         value: int = self.batch.column("offset")[self.start + row].as_py()
         return value
 
@@ -134,7 +133,6 @@ def _is_plain(batch: Any, target: LogTarget) -> bool:
 
 
 def _has_all_keys(headers: Any) -> bool:
-    """Return whether no header and no header key is null."""
     pairs = headers.values
     return pa.types.is_list(headers.type) and not pairs.null_count and not pairs.field("key").null_count
 

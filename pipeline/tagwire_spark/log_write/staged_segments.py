@@ -40,7 +40,6 @@ class StagedSegment(NamedTuple):
     has_transactions: bool
     """Whether the segment has transactional batches or markers, whose meaning depends on everything before them."""
     format: str
-    """The format of the segment's first batch."""
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int

@@ -190,7 +190,6 @@ class _Log:
 
     @property
     def held(self) -> int:
-        """The memory used by the open batch, in bytes."""
         return self.bytes + _OBJECT_SIZE * self.count if self.run is None else self.run.size
 
     def end_batch(self) -> None:

@@ -98,7 +98,6 @@ class LogTarget(NamedTuple):
     query_id: str = ""
     """The ID of the micro-batch's query; empty to use Spark's ID."""
     storage: StorageOptions = NO_OPTIONS
-    """Options for the file system of a URL."""
 
     @property
     def keeps_batches(self) -> bool:

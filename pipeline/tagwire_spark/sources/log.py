@@ -40,7 +40,6 @@ class LogSource(DataSource):
         return full_schema(log_query(_of_both(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a batch reader for the columns in the schema."""
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
         # Spark rejects a reader with `pushFilters` unless pushdown is enabled, so only PushingLogReader has it.
@@ -48,13 +47,11 @@ class LogSource(DataSource):
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return a stream reader for the columns in the schema."""
         query = stream_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query.query, strict=True))
         return LogStreamReader(query, columns, schema.names)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Return a batch writer for a DataFrame with this schema."""
         target = log_target(self.options)
         check_columns(schema, target)
         return LogWriter(target, overwrite=overwrite)
@@ -85,10 +82,7 @@ class LogReader(DataSourceReader):
         return [InputPartition(splits) for splits in grouped(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield the Arrow batches of a task's splits.
-
-        If there are no splits, Spark still calls this once, with None.
-        """
+        """Yield the Arrow batches of a task's splits. Without splits, Spark still calls this once, with None."""
         yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 
 

@@ -119,11 +119,9 @@ class RpcSource(DataSource):
         return "kafka_rpc"
 
     def schema(self) -> StructType:
-        """Return all columns that are available with these options."""
         return full_schema(rpc_query(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader for the columns in the schema."""
         query = rpc_query(self.options)
         return RpcReader(query, check_requested_columns(self.name(), schema, full_schema(query)), schema.names)
 

@@ -289,7 +289,7 @@ def test_arguments_of_other_types(arguments: Any, fields: Any, condition: str, t
 def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
     with pytest.raises(PipelineError, match="There is no column 'value'"):
         decode_messages(commits, "OffsetCommitRequest", 8)
-    with pytest.raises(PipelineError, match="n would be duplicated"):
+    with pytest.raises(PipelineError, match="columns would be duplicated: n; rename"):
         decode_messages(commits, "OffsetCommitRequest", 8, data="data", into="n")
 
 

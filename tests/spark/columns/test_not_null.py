@@ -33,7 +33,6 @@ BILLING = ("billing", None, 42, None)
 
 
 def partitions(type: Any) -> Any:
-    """Return the struct type of the partitions in a list of topics."""
     return type["topics"].dataType.elementType["partitions"].dataType.elementType
 
 
@@ -100,7 +99,6 @@ def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a log of two messages and a tombstone."""
     folder = tmp_path_factory.mktemp("not_null") / "commits-0"
     folder.mkdir()
     values = (COMMIT.encode(VERSION), COMMIT.encode(VERSION), None)

@@ -40,7 +40,6 @@ class Stop(BaseException):
 
 
 def written(root: Path) -> tuple[Path, LogWriter, list[Staged]]:
-    """Return a log folder and an uncommitted write, which continues one partition and creates another."""
     job(root, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     tasks = [table(("t", 0, 3, None, b"v")), table(("u", 0, 0, None, b"v"))]

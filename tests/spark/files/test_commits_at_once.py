@@ -43,7 +43,6 @@ def begun(root: Path) -> tuple[LogWriter, list[Staged]]:
 
 
 def rows(root: Path) -> dict[str, list[bytes]]:
-    """Return the values in each partition, as read with `kafka_log`."""
     found: dict[str, list[bytes]] = {}
     for batch in arrow_rows(root):
         for row in batch.to_pylist():

@@ -50,7 +50,6 @@ def store() -> Iterator[Any]:
 
 
 def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
-    """Return the splits of a read, and the storage requests made to plan it."""
     CountedFileSystem.requests.clear()
     splits = plan(log_query({"path": path, **options}))
     return splits, [*CountedFileSystem.requests]

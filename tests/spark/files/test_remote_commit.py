@@ -34,8 +34,6 @@ WITH_EPOCHS = columns("topic string, offset long, value binary, partitionLeaderE
 
 
 class Bucket:
-    """A prefix in object storage, with helper methods for tests."""
-
     def __init__(self, system: Any, url: str, options: dict[str, Any]) -> None:
         self.system = system
         self.url = url
@@ -57,7 +55,6 @@ class Bucket:
         return [name for name in self.names(url) if name.startswith(".")]
 
     def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
-        """Return the values in each partition, in offset order, as read with `kafka_log`."""
         found: dict[str, list[tuple[int, bytes]]] = {}
         for each in arrow_rows(url, **self.options, **options):
             for row in each.to_pylist():
@@ -122,7 +119,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a `fails` function that is true for all requests from `first` on, as if the process had died."""
+    """Return a `fails` function for `requests`: all requests from `first` on fail, as if the process had died."""
     return lambda number, _: number >= first
 
 

@@ -20,7 +20,6 @@ SAMPLE = Path(__file__).parents[2] / "data" / "sample_log"
 
 
 def _run(*arguments: object) -> tuple[int, str, str]:
-    """Run a process, and return its exit status and output. Skip the test without Spark."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}

@@ -41,7 +41,6 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Return each file's contents and modification time. The time is 0 for files other than segments and indexes."""
     found = {}
     for path in folder.rglob("*"):
         if path.is_file():

@@ -40,7 +40,6 @@ def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") ->
 
 
 def bytes_for_each(folder: Path) -> float:
-    """Return how many bytes of peak memory each additional segment takes."""
     pytest.MonkeyPatch().setattr("tagwire_spark.jobs.convert.run_units", answers)
     peaks = []
     for turn, count in enumerate((1010, 10, 1010)):  # the first run imports modules and fills caches

@@ -43,14 +43,12 @@ FIRST = f"{0:020}.log"
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Return the contents of each file below `folder`, and None for each folder, by path."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
     }
 
 
 def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> list[Any]:
-    """Export `source`, import the export to `back`, and return the reports of the export."""
     reports = export_logs(spark, source, folder / "parquet", **options)
     import_logs(spark, folder / "parquet", folder / "back")
     assert {path.name for path in folder.iterdir()} >= {"parquet", "back"} and not list(folder.glob(".*"))
@@ -58,7 +56,6 @@ def there_and_back(spark: Any, source: Any, folder: Path, **options: Any) -> lis
 
 
 def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
-    """Read logs with `kafka_log`, and return the rows. File names are relative to `path`."""
     query = log_query({"path": str(path), **options})
     found = []
     for split in plan(query):
@@ -69,7 +66,6 @@ def rows_of_log(path: Path, **options: str) -> list[dict[str, Any]]:
 
 
 def rows_of_parquet(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of an export, as read by pyarrow."""
     folders = ds.partitioning(pa.schema([("topic", pa.string()), ("partition", pa.int32())]), flavor="hive")
     return list(ds.dataset(path, format="parquet", partitioning=folders).to_table().to_pylist())
 
@@ -139,10 +135,7 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
-    """An export and an import must preserve properties for which rows have no columns.
-
-    These are markers, empty batches, delete horizons, append times, large timestamps, and zeros at the end.
-    """
+    """Check properties without a column: markers, empty batches, delete horizons, append times, zeros at the end."""
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
         build([], "v2", base_offset=8, last_offset=9),
@@ -326,7 +319,6 @@ def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
 
 @pytest.fixture
 def exported(in_process: Any, tmp_path: Path) -> Path:
-    """Return an export of a log that has only plain batches."""
     segment(tmp_path / "logs", build(RECORDS, "v2").encode() * 1)
     (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
     export_logs(in_process, tmp_path / "logs", tmp_path / "parquet")
@@ -334,8 +326,6 @@ def exported(in_process: Any, tmp_path: Path) -> Path:
 
 
 def change_rows(change: Callable[[Any], Any], pattern: str) -> Callable[[Path], None]:
-    """Return a function that applies `change` to the rows of the only Parquet file that matches `pattern`."""
-
     def rewrite(folder: Path) -> None:
         [file] = folder.rglob(pattern)
         pq.write_table(change(pq.ParquetFile(file).read()), file)
@@ -366,7 +356,10 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "not a file name"),
     (change_manifest(lambda facts: facts["parts"][0].pop("files")), "not a list of exported files"),
     (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "differ from the exported ones"),
-    (change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)), "no piece has byte"),
+    (
+        change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)),
+        "is missing, or the rows are out of order",
+    ),
     (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part of the export has no file"),
     (lambda folder: next(folder.rglob("*.parquet")).unlink(), "can't be read"),
     (lambda folder: next(folder.rglob("*.parquet")).write_bytes(b"PAR1"), "can't be read"),
@@ -374,8 +367,8 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (change_rows(lambda table: table.slice(1), "*.parquet"), "differ from the exported ones"),
     (change_rows(with_value, "*.parquet"), "differ from the exported ones"),
     (change_rows(lambda table: table.drop_columns(["key"]), "*.parquet"), "key"),
-    (change_rows(lambda table: table.slice(1), "part-00000"), "no piece has byte"),
-    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "after the last byte"),
+    (change_rows(lambda table: table.slice(1), "part-00000"), "is missing, or the rows are out of order"),
+    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "more bytes than the files have"),
 ]
 
 

@@ -90,7 +90,6 @@ def transactional(folder: Path) -> Path:
 
 
 def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-    """Stand in for `run_units`: run the units in this process."""
     assert len(units) == len(sizes)
     return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
 
@@ -287,8 +286,6 @@ def test_releases_that_the_archive_does_not_reach(release: str) -> None:
 
 @pytest.fixture
 def run(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs `tagwire spark` in the tests' session, which stays open."""
-
     @contextmanager
     def shared(*_: object) -> Generator[Any]:
         with session.spark_errors_converted():

@@ -112,7 +112,6 @@ JOBS: dict[str, Callable[[Any, Path, Path], Any]] = {
 
 @pytest.fixture
 def source(request: pytest.FixtureRequest, in_process: None, tmp_path: Path) -> Path:
-    """Return a job's input: the sample logs or, for an import, an export of them."""
     if request.node.callspec.params["job"] != "restore":
         return SAMPLE
     export_logs(None, SAMPLE, tmp_path / "exported")  # type: ignore[arg-type]

@@ -56,14 +56,12 @@ def hidden(report: Any, root: str) -> Any:
 
 
 def reports(found: Any, root: object) -> Any:
-    """Return the reports of jobs as JSON that doesn't depend on where the logs are."""
     every = [{**each._asdict(), "segments": [s.to_json() for s in each.segments]} if hasattr(each, "segments")
              else each.to_json() for each in found]  # fmt: skip
     return hidden(json.loads(json.dumps(every, default=str)), str(root))
 
 
 def totals(found: Any) -> dict[str, Any]:
-    """Return the numbers in a whatif report. The seconds, which vary, are set to 0."""
     return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
 
 
@@ -189,7 +187,7 @@ def test_a_segment_that_changes_after_it_was_listed(
     original, data = CountedFileSystem.find, store.store[name].getvalue()
     for change, text in (
         (lambda: store.pipe(name, store.store[name].getvalue() + b"x"), "replaced or truncated.*ETag"),
-        (lambda: store.rm(name), "the file no longer exists; the log changed while it was read, so read it again"),
+        (lambda: store.rm(name), "the file no longer exists; run the query or the job again"),
     ):
 
         def find(self: Any, *words: Any, change: Any = change, **options: Any) -> Any:

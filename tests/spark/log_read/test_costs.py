@@ -40,7 +40,6 @@ MOST = 400
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:
-    """Write a segment without an index, with values of `size` bytes. Return the number of records."""
     (root / "t-0").mkdir(parents=True)
     count = max(1, 16384 // size)
     data = build([Record(n, 1_700_000_000_000, b"k", bytes(size)) for n in range(count)], "v2").encode()

@@ -16,10 +16,7 @@ BATCHES = 12
 
 
 def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
-    """Write a segment of equally large batches in which byte `at` of batch `number` is wrong. Return the batch size.
-
-    With `index`, also write an index with an entry for each batch except the first.
-    """
+    """Write equally large batches, with a wrong byte at `at` in batch `number`. Return the batch size."""
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = bytearray(b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES)))
@@ -36,7 +33,6 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     query = log_query({"path": str(path), "maxSplitBytes": 3 * size, **options})
     splits = plan(query)
     assert (len(splits) > 1) is cut
-    # Read each split on its own, like a task, which doesn't know of errors in other splits.
     found, errors = [], []
     for split in splits:
         try:
@@ -51,7 +47,7 @@ def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int
     return sorted(found)
 
 
-# `at` is the damaged byte's position: in the batch length (first or last byte), magic, checksum, or last offset delta.
+# The position of the damaged byte: in the batch length (first or last byte), magic, checksum, or last offset delta.
 @pytest.mark.parametrize("at", [8, 11, 16, 17, 23])
 @pytest.mark.parametrize("index", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])

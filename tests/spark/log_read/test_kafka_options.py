@@ -70,7 +70,7 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"startingOffsets": '{"a": {"7": 1}}'}, "NOT_FOUND. Option startingOffsets names 'a-7'"),
     ({"endingOffsets": '{"c": "latest", "a": {"2": 5}}'}, "NOT_FOUND. Option endingOffsets names 'a-2'"),
     ({"endingOffsetsByTimestamp": '{"c": {"0": 1}}'}, "NOT_FOUND. Option endingOffsetsByTimestamp names 'c-0'"),
-    ({"startingOffsets": '{"a": "latest"}'}, "OPTION. Option startingOffsets: a: expected an offset or -2, got -1"),
+    ({"startingOffsets": '{"a": "latest"}'}, "Option startingOffsets: a: expected an offset or -2 .earliest., got -1"),
     ({"startingOffsets": '{"a": {"-1": 7}}'}, "OPTION. Option startingOffsets: expected earliest or "),
     ({"endingOffsetsByTimestamp": '{"a": 1}'}, r"expected \{.topic.: \{.0.: 17\d+\}\} in milliseconds, got '"),
     ({"assign": '{"a": [-1]}'}, "Option assign: expected "),
@@ -173,5 +173,5 @@ def test_errors_about_replicas_name_only_available_options(tmp_path: Path) -> No
         segment(tmp_path / name / "t-0", 0, batch(0))
     with pytest.raises(PipelineError, match=r"are replicas of t-0; give only one of them\. SQLSTATE"):
         _units(log_query({"path": str(tmp_path)}))
-    with pytest.raises(PipelineError, match="Option replicas can only be error with read_logs; give only one folder"):
+    with pytest.raises(PipelineError, match="Option replicas: read_logs supports only error; give only one folder"):
         read_logs(None, str(tmp_path), None, {"replicas": "longest"})  # type: ignore[arg-type]

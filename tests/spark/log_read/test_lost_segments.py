@@ -21,7 +21,6 @@ def batch(first: int, count: int = 5) -> bytes:
 
 
 def log(folder: Path, *segments: list[bytes], bases: tuple[int, ...] = (0, 20, 30)) -> Path:
-    """Write a partition with one segment for each list of batches."""
     (folder / "t-0").mkdir(parents=True)
     found = segments or tuple([batch(base), batch(base + 5)] for base in bases)
     for base, batches in zip(bases, found, strict=True):

@@ -46,7 +46,6 @@ def segments(root: Path, count: int, partitions: int = 3) -> None:
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows of all splits, read in a single task if `together` is true, else in one task per split."""
     query = log_query({"path": str(path), **options})
     schema = full_schema(query)
     if names is not None:

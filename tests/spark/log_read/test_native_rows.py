@@ -29,7 +29,6 @@ def rows(path: Path, names: list[str] | None = None, **options: Any) -> list[dic
 
 
 def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> list[dict[str, Any]]:
-    """Read a log with the native engine and with the Python engine, check that the rows are equal, and return them."""
     native = rows(path, **options)
     with monkeypatch.context() as patch:
         patch.setattr("tagwire.log.column_stream.engine", lambda: "python")

@@ -136,7 +136,6 @@ def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
 
 
 def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that collects the name of each partition folder that is listed."""
     listed: list[str] = []
     made = Partition.__init__
 

@@ -18,7 +18,6 @@ from tagwire_spark.log_read.splits import plan
 
 
 def planned(path: object, **options: Any) -> Callable[[], list[int]]:
-    """Plan a read, and return a function that carries it out."""
     query = log_query({"path": str(path), **options})
     splits = plan(query)
     schema = full_schema(query)
@@ -26,7 +25,6 @@ def planned(path: object, **options: Any) -> Callable[[], list[int]]:
 
 
 def replaced(path: Path, data: bytes) -> None:
-    """Replace a file with a new file of the same name, as when Kafka's log cleaner swaps a segment."""
     other = path.with_suffix(".swap")
     other.write_bytes(data)
     other.replace(path)

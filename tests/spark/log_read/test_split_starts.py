@@ -16,7 +16,6 @@ BATCHES = 40
 
 
 def segment(folder: Path) -> int:
-    """Write a segment whose batches have equal sizes. Return the size of one batch."""
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
     data = b"".join(batch.replace(base_offset=5 * n).encode() for n in range(BATCHES))

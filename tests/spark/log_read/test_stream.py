@@ -32,7 +32,6 @@ class Query:
         self.position = reader.initialOffset()
 
     def more(self) -> list[dict[str, Any]]:
-        """Return the rows that were added since the last call."""
         parts = list(triggers(self.reader, self.position))
         self.position = parts[-1][0] if parts else self.position
         return [row for _, part in parts for row in part]
@@ -225,7 +224,7 @@ def test_records_appear_after_their_commit(tmp_path: Path, logs: Path) -> None:
     ("options", "text"),
     [
         ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
-        ({"maxOffsetsPerTrigger": str(1 << 63)}, "in 64 bits"),
+        ({"maxOffsetsPerTrigger": str(1 << 63)}, "a 64-bit number"),
         ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "one of them"),
         ({"endingOffsets": "latest"}, "no end"),
         ({"failOnDataLoss": "maybe"}, "true or false"),
@@ -270,7 +269,6 @@ def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> 
 
 
 def run(df: "DataFrame", folder: Path, **options: Any) -> list[Any]:
-    """Run a query that writes all available data to Parquet. Return its progress reports."""
     writer = df.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).options(**options).start(str(folder / "out"))
     query.awaitTermination()

@@ -217,7 +217,6 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def in_three_segments(root: Path) -> Path:
-    """Write offsets 0 to 19 in three segments, and return the path of the middle one."""
     segment(root / "t-0", 0, batch(0), batch(5))
     segment(root / "t-0", 15, batch(15))
     return segment(root / "t-0", 10, batch(10))
@@ -263,7 +262,6 @@ def test_gaps_of_a_compacted_log_are_no_loss(tmp_path: Path, how: str) -> None:
 
 
 def metadata(root: Path, topic_id: str, *epochs: tuple[int, int]) -> None:
-    """Write the files in which a broker keeps a partition's topic ID and leader epochs."""
     (root / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
     lines = "".join(f"{epoch} {start}\n" for epoch, start in epochs)
     (root / "t-0" / "leader-epoch-checkpoint").write_text(f"0\n{len(epochs)}\n{lines}")

@@ -19,7 +19,6 @@ TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write two partitions with equal records, each in two segments of two batches."""
     for partition in (0, 1):
         place = tmp_path / f"t-{partition}"
         place.mkdir()

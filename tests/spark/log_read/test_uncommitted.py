@@ -31,7 +31,6 @@ def marker(offset: int, producer: int, key: bytes, format: str = "v2") -> bytes:
 
 
 def transactions(format: str) -> list[bytes]:
-    """Return an aborted transaction, plain records and a committed transaction. Offsets 4 to 9 are committed."""
     aborted = [batch(0, 1, format), marker(3, 1, ABORT, format)]
     return [*aborted, batch(4, format=format), batch(7, 2, format), marker(10, 2, COMMIT, format)]
 
@@ -41,13 +40,11 @@ def flipped(data: bytes, at: int = 30) -> bytes:
 
 
 def read(path: Path, **options: str) -> list[tuple[int | None, bool]]:
-    """Return the offset of each committed row, and whether it is an error row. Rows of markers are left out."""
     found = [row for each in arrow_rows(path, **COMMITTED, **options) for row in each.to_pylist()]
     return [(row["offset"], bool(row.get("_error"))) for row in found if not row["isControl"]]
 
 
 def streamed(path: Path, start: dict[str, Any] | None = None, **options: str) -> tuple[dict[str, Any], list[Any]]:
-    """Read everything in a single micro-batch. Return its end offsets, and its rows in the same form as `read`."""
     reader, start = stream(path, **COMMITTED, **options), start or {}
     end = reader.latestOffset(start, ReadAllAvailable())
     return end, [(row["offset"], bool(row.get("_error"))) for row in rows(reader, start, end)]
@@ -234,10 +231,7 @@ class Counted(tuple[tuple[int, int, int], ...]):
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Check that look-ups among random transactions agree with a linear search.
-
-    Some transactions overlap, as in a damaged log or a wrong index.
-    """
+    """Compare look-ups among random, partly overlapping transactions with a linear search."""
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -20,7 +20,6 @@ from tagwire_spark.log_write.target import log_target
 
 
 def killed(root: Path, hours: float) -> Path:
-    """Create the folder of a write that was killed `hours` ago."""
     left = begin(str(root)).folder
     file = staging(left_of(str(root))[0]).folder / "orders-0.log"
     file.write_bytes(b"half")

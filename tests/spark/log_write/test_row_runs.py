@@ -47,7 +47,6 @@ def batch(**columns: list[Any]) -> Any:
 
 
 def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bool) -> list[StagedSegment]:
-    """Write batches as a task does, natively or record by record, and return the segments."""
     folder.mkdir()
     attempt = folder / "job" / "attempt"
     attempt.mkdir(parents=True)
@@ -62,7 +61,6 @@ def written(folder: Path, batches: list[Any], target: LogTarget, *, natively: bo
 
 
 def records(folder: Path) -> dict[str, list[Any]]:
-    """Return the records of each log, each with its batch's compression, producer and transaction state."""
     return {
         partition.path.name: [
             (record, batch.compression, batch.producer_id, _sequence(batch, record), batch.is_transactional)

@@ -45,7 +45,6 @@ def rows(path: str | Path) -> list[dict[str, Any]]:
 
 
 def capture(kind: str) -> bytes:
-    """Return a capture file of this kind. All kinds but pcap have thousands of frames."""
     if kind == "pcap":
         return pcap([Segment(0, len(ASK).to_bytes(4, "big") + ASK)])
     if kind == "jsonl.gz":

@@ -198,7 +198,6 @@ def test_the_start_of_the_log(spark: "SparkSession", logs: Path) -> None:
 
 
 def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
-    """Copy a partition and flip a bit in a middle batch. Return the copy, the batch's position and its record count."""
     source = big_partition(logs)
     target = Path(copytree(source, folder / source.name))
     segment = max(log.Partition(target).segments, key=lambda each: each.size)
@@ -340,13 +339,16 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
         ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
         ({"startingOffsets": "newest"}, "startingOffsets"),
         ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest or {"topic": {"0": 23}}'),
-        ({"endingOffsets": '{"t": {"0": 9223372036854775808}}'}, "expected an offset or -1, got 9223372036854775808"),
+        (
+            {"endingOffsets": '{"t": {"0": 9223372036854775808}}'},
+            "expected an offset or -1 (latest), got 9223372036854775808",
+        ),
         ({"recordsFromTimestamp": "noon"}, "an integer"),
         (
             {"recordsFromTimestamp": "1" + 20 * "0"},
-            "recordsFromTimestamp: expected milliseconds in 64 bits",
+            "recordsFromTimestamp: expected a 64-bit number of milliseconds",
         ),
-        ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "milliseconds in 64 bits"),
+        ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),
         ({"paths": "5"}, '["first", "second"]'),
         ({"paths": '"logs"'}, '["first", "second"]'),
         ({"paths": "[1]"}, '["first", "second"]'),

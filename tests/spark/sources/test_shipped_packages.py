@@ -99,7 +99,6 @@ def test_environment_in_an_archive(tmp_path: Path) -> None:
 
 
 def _submit() -> list[str]:
-    """Return a `spark-submit` command that starts a cluster with one worker."""
     from tagwire_spark import spark_conf
 
     settings = {name: value for name, value in spark_conf().items() if name != "spark.pyspark.python"}
@@ -108,7 +107,6 @@ def _submit() -> list[str]:
 
 
 def _run(command: list[str], folder: Path, python: str) -> str:
-    """Run a Spark program in a folder, with the interpreter `python` for its workers. Return the output."""
     environment = {**os.environ, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1",
                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}  # fmt: skip
     before = _applications()
@@ -124,7 +122,6 @@ def _run(command: list[str], folder: Path, python: str) -> str:
 
 
 def _applications() -> set[Path]:
-    """Return the application folders of local clusters in PySpark's own folder."""
     import pyspark
 
     return set((Path(pyspark.__file__).parent / "work").glob("app-*"))

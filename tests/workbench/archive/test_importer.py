@@ -203,7 +203,7 @@ def test_caller_may_specify_the_component(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="the path names none of the components"):
         read_release(source)
     assert read_release(source, component="tiered-storage").components == {"tiered-storage": 1}
-    with pytest.raises(SpecError, match=r"component '\.\./x' must be lower-case"):
+    with pytest.raises(SpecError, match=r"component '\.\./x' must consist of lower-case"):
         read_release(source, component="../x")
 
 
@@ -370,7 +370,6 @@ def test_deep_nesting_is_a_problem_and_no_crash(tmp_path: Path) -> None:
 
 
 def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
-    """Return a damaged jar. `change` maps offsets in the compressed data of its only file to new byte values."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("message/Foo.json", spec())

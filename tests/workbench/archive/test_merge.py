@@ -270,7 +270,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
         (
             data("1", field("A", "string", nullableVersions="0+", default="null")),
             data("0-1", field("A", "string")),
-            "FooData would break rules of the spec language:\n<spec>:7:",
+            "the merged spec of FooData would break rules of the spec language:\n<spec>:7:",
         ),
         (
             data("1", field("A", "Part", fields=PARTS)),

@@ -16,7 +16,6 @@ PRODUCE, FETCH = 0, 1
 
 @pytest.fixture(scope="module")
 def carriers() -> list[CapturedFrame]:
-    """Return captured frames of medium size with records, one for each client and API version."""
     found: dict[object, CapturedFrame] = {}
     for each in read(CAPTURES):
         if (

@@ -41,7 +41,6 @@ def found(listing: Listing, text: str) -> list[int]:
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    """Write a capture: an unanswered request, a damaged frame, an invalid line, and a response without a request."""
     return write_lines(
         tmp_path / "a.jsonl",
         line("req", METADATA, client_label="alice's tool"),

@@ -25,7 +25,6 @@ until = %s
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write specs with two mistakes: one name has two types, and a response lacks a version of its request."""
     monkeypatch.chdir(tmp_path)
     make_project(tmp_path)
     rack = [{"name": "Room", "type": "string", "versions": "0+"}]

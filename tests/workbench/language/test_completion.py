@@ -19,7 +19,6 @@ def labels(text: str) -> list[str]:
 
 
 def after(text: str, label: str) -> str:
-    """Accept the completion `label` in the text, and return the new text with `|` at the cursor."""
     bare = text.replace("|", "", 1)
     [offer] = [each for each in offers(text) if each.label == label]
     cut = len(offer.text) - offer.after_cursor

@@ -16,7 +16,6 @@ KIND = {"name": "Kind", "type": "register", "keys": "int8", "entries": [{"key": 
 
 
 def add_kinds(root: Path) -> None:
-    """Write the register `Kind`. Add a field with this enum to a message and to a shared struct."""
     (root / "specs" / "Kind.json").write_text(json.dumps(KIND, indent=2) + "\n", "utf-8")
     for name in ("PlaceRequest", "Line"):
         path = root / "specs" / f"{name}.json"

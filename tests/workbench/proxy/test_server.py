@@ -39,7 +39,6 @@ def peer() -> Generator[MockPeer]:
 
 
 def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], Awaitable[None]]) -> RecordingProxy:
-    """Run the client `play` against a proxy for at most a minute, and return the proxy."""
     frames: list[RecordedFrame] = []
     address = peer.address if isinstance(peer, MockPeer) else peer
     assert address is not None
@@ -211,7 +210,7 @@ def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeyp
         assert len(proxy.listeners) == 2
 
     [problem] = proxied(peer, play).problems
-    assert problem.endswith("is not replaced, nor are the addresses of further servers: there are already 2 listeners")
+    assert problem.endswith("and further servers are not replaced: there are already 2 listeners")
 
 
 def test_address_of_the_proxy_itself_is_not_replaced(peer: MockPeer) -> None:
@@ -336,7 +335,7 @@ def test_threads_get_the_error_of_the_writer(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
     file = CaptureFile(tmp_path / "frames.jsonl")
     file._process.kill()
-    expected = rf"{file.path}: its writer ended with -9"
+    expected = rf"{file.path}: the writing process ended with exit status -9"
     with pytest.raises(OSError, match=expected):
         while True:
             file.add(frame(1))

@@ -39,7 +39,6 @@ class _Message:
     spec: dict[str, Any]
     origin: str
     releases: dict[str, ImportedSpec]
-    """The message's spec by release, for each release that has the message."""
 
     @property
     def names(self) -> list[str]:
@@ -81,7 +80,7 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
         if spec.component == "core":
             if spec.name not in homes:
                 raise SpecError(
-                    f"{spec.origin}: the component of {spec.name} is unknown; import a newer release that also has it",
+                    f"{spec.origin}: the component of {spec.name} is unknown; also import a newer release that has it",
                     file=spec.origin,
                 )
             spec = replace(spec, component=homes[spec.name])
@@ -158,10 +157,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a keyless spec is this message under another name.
-
-    This requires that one of the two names begins with the other, and that all common versions are equal on the wire.
-    """
+    """Return whether a keyless spec is this message renamed: one name begins with the other, with the same bytes."""
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)

@@ -48,10 +48,7 @@ class FieldPairing:
     def fields(
         self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
     ) -> dict[str, str]:
-        """Map the names of older fields to names of newer fields. Fields not paired by position are paired by name.
-
-        Raises SpecError if fields with the same name have different types.
-        """
+        """Map older field names to newer ones, by position or else by name. Raises SpecError if types differ."""
         names = {field["name"].lower(): field["name"] for field in ours}
         found: dict[str, str] = {}
         for field in theirs:

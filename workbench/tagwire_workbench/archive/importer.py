@@ -24,7 +24,6 @@ class ImportReport:
     """The result of an import. `str()` returns the report to print."""
 
     releases: tuple[Release, ...]
-    """The imported releases, newest first."""
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
@@ -36,12 +35,10 @@ class ImportReport:
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:
-        """All sources, newest release first."""
         return tuple(source for release in self.releases for source in release.sources)
 
     @property
     def notes(self) -> tuple[ImportNote, ...]:
-        """The notes about flaws in all specs, in source order."""
         return tuple(note for source in self.sources for spec in source.specs for note in spec.notes)
 
     def __str__(self) -> str:

@@ -19,7 +19,6 @@ CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
 NEGOTIATION: Final = "ApiVersionsResponse"
 """The response from which clients learn a broker's versions, so they must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
-"""The error code for an unsupported version."""
 
 RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "ProduceRequest": {0: "v0", 2: "v1", 3: "v2"},

@@ -46,7 +46,9 @@ def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     try:
         message_of(spec)
     except SpecError as error:
-        raise SpecError(f"{spec['name']} would break rules of the spec language:\n{error}") from error
+        raise SpecError(
+            f"the merged spec of {spec['name']} would break rules of the spec language:\n{error}"
+        ) from error
     return spec
 
 
@@ -255,10 +257,7 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range with all versions in `inside` and none in `outside`, if possible open-ended ("3+").
-
-    Raises SpecError if there is no such range.
-    """
+    """Return a range (if possible, "3+") with all versions in `inside` and none in `outside`. Raises SpecError."""
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

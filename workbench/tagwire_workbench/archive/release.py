@@ -55,7 +55,6 @@ class SpecSource:
 
     @property
     def components(self) -> dict[str, int]:
-        """The number of specs per detected component."""
         names = [spec.component for spec in self.specs]
         return {name: names.count(name) for name in sorted(set(names))}
 
@@ -69,10 +68,7 @@ class Release:
 
     @property
     def specs(self) -> list[ImportedSpec]:
-        """The specs of all sources, each message once.
-
-        Two jars may contain identical specs. Raises SpecError for different specs with the same name.
-        """
+        """The specs of all sources, each message once. Raises SpecError for different specs with the same name."""
         chosen: dict[str, ImportedSpec] = {}
         for spec in (spec for source in self.sources for spec in source.specs):
             other = chosen.setdefault(spec.name, spec)

@@ -34,7 +34,6 @@ COMPONENTS: Final = {
 SPEC_BYTES: Final = 1 << 20
 """Maximum size of a spec; the largest in Kafka 4.4.0 has 13 kB."""
 TOTAL_BYTES: Final = 64 << 20
-"""Maximum total size of the specs in one source."""
 
 _IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.json")
 _COMPONENT: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
@@ -62,7 +61,9 @@ def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]
     unreadable or hostile source, and for a path without a component.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
-        raise SpecError(f"component {component!r} must be lower-case letters and digits, with hyphens between words")
+        raise SpecError(
+            f"component {component!r} must consist of lower-case letters and digits, with hyphens between words"
+        )
     total = 0
     for path, origin, data in _files(source) if source.is_dir() else _entries(source):
         total += len(data)

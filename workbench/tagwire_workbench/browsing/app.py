@@ -90,7 +90,6 @@ class Browser(App[None]):
         self.take_over()
 
     def on_resize(self, event: Resize) -> None:
-        """Divide the terminal width between the field and byte panes."""
         self.bytes.styles.width = width_next_to(event.size.width)
 
     def on_unmount(self) -> None:
@@ -142,7 +141,6 @@ class Browser(App[None]):
     # ------------------------------------------------------------ the selected entry
 
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
-        """Show the fields and bytes of the selected entry."""
         if event.entry != self.entries.entry:
             return  # the cursor has moved to another entry meanwhile
         try:
@@ -163,7 +161,6 @@ class Browser(App[None]):
         self.fields.show(items)
 
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
-        """Highlight the bytes of the field that the user selected."""
         item, cursor = event.item, self.fields.cursor_node
         if cursor is not None and cursor.data is item:  # the cursor may have moved to another entry
             self.bytes.show(item.buffer, item.begin, item.end)
@@ -171,7 +168,6 @@ class Browser(App[None]):
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)
 
     def on_byte_view_pointed(self, event: ByteView.Pointed) -> None:
-        """Select the field that contains the byte at the cursor of the byte pane."""
         self.fields.reveal(event.buffer, event.offset)
 
     # ------------------------------------------------------------ filters

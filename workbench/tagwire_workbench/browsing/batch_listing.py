@@ -23,7 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColumn, Listing, Test
 
-# Filters call the next two functions for every entry. They don't trace messages, because tracing is slow.
+# Filters call the next two functions for every entry, so these don't trace messages, which would be slow.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
@@ -235,7 +235,6 @@ class BatchListing(Listing):
         return test
 
     def _offset_test(self, term: Term) -> Test:
-        """Return a function that tests whether a batch has an offset in one of the ranges in the filter term."""
         ranges = ranges_of(term)
 
         def test(entry: int) -> bool:
@@ -251,7 +250,6 @@ class BatchListing(Listing):
         return int(text) if text.isdigit() else self._ends[entry]
 
     def searched_bytes(self, entry: int) -> Iterator[bytes]:
-        """Yield the texts that a filter searches for a batch: its cells, and its records' keys, values and headers."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         try:
             for record in self._batch(entry):

@@ -56,7 +56,6 @@ class ByteView(ScrollView, can_focus=True):
 
     @property
     def bytes_a_line(self) -> int:
-        """The number of bytes that fit on a line."""
         width = self.scrollable_content_region.width
         return next((each for each in _WIDTHS if _width(each) <= width), _WIDTHS[-1])
 

@@ -62,7 +62,6 @@ class EntryList(ScrollView, can_focus=True):
 
     @property
     def visible_entries(self) -> list[int]:
-        """The entries whose lines are on the screen."""
         top = self.scroll_offset.y
         return [self.view[index] for index in range(top, min(top + max(self._rows, 0), len(self.view)))]
 

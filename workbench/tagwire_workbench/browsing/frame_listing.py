@@ -99,7 +99,6 @@ class FrameListing(Listing):
         )
 
     def _title(self, key: int, otherwise: str) -> str:
-        """Return an API's name, or `otherwise` if the package doesn't have the API."""
         found = self._titles.get(key)
         if found is None:
             found = otherwise

@@ -51,7 +51,6 @@ class PlainFile:
 
     @property
     def progress(self) -> float:
-        """The fraction of the file that has been read sequentially, from 0 to 1."""
         return self._position / max(os.fstat(self._file.fileno()).st_size, 1)
 
     @property

@@ -68,7 +68,6 @@ class Listing(ABC):
         return bool(found)
 
     def read_all(self) -> None:
-        """Read everything that is available now."""
         while self.advance():
             pass
 

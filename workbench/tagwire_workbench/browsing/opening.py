@@ -53,7 +53,7 @@ def open_listing(path: Path, options: OpenOptions) -> Listing:
         file = LineFile(open_growing(path), follows=options.follows)
     else:
         raise InputError(
-            f"{path}: begins with {head[:8].hex(' ')}, neither a capture (JSON lines, pcap) nor a log segment; "
+            f"{path}: expected a capture (JSON lines, pcap) or a log segment, got {head[:8].hex(' ')} ...; "
             "for a stream of length-prefixed frames, give --frames request or response"
         )
     return FrameListing(file, table, options.settings)

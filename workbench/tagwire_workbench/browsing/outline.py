@@ -290,7 +290,6 @@ class FieldTree(Tree[OutlineLine]):
         node.expand()
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[OutlineLine]) -> None:
-        """Add the child nodes of a branch when the user opens the branch."""
         if event.node.data is not None and not event.node.children:
             self._add(event.node, event.node.data.children)
 

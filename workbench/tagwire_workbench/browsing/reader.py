@@ -38,7 +38,6 @@ class Reader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the current slice, and close the listing."""
         self._stopped.set()
         self._wake.set()
         self._thread.join()

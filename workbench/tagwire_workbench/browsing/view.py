@@ -21,7 +21,6 @@ class View:
     def __init__(self, listing: Listing, terms: Sequence[Term] = (), text: str = "") -> None:
         self.listing = listing
         self.text = text
-        """The filter as the user typed it."""
         self._found = array("i")
         self._tried = 0
         # Test the columns first. Tests for text and errors must read the entry's bytes, which is slow.

@@ -56,7 +56,7 @@ def command(
     if in_place == (output is not None):
         raise click.UsageError("specify --output DIR2, or --in-place to edit the specs in DIR, but not both")
     if only_new and in_place:
-        raise click.UsageError("--only-new would replace all other versions; use --output instead of --in-place")
+        raise click.UsageError("with --in-place, --only-new would remove all older versions; use --output instead")
     settings = load(find_root(Path.cwd()))
     spec_set = settings.set_of(folder)
     target = output or folder

@@ -128,7 +128,6 @@ class FieldComparison(NamedTuple):
     """
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the comparison as a JSON-compatible dict."""
         keys = ("onlyA", "onlyB", "never")
         values = None if self.values is None else dict(zip(keys, self.values, strict=True))
         return {"path": self.path, "usedInA": self.a, "usedInB": self.b, "values": values}
@@ -145,7 +144,6 @@ class MessageComparison(NamedTuple):
     """The fields in the captured versions, if both captures have the message."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the comparison as a JSON-compatible dict."""
         return {
             "message": self.name,
             "versionsInA": {str(version): number for version, number in self.a.items()},

@@ -29,12 +29,10 @@ class _FieldInContext:
 
     @property
     def versions(self) -> Versions:
-        """The message's valid versions in which the field exists."""
         return self.field.versions & self.around
 
     @property
     def is_later(self) -> bool:
-        """Whether the field was added after the first version of its struct."""
         return bool(self.versions) and self.versions.lowest > self.around.lowest
 
     def finding(self, rule: str, key: str, message: str) -> DesignFinding:

@@ -24,7 +24,6 @@ _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVer
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
 """Keys of the released dialect, which mean nothing in inflexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
-"""The header version of inflexible versions."""
 
 
 def is_draft(spec: Spec) -> bool:

@@ -78,7 +78,6 @@ class DraftPlan:
     """The planned changes to a folder; `str()` is the report to print."""
 
     drafts: tuple[Draft, ...]
-    """The drafts of all specs, sorted by component and file."""
     changed: dict[Path, str]
     """The new content of each file that changes."""
     stale: tuple[Path, ...]
@@ -117,7 +116,6 @@ class _Result:
     notes: tuple[str, ...]
     new: int | None = None
     is_same: bool = False
-    """Whether the spec was left unchanged."""
 
 
 def plan_drafts(

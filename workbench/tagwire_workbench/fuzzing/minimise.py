@@ -34,7 +34,6 @@ class Minimised(NamedTuple):
 
     data: bytes
     tries: int
-    """Number of inputs tried."""
     is_done: bool
     """Whether all smaller candidates were tested. False if the limit on tries ended the search."""
 
@@ -153,7 +152,6 @@ class _Search:
 
 
 def _digest(data: bytes) -> bytes:
-    """Return a short digest of an input, to remember it as tried without keeping the input in memory."""
     return blake2b(data, digest_size=16).digest()
 
 

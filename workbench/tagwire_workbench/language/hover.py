@@ -22,7 +22,6 @@ from tagwire_workbench.language.text_tree import TextTree, Value
 _MOST: Final = 48
 """Maximum number of example bytes to show."""
 _ENTRIES: Final = 40
-"""Maximum number of register entries to show."""
 _TOLD: Final = ("name", "type", "about", "$schema")
 """Keys left out of the list of facts: the first lines show their values, and `$schema` is only for editors."""
 

@@ -28,7 +28,6 @@ class SetContext:
 
 
 ALONE: Final = SetContext()
-"""The context of a spec outside of a set."""
 
 
 def may_be_used(data: bytes) -> bool:

@@ -81,7 +81,6 @@ class KeyEntry:
 
     @property
     def span(self) -> Span:
-        """The span of the key, including quotes."""
         return Span(self.start, self.end)
 
 

@@ -33,7 +33,6 @@ class Document:
         return types.Range(types.Position(*start), types.Position(*end))
 
     def edit(self, edit: Edit) -> types.TextEdit:
-        """Convert an edit of this document to an LSP text edit."""
         return types.TextEdit(self.range(edit.span), edit.text)
 
     def span_of(self, problem: Problem, tree: TextTree) -> Span:
@@ -41,7 +40,6 @@ class Document:
         return tree.token_at(self._positions.of_problem(problem.line, problem.column))
 
     def diagnostic(self, problem: Problem, tree: TextTree, rules_page: str) -> types.Diagnostic:
-        """Convert a problem found in this document to an LSP diagnostic."""
         return types.Diagnostic(
             self.range(self.span_of(problem, tree)),
             problem.message,

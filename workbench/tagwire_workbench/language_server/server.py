@@ -77,14 +77,12 @@ class SpecServer(LanguageServer):
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
     def opened(self, uri: str, text: str) -> None:
-        """Store a file's content from the editor, and publish its problems."""
         path = path_of(uri)
         self._uris[path] = uri
         self.specs.write(path, text)
         self._publish(path, self.problems(path))
 
     def closed(self, uri: str) -> None:
-        """Drop the editor's content of a file, and clear its problems."""
         path = path_of(uri)
         self._uris.pop(path, None)
         self.specs.forget(path)

@@ -109,7 +109,7 @@ def _base64(data: bytes) -> str:
 def _peer(value: dict[str, Any], setting: Setting) -> Later:
     part = value["$peer"]
     if part not in ("host", "port"):
-        raise ScriptValueError(f"expected the string host or port, got {shown(part)}")
+        raise ScriptValueError(f"$peer: expected host or port, got {shown(part)}")
     return Later(lambda scene: getattr(scene.request.address, part))
 
 

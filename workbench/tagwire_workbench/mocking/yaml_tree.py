@@ -159,8 +159,7 @@ class _Maker:
         self.seen += 1
         if self.seen > _MOST_NODES:
             raise ScriptError(
-                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}, counting repetitions by "
-                "aliases"
+                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}, with each use of aliases"
             )
         if node in self.around:
             raise ScriptError(

@@ -131,7 +131,9 @@ class CaptureFile:
         process.stderr.close()
         if process.wait() or not self._is_closing:
             with self._changed:
-                self._error = OSError(f"{self.path}: {why or f'its writer ended with {process.returncode}'}")
+                self._error = OSError(
+                    f"{self.path}: {why or f'the writing process ended with exit status {process.returncode}'}"
+                )
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:

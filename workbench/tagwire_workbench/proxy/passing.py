@@ -176,8 +176,8 @@ class Passing:
         """Stop collecting the current frame, which exceeds the budget, and pass its bytes on unchanged."""
         changes = ", and its addresses are unchanged" if self._is_held else ""
         self._note(
-            f"byte {self.offset}: a frame of {count(self._size, 'byte')} is not recorded{changes}: incomplete frames "
-            f"of all connections hold more than {count(self._budget.most, 'byte')}"
+            f"byte {self.offset}: a frame of {count(self._size, 'byte')} is not recorded{changes}, because the "
+            f"incomplete frames of all connections exceed {count(self._budget.most, 'byte')}"
         )
         if self._is_held:
             going.insert(*self._released())

@@ -107,7 +107,6 @@ class RecordingProxy:
 
     @property
     def connection_count(self) -> int:
-        """Number of connections so far."""
         return self._connections
 
     def __repr__(self) -> str:

@@ -41,7 +41,7 @@ async def serving(
     """Implement `RecordingProxy.serving`, which describes the parameters and errors."""
     check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
-        raise ProxyError(f"the proxy already listens at {next(iter(proxy.listeners.values()))}; create another one")
+        raise ProxyError(f"the proxy already listens at {next(iter(proxy.listeners.values()))}; create another proxy")
     listeners = _Listeners(proxy, host, on_listening)
     try:
         try:
@@ -106,10 +106,7 @@ class _Listeners:
         )
 
     def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
-        """Return the proxy's address for an advertised server, listening on a new port if necessary.
-
-        The host is the one to which the client connected.
-        """
+        """Return the proxy's address for a server, on the host `came_to`, listening on a new port if necessary."""
         server = Address(host, port)
         if self.is_ours(server, came_to):
             return host, port
@@ -129,7 +126,7 @@ class _Listeners:
         """Report that the proxy can't open more listeners, but only for the first server: there may be thousands."""
         if not self._is_limit_noted:
             self._is_limit_noted = True
-            self.proxy.note(f"{server} is not replaced, nor are the addresses of further servers: {reason}")
+            self.proxy.note(f"the addresses of {server} and further servers are not replaced: {reason}")
 
     def start(self, work: Coroutine[None, None, None]) -> None:
         """Run a coroutine in the background. It is cancelled if the proxy is closed."""

@@ -49,7 +49,6 @@ class Scale(NamedTuple):
     unit: str
 
     def percent_of(self, value: float) -> float:
-        """Return the position of a value as a percentage of the axis."""
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
     def bar(self, kind: str, value: float, text: str) -> Bar:

@@ -63,7 +63,6 @@ class Summary:
         return self.total.bytes / self.total.seconds if self.total.seconds else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the total, and the measures of each kind of batch, as a JSON-compatible dict."""
         kinds = [kind._asdict() | measure.to_json() for kind, measure in sorted(self.found.measures.items())]
         return {
             "to": self.to,

@@ -57,7 +57,6 @@ def test_each_rule_is_broken_as_described(rule: str) -> None:
 
 
 def decoded(made: Mutation, form: dict[str, Any]) -> Any:
-    """Return the decoded message or the error. Error offsets count from the beginning of the input."""
     begin = 4 if "prefix" in form else 0
     rest = made.data[begin:]
     try:

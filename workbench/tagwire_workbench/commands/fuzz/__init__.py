@@ -12,7 +12,6 @@ FUZZ_COMMANDS: Final = {
     "corpus": "tagwire_workbench.commands.fuzz.corpus",
     "minimise": "tagwire_workbench.commands.fuzz.minimise",
 }
-"""The module of each command, imported when the command runs."""
 
 
 @click.group("fuzz", cls=CommandTable, sections={"Commands": FUZZ_COMMANDS})

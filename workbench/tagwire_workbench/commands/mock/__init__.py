@@ -11,7 +11,6 @@ __all__ = ["MOCK_COMMANDS", "command"]
 MOCK_COMMANDS: Final = {
     "serve": "tagwire_workbench.commands.mock.serve",
 }
-"""The module of each command, imported when the command runs."""
 
 
 @click.group("mock", cls=CommandTable, sections={"Commands": MOCK_COMMANDS})

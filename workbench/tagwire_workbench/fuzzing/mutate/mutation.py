@@ -38,5 +38,4 @@ class Mutation(NamedTuple):
     canonical: bool
     """Whether an encoder would write the same bytes. Encoders omit tagged fields that have their default."""
     message: type[Message]
-    """The class of the message in the bytes."""
     version: int
