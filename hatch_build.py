@@ -93,7 +93,7 @@ class TagwireBuildHook(BuildHookInterface[Any]):
         self.work.cleanup()
 
     def engine(self, root: Path) -> list[Path]:
-        """Compile the modules in a temporary folder. Return none if they aren't wanted or don't compile."""
+        """Compile the modules in a temporary folder. Return an empty list if they aren't wanted or don't compile."""
         if not wants_engine():
             return []
         from setuptools.errors import BaseError, CCompilerError

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/environment.sh"
 export PYTHONDONTWRITEBYTECODE=1 # a mutant must not leave bytecode behind
 
-# Run pytest on PATHS for at most SECONDS. Finding no tests kills no mutant.
+# Run pytest on PATHS for at most SECONDS. If there are no tests, the mutant survives.
 try() { timeout "$1" $bin/python -m pytest -x -q -p no:cacheprovider -p no:xdist -m "$2" "${@:3}" || [ $? = 5 ]; }
 
 module=$(git diff --name-only -- runtime generator cli pipeline)

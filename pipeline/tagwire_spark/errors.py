@@ -59,7 +59,7 @@ _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 _WAITING: Final = "Exception thrown in awaitResult"
-"""How lines of a Spark error that don't show its cause begin (`_NO_CAUSE`) or end (`_WAITING`)."""
+"""Lines of a Spark error that begin with one of `_NO_CAUSE`, or end with `_WAITING`, don't show its cause."""
 
 
 class PipelineError(PySparkException, TagwireError):

@@ -126,9 +126,6 @@ def _annotated_text(found: Sequence[Explained], note: Callable[[Node], str]) -> 
     return "\n".join(parts)
 
 
-# ---------------------------------------------------------------- editing fields
-
-
 def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
     """Map rows of the tree to the nodes that can be edited. Input with several units or traces can't be edited."""
     if len(found) != 1 or len(found[0].traces) != 1:
@@ -199,9 +196,6 @@ def _parsed(node: Node, type: Type, text: str) -> Any:
             raise ValueError(f"{node.path}: {text!r} is neither true nor false")
         return text.lower() == "true"
     return float(text) if family == "floating" else int(text, 0)
-
-
-# ---------------------------------------------------------------- specs
 
 
 def spec(text: str, released: str = "") -> dict[str, Any]:

@@ -84,7 +84,7 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find rows that can't be converted by bisection. Yield each row's number, counted from `first`, and its Misfit."""
+    """Find, by bisection, rows that can't be converted. Yield each row's number, from `first` on, and its Misfit."""
     if len(array) == 1:
         yield first, misfit
         return

@@ -115,7 +115,7 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a system error, which does not mean that an export is incomplete.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a system error, after which the export may still be complete.
 
     pyarrow also raises OSError, but without an error number, if a file is truncated.
     """

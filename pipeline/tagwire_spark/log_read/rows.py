@@ -259,7 +259,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """For each row, return its split's `first_offset` or `end_offset` (whichever `name` is), plus `more`."""
+        """Return, for each row, its split's attribute `name` (`first_offset` or `end_offset`), plus `more`."""
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 

@@ -58,7 +58,7 @@ def same_ends(logs: Mapping[tuple[str, int], Log], end: Mapping[str, Any], ends:
 def _other_ids(
     logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any]
 ) -> dict[tuple[str, int], tuple[str, str]]:
-    """Return a dict from each partition whose topic ID has changed to its current ID and its ID in a stream offset.
+    """Return the partitions whose topic ID has changed, each with its current ID and its ID in a stream offset.
 
     A partition without an ID counts as having the ID of the topic's other partitions, because a broker writes the ID
     some time after it has created a partition.

@@ -87,9 +87,6 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
         yield spec
 
 
-# ---------------------------------------------------------------- merging messages
-
-
 def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str) -> None:
     """Merge the specs of a release into `messages`. A spec that matches no message becomes a new message."""
     unknown: list[ImportedSpec] = []
@@ -99,7 +96,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # If a message was matched by key or name, it has a spec of this release, so no renamed spec can belong to it.
+    # A message that was matched by key or name has a spec of this release, so it can't also match a renamed spec.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -175,9 +172,6 @@ def _name(messages: list[_Message]) -> None:
         aliases = [name for name in message.names[1:] if name not in taken]
         taken.update(aliases)
         message.spec = normal_form({**message.spec, "aliases": aliases})
-
-
-# ---------------------------------------------------------------- release history
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:

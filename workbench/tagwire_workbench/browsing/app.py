@@ -96,8 +96,6 @@ class Browser(App[None]):
         self._timer.stop()
         self.reader.stop()
 
-    # ------------------------------------------------------------ updates from the reader
-
     def take_over(self) -> None:
         """Show what the reader thread has found since the last update."""
         entries = self.entries
@@ -138,8 +136,6 @@ class Browser(App[None]):
         text = "nothing matches the filter; Escape clears it" if view.text else "the input is empty"
         self._show(None, text if is_all else "")
 
-    # ------------------------------------------------------------ the selected entry
-
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
         if event.entry != self.entries.entry:
             return  # the cursor has moved to another entry meanwhile
@@ -169,8 +165,6 @@ class Browser(App[None]):
 
     def on_byte_view_pointed(self, event: ByteView.Pointed) -> None:
         self.fields.reveal(event.buffer, event.offset)
-
-    # ------------------------------------------------------------ filters
 
     def apply_filter(self, text: str) -> bool:
         """Show only the entries that match a filter. If the filter is invalid, notify the user and return False."""
@@ -223,8 +217,6 @@ class Browser(App[None]):
             self._close_prompt()
         elif self.entries.view.text:
             self.apply_filter("")
-
-    # ------------------------------------------------------------ navigation
 
     def _go_to_number(self, text: str) -> bool:
         entry = self.listing.entry_of(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -53,8 +53,8 @@ def open_listing(path: Path, options: OpenOptions) -> Listing:
         file = LineFile(open_growing(path), follows=options.follows)
     else:
         raise InputError(
-            f"{path}: expected a capture (JSON lines, pcap) or a log segment, got {head[:8].hex(' ')} ...; "
-            "for a stream of length-prefixed frames, give --frames request or response"
+            f"{path}: expected a capture (JSON lines, pcap) or a log segment, but the file begins with "
+            f"{head[:8].hex(' ')}; for a stream of length-prefixed frames, give --frames request or response"
         )
     return FrameListing(file, table, options.settings)
 

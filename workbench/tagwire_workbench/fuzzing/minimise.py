@@ -115,8 +115,6 @@ class _Search:
                 for site in message.walk():
                     yield read, site
 
-    # ------------------------------------------------------------ candidates for smaller inputs
-
     def without_parts(self) -> Iterator[bytes]:
         """Yield inputs in which some array elements or tagged fields are removed, or a nullable struct is null."""
         for read, site in self.sites():

@@ -31,7 +31,7 @@ class Offer:
     detail: str = ""
     description: str = ""
     after_cursor: int = 0
-    """How many characters before the end of the inserted text the cursor is placed."""
+    """Number of characters between the cursor and the end of the inserted text."""
 
 
 def completions(

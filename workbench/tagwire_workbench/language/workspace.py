@@ -62,7 +62,7 @@ class Workspace:
         self._known: dict[Path, _Read] = {}
         self._settings: dict[Path, tuple[object, Settings]] = {}
         self._contexts: dict[str, tuple[dict[Path, bytes], SetContext]] = {}
-        """By package of a spec set: the bytes of its specs, and the registers and shared structs that they declare."""
+        """Maps a set's package to the bytes of its specs, and the registers and shared structs that they declare."""
         self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:

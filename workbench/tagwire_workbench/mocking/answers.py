@@ -33,7 +33,7 @@ class AnswerMaker:
         )
         self.as_they_are = {key: answer[key] for key in _AS_THEY_ARE if key in answer}
         self.indexes: dict[Steps, list[int]] = {}
-        """By list: the original indexes of its checked elements. Elements that depend on a request aren't checked."""
+        """Maps a list's path to the original indexes of its checked elements: those that don't depend on a request."""
         self.rows: dict[str, Any] = {}
         """The message field to which each path in `fields` leads."""
         self._check(registry, steps)

@@ -103,9 +103,6 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-# ---------------------------------------------------------------- special objects
-
-
 def _peer(value: dict[str, Any], setting: Setting) -> Later:
     part = value["$peer"]
     if part not in ("host", "port"):
@@ -195,7 +192,7 @@ class Form(NamedTuple):
     """Type of the value under the form's own key."""
     expected: str = "a string"
     other_keys: tuple[str, ...] = ()
-    """Other keys that the object may have."""
+    """Keys that the object may have in addition to the form's own key."""
 
 
 _BYTES: Final = {"$text": Form(_encoded_text), "$hex": Form(_hex)}

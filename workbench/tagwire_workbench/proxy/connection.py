@@ -48,7 +48,7 @@ class ProxyConnection:
         self._moved = moved
         self._pairing = Pairing[PassedRequest](proxy.registry, limit=_MOST_WAITING)
         self._headers: dict[bytes, tuple[bytes, int, str | None]] = {}
-        """By API key and version: the last header's bytes after the correlation ID, its end, and its client ID."""
+        """Maps API key and version to the last header: its bytes after the correlation ID, its end, its client ID."""
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)

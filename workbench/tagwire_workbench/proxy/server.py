@@ -230,7 +230,7 @@ class _Side(asyncio.Protocol):
         self._has_ended = False
         self._pauses: set[str] = set()
 
-    # ------------------------------------------------------------ called by asyncio
+    # asyncio calls the following methods.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -262,7 +262,7 @@ class _Side(asyncio.Protocol):
         if other is not None and not self.other.is_gone:
             other.abort() if exc is not None else other.close()
 
-    # ------------------------------------------------------------ called by the link
+    # The link calls the following methods.
 
     def pause(self, why: str) -> None:
         """Stop reading from this side until `resume` has been called for each reason `why` that was given."""

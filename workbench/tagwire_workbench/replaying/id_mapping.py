@@ -38,7 +38,7 @@ _EPOCHS: Final = {
 }
 """Fields that contain an epoch, with the kind of the ID next to the epoch."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
-"""Fields that are equal if two elements correspond."""
+"""Fields whose values are equal in corresponding elements of two responses."""
 
 
 class IdMapping:

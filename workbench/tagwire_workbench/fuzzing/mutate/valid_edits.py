@@ -103,9 +103,6 @@ def _row(site: InputSite, item: Item) -> FieldRow:
     return found
 
 
-# ---------------------------------------------------------------- edits of fields
-
-
 def _fixed(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     type: Any = site.type
     wire = type.wire
@@ -136,9 +133,6 @@ def _sized(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     if type.wire.__class__ is BinaryType:
         return _value(read, site, what, random.choice((bytes(length), random.randbytes(length))))
     return _value(read, site, "another value", random.choice(type.wire.samples))
-
-
-# ---------------------------------------------------------------- edits of arrays and structs
 
 
 def _clear(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
@@ -191,7 +185,7 @@ def _grow(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of the encoded count of an array with one element."""
+    """Return the last byte of the encoding of an array's count if the array has one element."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
@@ -214,9 +208,6 @@ def _struct(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
     if not site.is_null:
         return _value(read, site, "null", None)
     return _put(read, site, "a struct", fresh(read, site, type, site.item, random))
-
-
-# ---------------------------------------------------------------- edits of tagged fields
 
 
 def _unknown(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
