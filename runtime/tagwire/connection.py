@@ -302,7 +302,6 @@ class Connection(_Side):
         return response
 
     def _best(self, request: Message) -> tuple[int, bytes]:
-        """Return the default version for a request (see `send`), and the encoded frame."""
         cls = type(request)
         usual = self._usual_versions.get(cls)
         if usual is None:

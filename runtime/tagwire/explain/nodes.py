@@ -211,7 +211,7 @@ class Node:
         return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
 
     def facts(self) -> dict[str, Any]:
-        """Return the same dict as `to_json`, but without the children."""
+        """Return the result of `to_json` without the children."""
         from tagwire.message.json import json_value
 
         member = {"member": self.member} if self.member else {}

@@ -188,7 +188,7 @@ class Spans:
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """Return a single span for bytes that were not decoded. The trace shows `what` as its type."""
+        """Return a single span for bytes that were not decoded, of type `what`."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True
@@ -265,7 +265,6 @@ class SpanRecorder:
             self.spans.odd[row] = value
 
     def name_bits(self, bits: tuple[Bits, ...]) -> None:
-        """Attach the names and values of a field's bits to the most recently closed span."""
         self.spans.bits[self._closed] = bits
 
     def close(self, end: int) -> None:
@@ -274,7 +273,6 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset, after=len(self.spans))
 
     def decompress(self, data: bytes, end: int) -> None:
-        """Mark the innermost open span as compressed data that ends at `end`. Offsets in it count from `data`."""
         row = self._open[-1]
         self.spans.decompressed[row] = data
         self.spans.set(row, length=end - self.spans[row].offset)

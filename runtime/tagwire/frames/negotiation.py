@@ -92,5 +92,4 @@ def _range_of(api_key: int | None, peer: Any) -> Versions:
 
 
 def _versions(lowest: int, highest: int) -> Versions:
-    """Make a version range from a peer's bounds. A negative lower bound counts as 0."""
     return Versions(max(lowest, 0), highest)

@@ -15,7 +15,7 @@ from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
 PLACES = ""
-"""The key of the checksum positions in the dict of a struct's values (see `Scopes`). No field has this name."""
+"""The key under which a struct's dict of values (see `Scopes`) stores checksum positions; not a field name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
 """The valid elements of each array before an error, by the start position of the array.

@@ -70,7 +70,6 @@ class LayoutReader(TagSectionReader):
     """Reads the bytes of one message, in a single pass."""
 
     def message(self, *, whole: bool) -> Any:
-        """Read and return the message, and move to the position after it."""
         self.open(str(self.layout), self.pos)
         if not 0 <= self.pos <= self.end:
             self.fail(f"offset {self.pos}", f"0 to {self.end}")

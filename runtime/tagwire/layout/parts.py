@@ -161,7 +161,7 @@ class Varint(FrozenData):
 class Extent(FrozenData):
     """The number of bytes of the item named `of`, or of all later items of the struct if `of` is "".
 
-    With `counts_itself`, the length includes the length field's own bytes.
+    With `counts_itself`, the bytes of the length field itself are included.
     """
 
     __slots__ = ("code", "counts_itself", "of")
@@ -217,7 +217,7 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` names the group's values 0, 1, 2 and so on. If any value has a name, all others are rejected.
+    `values` names the group's values 0, 1, 2 and so on. If any of them has a name, those without are rejected.
     """
 
     __slots__ = ("mask", "name", "values")
@@ -309,7 +309,7 @@ class Condition(FrozenData):
 class Union(FrozenData):
     """Tagged fields of which a struct has exactly one. `alternatives` lists their names in spec order.
 
-    An alternative is present if it is not null. A struct with unknown tags may have none: a newer spec may add some.
+    An alternative is present if it is not null. A struct with unknown tags may have none: they may be newer ones.
     """
 
     __slots__ = ("alternatives", "name")

@@ -118,8 +118,8 @@ class Item(FrozenData):
 class Missing(FrozenData):
     """A field that the class has, but this version doesn't.
 
-    Encoding drops its value if it is `ignorable`; otherwise, it raises EncodeError unless the value is the default. If
-    `default` is DEFAULT_STRUCT, `cls` is the struct's class.
+    Encoding drops its value if it is `ignorable`; otherwise, any value but the default raises EncodeError. If `default`
+    is DEFAULT_STRUCT, `cls` is the struct's class.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
@@ -220,7 +220,6 @@ class StructLayout(FrozenData):
 
     @property
     def minimum(self) -> int:
-        """The smallest number of bytes that the struct can take."""
         return sum(item.type.minimum for item in self.items if item.condition is None) + (self.section is not None)
 
     @property

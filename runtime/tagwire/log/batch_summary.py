@@ -177,7 +177,7 @@ def modified_ms(segment: Segment) -> int:
 class Survey:
     """The facts that compaction needs at its start: aborted transactions, active producers, and where to stop.
 
-    As in a broker, it stops before the active segment, a segment that is too young, or an open transaction.
+    As in a broker, compaction stops before the active segment, a too young segment, or an open transaction.
     """
 
     def __init__(self) -> None:

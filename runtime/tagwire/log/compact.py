@@ -35,7 +35,6 @@ class CompactReport(NamedTuple):
     compacted_to: int
     because: str
     keys: int
-    """The number of keys that were held in memory."""
     segments: list[SegmentReport]
 
 

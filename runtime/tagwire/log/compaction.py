@@ -44,7 +44,7 @@ class LastOfKeys(Protocol):
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """Return a batch's records with flags (see `tagwire.records.moving`) from native code; None: use `is_last`."""
+        """Return a batch's records with flags (see `tagwire.records.moving`); None if native code can't read them."""
         ...
 
 
@@ -345,7 +345,7 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """Return the reason to keep or remove a record, from its flags. Call this only for records that weren't aborted."""
+    """Return the reason to keep or remove a record, from its flags. Not for records of aborted transactions."""
     if fact & HAS_NO_KEY:
         return "no_key"
     if not fact & IS_LAST:

@@ -266,7 +266,6 @@ def _later(sequence: int, by: int) -> int:
 
 
 def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """Return an upper bound for the size of a message."""
     headers = sum(8 + len(value or b"") for _, value in record.headers)
     return _MESSAGE + len(record.key or b"") + len(record.value or b"") + (4 + headers if headers else 0)
 

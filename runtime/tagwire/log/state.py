@@ -155,7 +155,6 @@ def entries(
 
 
 def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[BatchInSegment]:
-    """Yield the batches of the newest snapshot, and then the batches of the segments after it."""
     for segment in _cluster_segments(partition):
         for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
             yield segment, position, batch
