@@ -15,7 +15,10 @@ class AddressError(TagwireError, ValueError):
 
 
 class Address(NamedTuple):
-    """Where a server listens. `str()` returns the form that Kafka clients accept as a bootstrap server."""
+    """The host and port where a server listens.
+
+    `str()` returns the form that Kafka clients accept as a bootstrap server.
+    """
 
     host: str
     port: int

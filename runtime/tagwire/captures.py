@@ -153,9 +153,10 @@ def read(
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture, with responses paired with their requests.
 
-    Decodes Kafka's messages, or those of the given registry. In a network capture, `port` is the port on which the
-    brokers listen, and missing bytes become frames with a `gap`. With `closes`, a frame with `is_close` marks each
-    closed connection. Raises MissingExtraError without the extra `pcap`, and CaptureError with file and line.
+    Decodes Kafka's messages unless another package's registry is given. In a network capture, `port` is the port on
+    which the brokers listen, and missing bytes become frames with a `gap`. With `closes`, a frame with `is_close` marks
+    each closed connection. Raises MissingExtraError if the extra `pcap` is needed, and CaptureError, with file and
+    line, for an invalid capture.
     """
     if registry is None:
         from tagwire.frames.known_packages import kafka_messages
@@ -222,8 +223,9 @@ def frames_of_stream(
 ) -> Iterator[CapturedFrame]:
     """Read the frames of a capture from a seekable stream, without pairing responses.
 
-    `name` is the file name in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a
-    `gap`. With `closes`, a frame with `is_close` marks each closed connection. Raises CaptureError.
+    `name` is the file name shown in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame
+    with a `gap` instead of an error. With `closes`, a frame with `is_close` marks each closed connection. Raises
+    CaptureError if the stream is not a readable capture.
     """
     start = stream.read(4)
     stream.seek(0)
@@ -249,7 +251,8 @@ def frames_of_stream(
 def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]:
     """Decompress the stream if it is gzipped. Return the stream, and whether it contains a network capture.
 
-    `start` is its first four bytes. Raises CaptureError, with the file name `name`, for invalid gzip data.
+    `start` is the stream's first four bytes. Raises CaptureError for invalid gzip data; `name` is the file name
+    in the error.
     """
     if start.startswith(_GZIP):
         compressed = gzip.GzipFile(fileobj=stream)
@@ -262,7 +265,10 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
 
 
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
-    """Read the frames of a network capture, as soon as each is complete. Raises CaptureError."""
+    """Read the frames of a network capture in the order in which they became complete.
+
+    Raises CaptureError if the capture is unreadable.
+    """
     for number, each in enumerate(network_frames(stream, port, registry), 1):
         data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
         position = (None, each.connection, None, each.time)
@@ -270,10 +276,10 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read frames and marks of closed connections from JSON lines. Raises CaptureError for an invalid line.
+    """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
-    With `keeps_damaged`, an invalid line becomes a frame with a `gap`, provided that it or an earlier line begins with
-    `{`. Otherwise, the file is probably not JSON at all.
+    Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
+    only if this line or an earlier one begins with `{`. Otherwise, the file is probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):
@@ -311,7 +317,10 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
-    """Make a frame from a JSON object, with its bytes as `hex` or `data` (bytes). Raises CaptureError."""
+    """Make a frame from a JSON object, with its bytes as hex digits (`hex`) or bytes (`data`).
+
+    Raises CaptureError for an invalid object.
+    """
     try:
         if not isinstance(row, Mapping):
             raise ValueError("it is not a JSON object")

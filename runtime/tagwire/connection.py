@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Connection", "RequestInfo", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
-"""What a driver does next: send bytes, wait for a request's response (`Sent`), pause (seconds), or end (`Done`)."""
+"""The steps that a driver carries out: send bytes, wait for the response to a request (`Sent`), or pause for a number
+of seconds. The last step is `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
@@ -108,7 +109,10 @@ class Done(NamedTuple):
 
 
 class _Side:
-    """The base of both sides of a connection: splits bytes into frames. An unreadable frame makes it unusable."""
+    """The base of both sides of a connection: splits incoming bytes into frames.
+
+    After an unreadable frame, the connection can't be used any more.
+    """
 
     def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
         self.registry = registry
@@ -193,9 +197,10 @@ class Connection(_Side):
     def send(self, request: Message, version: int | None = None) -> bytes:
         """Return the bytes of a request, including the frame size and header.
 
-        The default version is the highest that both sides have and that can represent the request. Until the peer's
-        versions are known, the package's versions decide. Raises NoCommonVersionError or LossyVersionsError if there is
-        no such version, EncodeError for an invalid value, and UnusableConnectionError.
+        The default version is the highest that both sides support and that can represent the whole request. Before the
+        peer has announced its versions, it is the highest stable version that can. Raises NoCommonVersionError or
+        LossyVersionsError if there is no such version, EncodeError for an invalid value, and UnusableConnectionError
+        after an unreadable frame.
         """
         self.check()
         if version is None:
@@ -234,7 +239,8 @@ class Connection(_Side):
     def handshake(self) -> bytes | None:
         """Return the bytes of a version request; None if the versions are known, or the protocol has no such request.
 
-        Call this again after each response: a peer that doesn't support the request's version lists those to use.
+        Call this method again after each response: a peer that does not support the request's version answers with the
+        versions that it supports.
         """
         if self.has_versions or self._announcement is None:
             return None
@@ -245,7 +251,10 @@ class Connection(_Side):
         return self.send(request.for_version(version).message, version)
 
     def negotiating(self) -> Steps:
-        """Yield the steps that ask for the peer's versions, unless they are known. Raises AnswerError."""
+        """Yield the steps that ask for the peer's versions, unless they are known.
+
+        Raises AnswerError if the peer answers with an error.
+        """
         for rest in reversed(range(_HANDSHAKES)):
             data = self.handshake()
             if data is None:
@@ -258,8 +267,9 @@ class Connection(_Side):
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
-        The default version is the highest that can represent the request. With `check`, error codes raise AnswerError.
-        If all of them are retriable, the request is first sent again, after pauses of at most `retry` seconds in total.
+        The default version is the highest that can represent the request. With `check`, a response with error
+        codes raises AnswerError. If all errors are retriable, the request is sent again, after pauses of at most
+        `retry` seconds in total.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))
@@ -384,7 +394,8 @@ class ServerConnection(_Side):
     ) -> bytes:
         """Return the bytes of a response, including frame size and header. By default, use the request's version.
 
-        Header fields that the request also has are copied from it. `header` has the values of the others.
+        Header fields that the request's header also has, such as the correlation ID, are copied from the request.
+        `header` contains the values of all other header fields.
         """
         fields = {name: getattr(request.header, name) for name in self._echoed} | dict(header or {})
         used = request.version if version is None else version

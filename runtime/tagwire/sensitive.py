@@ -35,7 +35,10 @@ def hides() -> bool:
 
 
 def without_frames(function: F) -> F:
-    """Remove the traceback from every TagwireError that a function raises: its local variables may be secret."""
+    """Remove the traceback from every TagwireError that a function raises.
+
+    Debuggers and crash reports show the local variables in a traceback, which may contain secrets.
+    """
 
     @wraps(function)
     def called(*arguments: Any, **named: Any) -> Any:

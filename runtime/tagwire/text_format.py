@@ -1,6 +1,7 @@
 """Short forms of values, for error messages and annotated dumps.
 
-Making them never raises an error: a report about a bad value must neither fail nor copy a megabyte of it.
+They are never long, and making them never raises an error: a report about a bad value must neither fail because of that
+value nor copy a megabyte of it.
 """
 
 from collections.abc import Iterable
@@ -21,7 +22,10 @@ def a_kind(kind: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as text of at most about 60 characters: strings in quotes, bytes as a count and the first few."""
+    """Return a value as text of about 60 characters or less.
+
+    Strings are quoted. Bytes are shown as a count followed by the first few bytes.
+    """
     if value is None or isinstance(value, bool | float):
         return repr(value)
     if isinstance(value, int):

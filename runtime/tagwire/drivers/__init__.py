@@ -1,4 +1,7 @@
-"""Connections on sockets: `tagwire.connect` blocks, `connect_async` is for asyncio. See docs/howto-broker.md."""
+"""Connections on sockets: `tagwire.connect` blocks, and `tagwire.connect_async` is for asyncio.
+
+They have no metadata cache, no group coordinator and no background threads. docs/howto-broker.md shows how to use them.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ class BasePeer:
 
 @contextmanager
 def reaching(address: str | tuple[str, int]) -> Generator[Address]:
-    """Parse an address and yield it. Raises AddressError, and PeerConnectionError for an OSError in the block."""
+    """Parse an address and yield it. An OSError in the `with` block becomes a PeerConnectionError.
+
+    Raises AddressError if the string is not an address.
+    """
     where = Address.parse(":".join(map(str, address)) if isinstance(address, tuple) else str(address))
     try:
         yield where

@@ -33,18 +33,17 @@ _TOKEN: Final = re.compile(
     r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)',
     re.DOTALL,
 )
-"""Matches hex digits (`hex`), a string, or an odd number of hex digits.
-
-For speed, `hex` matches all groups up to a repeat count: a line may have a million groups.
-"""
+"""Matches hex digits (`hex`), a string, or an odd number of hex digits. For speed, `hex` matches many groups at once,
+up to a group with a repeat count: a line may have a million groups."""
 _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
-"""Matches a title line. Headers and bodies are corrected separately, because they may have equal paths."""
+"""Matches the title line of a header or body. Lengths are corrected separately in each, because the same path may occur
+in both."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
-"""A line's bytes (including its continuation lines), path, and type."""
+"""The content of a line: its bytes (including its continuation lines), its path, and its type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 

@@ -38,7 +38,7 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    Does nothing for messages with optional fields (first draft of KIP-482), whose buffers have no count.
+    Does nothing if there are optional fields as in KIP-482's first draft, because their buffer has no count to correct.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -74,9 +74,9 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length at the start of a line to the number of bytes that it counts. Keep null if there are none.
+    """Set the length at the start of a line to the number of bytes that follow. Keep a null if no bytes follow.
 
-    It counts the rest of the line and, for records, the `opened` bytes of the batches on later lines.
+    The bytes that follow are the rest of the line and, for records, the `opened` bytes of the batches on later lines.
     """
     width = _width(code, line.data)
     content = line.data[width:]
@@ -86,9 +86,10 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 
 
 def _measured(line: Line, struct: str, following: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines whose bytes a length counts: all later lines of its struct.
+    """Yield the lines whose bytes a length counts.
 
-    But a length named after the next field (`headers_length` before `headers`) counts that field's lines.
+    A length named after the next field (`headers_length` before `headers`) counts that field's lines. Any other length
+    counts all later lines of its struct.
     """
     field = line.path.removesuffix("_length")
     if field != line.path and following and _is_in(following[0].path, field):
@@ -147,7 +148,8 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 def _count(following: Sequence[Line], array: str) -> int:
     """Count the elements of an array on lines that a user may have edited.
 
-    An element begins at a new index or, where lines were copied, at a copy of the previous element's first line.
+    An element begins at a new index. If the user has duplicated lines without changing the index, an element begins at
+    the copy of the previous element's first line.
     """
     count = 0
     number, first = "", ("", "")

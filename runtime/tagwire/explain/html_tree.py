@@ -45,7 +45,7 @@ class _Row(NamedTuple):
     length: int = 0
     """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
-    """What `offset` counts from: 0 for the input, and another number for each run of decompressed bytes."""
+    """The bytes that `offset` counts in: 0 is the input, and each run of decompressed bytes has its own number."""
     is_hidden: bool = False
     path: str | None = None
     """The path, unless it is the parent's path plus the name."""
@@ -55,8 +55,9 @@ class _Row(NamedTuple):
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """Return the page's table as JSON-compatible values: a list of rows for each column.
 
-    A row's bytes are a hex string, or null if they are hidden. Of more than `RUN` bytes, only the first and the last
-    ones are given, as two hex strings. `about` maps row numbers to documentation. Unprintable characters are escaped.
+    A row's bytes are a hex string, or null if they are hidden. If a row has more than `RUN` bytes, only its first and
+    last bytes are given, as a list of two hex strings. `about` maps row numbers to documentation. Strings have escapes
+    for unprintable characters.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -151,7 +152,7 @@ class _Walk:
         self.abouts: Mapping[str, str] = {}
 
     def node(self, node: Node, data: bytes, depth: int, around: str | None, space: int) -> Iterator[_Row]:
-        """Yield the rows of a node and its descendants. `around` is the parent's path, or None."""
+        """Yield the rows of a node and its descendants. `around` is the parent's path; None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
             return  # the field's first byte is invalid, so nothing of the field was read
@@ -176,7 +177,7 @@ def _node_row(node: Node, around: str | None, value: str) -> _Row:
     row = _Row(0, kind_of(node), "", "", value, node.offset, b"", node.length, is_hidden=node.is_hidden)
     if around is None:
         return row._replace(kind="title", name=node.type, path=node.path)
-    if node.path == around:  # a section of tagged or optional fields has no name of its own
+    if node.path == around:  # a section of tagged or optional fields, which has no name of its own
         return row._replace(name=node.type, path=node.path)
     name = node.path.removeprefix(around)
     if name != node.path or not around:

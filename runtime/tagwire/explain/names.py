@@ -1,6 +1,7 @@
 """Names for numeric values, from the enums of a package.
 
-Kafka's own specs have no enums, so their fields have plain numbers. Output for people shows names next to them.
+If a field has an enum in its spec, its values are members of the enum. The fields in Kafka's own specs have no enums
+and keep plain numbers, so output for people shows the names next to the numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -44,7 +45,10 @@ def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
 
 
 def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
-    """Replace numbers with enum names in a struct's JSON form. `path` is the struct's path (`Message.field`)."""
+    """Replace numbers in the JSON form of a struct with their enum names, in place.
+
+    `path` is the struct's path (`Message.field`).
+    """
     for row in struct.FIELDS:
         value: Any = made.get(row.json_name)
         inner = f"{path}.{row.name}"

@@ -68,8 +68,8 @@ class Node:
     def value(self) -> Any:
         """The decoded value of a field, or None for null.
 
-        For an array, this is its element count; for an entry of a tag section, its size in bytes; for a struct, True;
-        for a records field after `open_records`, the number of its batches.
+        An array's value is its element count, a tagged field entry's value is its size in bytes, and a struct's value
+        is True. After `open_records`, the value of a records field is the number of its batches.
         """
         if self._spans.opened and self._row in self._spans.opened:
             return self._spans.opened[self._row].number

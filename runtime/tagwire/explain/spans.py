@@ -188,7 +188,7 @@ class Spans:
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """Return a single span for bytes that were not decoded, of type `what`."""
+        """Return a single span for bytes that were not decoded. The trace shows `what` as its type."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True
@@ -278,14 +278,20 @@ class SpanRecorder:
         self.spans.set(row, length=end - self.spans[row].offset)
 
     def go_on(self, rows: list[int]) -> None:
-        """Reopen the spans in which the native engine stopped. `rows` has their row numbers, outermost first."""
+        """Reopen the spans that were open when the native engine stopped at an error.
+
+        `rows` are the numbers of their rows, outermost span first.
+        """
         for row in rows:
             around = self._depths[-1] if self._depths else 0
             self._open.append(row)
             self._depths.append(around + self.spans.kinds[self.spans[row].kind].steps)
 
     def stop(self, offset: int, within: int | None = None) -> None:
-        """Close all open spans because of an error. `within` is its offset, if it is in decompressed bytes."""
+        """Close all open spans as incomplete because of an error.
+
+        `within` is the error's offset in the decompressed bytes, if it is in compressed data.
+        """
         spans = self.spans
         position = offset if within is None else within
         for row in reversed(self._open):

@@ -77,7 +77,7 @@ def annotated_lines(
     bytes_a_line: int = BYTES_A_LINE,
     widths: tuple[int, int, int] | None = None,
 ) -> Iterator[tuple[str, Row | None]]:
-    """Yield the lines of `annotate`, without newlines, each with its row (None for comments and titles).
+    """Yield the lines of `annotate`, without newlines, each with its row. Comments and titles have no row (None).
 
     `widths` is the result of `column_widths`, if the caller already has it.
     """
@@ -114,7 +114,8 @@ def column_widths(trace: Trace, bytes_a_line: int) -> tuple[int, int, int]:
 def parse_annotated(text: str) -> bytes:
     """Return the bytes in the hex column of an annotated dump. Any lines may come before the column titles.
 
-    Raises AnnotationError for missing titles, for anything but hex, and for an offset that doesn't fit the bytes.
+    Raises AnnotationError if there is no line of column titles, if the hex column contains anything else, or if an
+    offset is not the number of bytes before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:
@@ -160,7 +161,7 @@ def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """Yield the rows of `rows_of`, or rows without values if `note` is None, which is faster."""
+    """Yield the rows of `rows_of`. If `note` is None, the rows have no values, which is faster."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")

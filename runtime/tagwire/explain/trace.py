@@ -211,7 +211,10 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message with the native engine. Return False if only Python can, as after a lenient error."""
+        """Trace a message with the native engine. Return False if only the Python reader can do so.
+
+        For example, only the Python reader can continue a lenient trace after an error.
+        """
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:

@@ -53,7 +53,7 @@ def names_request(cls: type[Message]) -> bool:
 
 
 def check_kind(message: Any, version: int | None, kind: str) -> None:
-    """Raise EncodeError unless the message is of this kind."""
+    """Raise EncodeError unless the message has this kind, "request" or "response"."""
     found = getattr(message, "KIND", None)
     if found is None or isinstance(message, type):
         from tagwire.text_format import shown

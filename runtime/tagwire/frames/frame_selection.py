@@ -30,7 +30,10 @@ _HEADER = "header."
 
 
 class _FrameSelection:
-    """Base class for requests and responses. If `sized`, frames begin with an int32 size, which `rewrite` updates."""
+    """The base class of RequestSelection and ResponseSelection.
+
+    With `sized`, frames begin with an int32 size, which `rewrite` updates.
+    """
 
     def __init__(
         self, registry: Registry, message: type[Message], header: type[Message], paths: tuple[str, ...]
@@ -97,7 +100,7 @@ class _FrameSelection:
             nonlocal new_header
             result = function(*self._merged(header_row, body))
             if result is DROP:
-                return DROP  # `rewrite` rejects this: a whole frame can't be dropped
+                return DROP  # `rewrite` rejects this: the selected row is the whole frame, which can't be dropped
             row = row_of(result, len(self.paths))
             if row is None:
                 reason = misfit(result, len(self.paths))
@@ -168,7 +171,8 @@ class RequestSelection(_FrameSelection):
 class ResponseSelection(_FrameSelection):
     """Selects fields of responses; see `Registry.select_response`. `version` is the request's version.
 
-    A response in the fallback version (`Message.FALLBACK`) is detected as in `Registry.decode_response`.
+    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead. It is
+    detected as in `Registry.decode_response`.
     """
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:

@@ -56,7 +56,7 @@ def record_format(name: str) -> type[RecordFormat]:
 
 @cache
 def header_keys() -> type[Register] | None:
-    """Return the enum of header keys from KIP-82's first draft; None without the package of drafts."""
+    """Return the enum of header keys from KIP-82's first draft; None if the drafts package is not installed."""
     try:
         found: type[Register] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").KafkaHeaderKeys
     except ImportError:
@@ -73,7 +73,7 @@ def header_key_name(key: str | int) -> str:
 
 
 def reserved_keys() -> tuple[KeyRange, ...]:
-    """Return the reserved header keys of KIP-82's first draft, as ranges; () without the package of drafts."""
+    """Return the reserved header keys of KIP-82's first draft, as ranges; () if the drafts package isn't installed."""
     try:
         ranges: tuple[KeyRange, ...] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").RANGES
     except ImportError:

@@ -28,8 +28,9 @@ class UnknownMessageError(TagwireError, LookupError):
 class MessageIndex:
     """The message classes of one package. Iterating yields their names, sorted.
 
-    `aliases` are older names of messages, which lookups accept, but `names` and iteration leave out. `registers` maps
-    names of the package's enums to their modules; `structs` does so for structs that several messages share.
+    `aliases` are older names of messages: `registry[alias]`, `alias in registry` and attributes of the package accept
+    them, but `names()` and iteration leave them out. `registers` is a dict from the names
+    of the package's enums to their modules; `structs` is the same for structs that several messages share.
     """
 
     def __init__(
@@ -139,9 +140,10 @@ class MessageIndex:
         return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
 
     def releases(self, name: str) -> dict[int, Spans]:
-        """Return, for each version of a message, the releases that have it: see `tagwire.frames.releases`.
+        """Return, for each version of a message, the releases that have this version: see `tagwire.frames.releases`.
 
-        The result is empty if the specs do not come from releases. Raises UnknownMessageError.
+        The result is empty if the package's specs do not come from releases. Raises UnknownMessageError if the package
+        has no such message.
         """
         from tagwire.frames.releases import parse_releases
 

@@ -28,7 +28,10 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 class LossyVersionsError(NoCommonVersionError):
-    """Raised if no common version can represent the whole message. `losses` is what the highest would lose."""
+    """Raised if every common version would lose some of the message's values.
+
+    `losses` are the values that the highest common version would lose.
+    """
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
         super().__init__(message_name, ours, theirs)

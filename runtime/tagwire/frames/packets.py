@@ -61,9 +61,10 @@ class TcpSegment(NamedTuple):
 
 
 def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
-    """Yield the TCP segments of a capture (a path or an open binary file), in packet order.
+    """Yield the TCP segments of a capture, in packet order. Packets without TCP are skipped.
 
-    Packets without TCP are skipped. Raises MissingExtraError without the extra `pcap`, and CaptureError.
+    Raises MissingExtraError without the extra `pcap`, and CaptureError if `file` (a path or an open binary file) can't
+    be read as a capture.
     """
     if isinstance(file, str):
         try:
@@ -107,7 +108,10 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
 
 
 def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
-    """Yield (link type, time, data) of each packet. Raises CaptureError. Source: draft-ietf-opsawg-pcap."""
+    """Yield the link type, time and data of each packet. Raises CaptureError with the position of a truncated packet.
+
+    Source: draft-ietf-opsawg-pcap.
+    """
     try:
         start = _whole(file.read(_FILE_HEADER), _FILE_HEADER, 0, "file header")
         order = "<" if start[:4] in _LITTLE_ENDIAN else ">"
@@ -133,7 +137,7 @@ def _whole(data: bytes, size: int, at: int, what: str) -> bytes:
 
 
 def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
-    """Yield (link type, time, data) for each packet. Each interface has its own link type and time unit."""
+    """Yield the link type, time and data of each packet. Each interface has its own link type and time unit."""
     pcapng: Any = required("pcapng", "pcap")
     required("pcapng.blocks", "pcap")
     try:

@@ -143,7 +143,10 @@ class _Connection:
         return self._events(self._sides[is_request].segment(sequence, data, time), is_request=is_request)
 
     def close(self) -> Iterator[NetworkFrame | NetworkGap]:
-        """Yield the remaining frames and gaps: requests first, because decoding a response requires its request."""
+        """Yield the remaining frames and gaps of both directions.
+
+        Requests come first, because a response can be decoded only once its request is known.
+        """
         for is_request, side in self._sides.items():
             yield from self._events(side.close(), is_request=is_request)
 

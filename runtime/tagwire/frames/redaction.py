@@ -17,7 +17,8 @@ from tagwire.selection.selection import Selection
 class Redaction:
     """Redacts messages and frames of a package.
 
-    Sensitive strings and bytes become empty or, with `same_length`, an equal number of "x" or zero bytes.
+    Sensitive strings and bytes become empty or, with `same_length`, as many "x" characters or zero bytes as they had
+    bytes.
     """
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:

@@ -195,8 +195,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame[Any, RequestH]:
         """Decode the request in a frame, given without its size prefix. The options work as in `Message.decode`.
 
-        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError with an
-        offset in the frame. Raises UnsupportedVersionError, after which `decode_header` can still read the header.
+        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, with an
+        offset from the start of the frame. Raises UnsupportedVersionError for an unknown version;
+        `decode_header` can then still read the header.
         """
         if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
             plan = self._request_readers.get(data[:4])
@@ -224,8 +225,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> bytes:
         """Encode the header and the body of a response, without the frame size.
 
-        The fields and unknown tags of a given `header` are kept. `correlation_id` defaults to 0, and may be given with
-        or without `header`. Raises EncodeError for an invalid value.
+        If `header` is given, its fields and unknown tags are kept. `correlation_id` may be given with or without
+        `header`, and defaults to 0. Raises EncodeError for an invalid value.
         """
         plan = self._response_writers.get((type(message), version)) if header is None else None
         if plan is not None:
@@ -327,7 +328,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
         """Select fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
 
-        `message` is a class, a name or an API key. Raises SelectionError and UnknownMessageError.
+        `message` is a class, a name or an API key. Raises SelectionError for invalid paths, and UnknownMessageError for
+        an unknown message.
         """
         from tagwire.frames.frame_selection import RequestSelection
 
@@ -352,7 +354,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def errors(self, message: Message) -> tuple[ErrorFound, ...]:
         """Return the nonzero error codes in a response, each with its path.
 
-        Unknown codes become new enum members (`Register.of`). Without an enum of error codes, the result is empty.
+        An unknown code from a newer peer becomes a new enum member (`Register.of`). The result is empty if the
+        package has no enum of error codes.
         """
         from tagwire.frames.error_codes import error_register, errors_in
 
@@ -367,7 +370,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return encode_record(message, version)
 
     def encode_prefixed(self, message: Message, version: int) -> bytes:
-        """Encode a message after its version as an int16, like a group member's metadata. Raises EncodeError."""
+        """Encode a message, preceded by its version as an int16, like the metadata and assignment of a group member.
+
+        Raises EncodeError for an invalid value.
+        """
         from tagwire.frames.record_frames import encode_prefixed
 
         return encode_prefixed(message, version)
@@ -384,8 +390,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame:
         """Decode a message preceded by its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
 
-        `message` is a class or a name. With `strict=False`, a newer version is read as the highest known one, as in
-        Kafka's consumer. Raises DecodeError, UnsupportedVersionError and UnknownMessageError.
+        `message` is a class or a name. With `strict=False`, a newer version is read as if it were the highest known
+        version, as in Kafka's consumer. Raises DecodeError for invalid bytes, UnsupportedVersionError for an unknown
+        version, and UnknownMessageError for an unknown message.
         """
         from tagwire.frames.record_frames import decode_prefixed
 

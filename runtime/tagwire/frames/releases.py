@@ -21,7 +21,10 @@ Spans = tuple[tuple[str, str], ...]
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:
-    """Return the release history of a message as a string. Versions in the same releases form a range."""
+    """Return the release history of a message as a string.
+
+    Consecutive versions that occur in the same releases form a range.
+    """
     runs: list[tuple[int, int, Spans]] = []
     for version, spans in sorted(versions.items()):
         if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:

@@ -77,7 +77,7 @@ class RequestHeaders:
 
 
 class ResponseHeaders:
-    """Recognizes the start of a response: a size, then the correlation ID of a waiting request.
+    """Recognizes the start of a response: a size, then the correlation ID of a request that has not been answered yet.
 
     If the capture has no requests of the connection, successive responses must have ascending correlation IDs instead.
     """
@@ -116,7 +116,10 @@ FrameHeaders = RequestHeaders | ResponseHeaders
 
 
 class _Search:
-    """Searches for a frame after a gap. Another header, or the end of the data, after a possible frame confirms it."""
+    """Searches the bytes after a gap for the start of a frame.
+
+    A possible frame is confirmed if another header, or the end of the data, directly follows it.
+    """
 
     def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
@@ -178,13 +181,13 @@ class _Search:
         del self.data[:first]
         self.dropped += first
         self._checked -= first
-        # All entries decrease by the same number, so the list is still a heap.
+        # Subtracting the same number from all entries keeps their order, so the list is still a heap.
         self._waiting = [(end - first, at - first) for end, at in self._waiting]
         self._trimmed = max(2 * len(self.data), 1 << 20)
 
 
 class DirectionFrames:
-    """Splits the bytes in one direction into frames, and reports lost bytes.
+    """Splits the bytes of one direction of a connection into frames, and reports the bytes lost between them.
 
     Takes bytes in stream order (`feed`), and the sizes of gaps (`miss`).
     """
@@ -265,7 +268,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield complete frames that a gap or the end of the data follows, so that they can't be confirmed."""
+        """Yield complete frames that will never be confirmed, because a gap or the end of the data follows them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._loss()
@@ -276,7 +279,7 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Start a new search after a gap, because no complete frame was before it."""
+        """Start a new search after a gap. The bytes before the gap contained no complete frame."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 

@@ -111,7 +111,8 @@ class Guess:
     def clear(self) -> Candidate | None:
         """The best candidate if it is beyond doubt, else None.
 
-        It must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY` bits cheaper than others.
+        To be beyond doubt, a candidate must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY`
+        bits cheaper than the next candidate.
         """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:
@@ -222,7 +223,7 @@ class _Work:
         yield from sorted(found, key=lambda each: each.bits)[:_BEST_PARTS]
 
     def classes(self, kind: str | None = None) -> "list[type[Message]]":
-        """Return the message classes of a kind, or of all kinds except headers for None."""
+        """Return the message classes of a kind. None means all kinds except headers."""
         found = (self.registry[name] for name in self.names)
         return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
 
@@ -280,7 +281,7 @@ class _Work:
 
 
 def _is_like_a_batch(data: bytes) -> bool:
-    """Return whether the data begins with the offset, length and magic byte of a plausible batch."""
+    """Return whether the data begins with a plausible batch: its offset, length and magic byte have valid values."""
     offset, length = int.from_bytes(data[:8], "big"), int.from_bytes(data[8:12], "big")
     return offset < 1 << 48 and _SMALLEST_BATCH - 12 <= length < 1 << 30 and data[16] <= _HIGHEST_MAGIC
 

@@ -46,7 +46,10 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
-    """Return the cost of a header or body in bits. A field that repeats the previous element's value costs less."""
+    """Return the cost of a header or body in bits.
+
+    A field costs less if it has the same value as in the previous array element.
+    """
     cost = 0.0
     before: dict[str, tuple[Any, int]] = {}
     for node in part.walk():
@@ -64,7 +67,7 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _array_path(node: Node) -> str:
-    """Return a key that a field has in all elements of an array: its type, and its path without indexes."""
+    """Return a key that is equal for a field in all elements of an array: its type, and its path without indexes."""
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 
@@ -97,7 +100,10 @@ def _error_code(value: int, name_of: NameOf) -> float:
 
 
 def _integer(value: int) -> float:
-    """Return the length of an integer's Elias delta code in bits. -1 is cheap, other negative numbers cost more."""
+    """Return the cost of an integer in bits: the length of its Elias delta code.
+
+    -1 is cheap, because protocols often use it; other negative numbers cost more.
+    """
     if value == -1:
         return 3.0
     bits = (abs(value) + 1).bit_length() - 1

@@ -65,7 +65,10 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Accept unusual input in lenient mode, and set `canonical` to False. In strict mode, raise DecodeError."""
+        """Handle input that only lenient readers accept.
+
+        A strict reader raises DecodeError; a lenient reader sets `canonical` to False and continues.
+        """
         if self.strict:
             self.fail(found, expected, offset)
         self.canonical = False
@@ -129,7 +132,7 @@ class LayoutCursor:
     def length(self, code: LengthCode) -> int | None:
         """Read a length or count. Return None for null.
 
-        Other negative values also mean null, or raise DecodeError if the reader is strict.
+        A strict reader raises DecodeError for other negative values; a lenient reader treats them as null.
         """
         start = self.pos
         value = self.signed_length(code)

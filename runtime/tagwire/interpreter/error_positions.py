@@ -35,7 +35,8 @@ class Site(IntEnum):
 ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
 """An error position: (site, path, position, end of the readable bytes, tag, tag size, counts).
 
-The site is the number of a `Site`. Counts are the array elements, unknown tags, and bytes of these tags so far.
+The site is the number of a `Site`. The counts are the numbers of array elements, unknown tags, and bytes of unknown
+tags before the error.
 """
 
 

@@ -21,7 +21,7 @@ Good = Mapping[int, tuple[int, int, int, int]]
 """The valid elements of each array before an error, by the start position of the array.
 
 Each entry has the number of valid elements, the position after them, the number of elements of all arrays so far (for
-the limit), and the last sort key, for arrays that must be in order.
+the limit), and the sort key of the last valid element. The sort key is used only if the array must be in order.
 """
 
 Scopes = tuple[dict[str, Any], ...]
@@ -56,7 +56,10 @@ class FramedCursor(LayoutCursor):
         raise NotImplementedError
 
     def item(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
-        """Read a field, length or checksum. Verify a checksum before the first item that it covers."""
+        """Read an item of a struct: a field, a length or a checksum.
+
+        Before the first item that a checksum covers, verify the checksum.
+        """
         kind, start = item.type, self.pos
         for name, check in struct.checks:
             if check.first == item.name:
@@ -132,7 +135,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Check that the remaining bytes have the checksum `stated`, which was read at `at`."""
+        """Check that the remaining bytes have the checksum `stated`, which was read at offset `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -141,12 +144,15 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip array elements at `start` that the native engine found valid. Return their count and last sort key."""
+        """Skip the array elements at `start` that the native engine has already found to be valid.
+
+        Return their count, and the sort key (`key_of`) of the last one.
+        """
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 
     def in_order(self, kind: Array, values: tuple[Any, ...], first: int, last: int) -> None:
-        """Raise DecodeError for an empty array that must not be empty, or if the elements' sort keys don't ascend."""
+        """Raise DecodeError if the array is empty but must not be, or if its elements' sort keys don't ascend."""
         if kind.filled and not values and not first:
             self.fail("an empty array", "at least one element; an empty array must be left out")
         order = kind.order

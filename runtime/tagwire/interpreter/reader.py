@@ -57,8 +57,8 @@ def decode(
 ) -> tuple[Any, int]:
     """Decode the message at `offset`; return it and the offset after it.
 
-    With `whole` and `strict`, no bytes may follow it. Array elements in `good` are skipped, because C has found them
-    valid. Raises DecodeError, or LimitError if `limits` are exceeded.
+    With `whole` and `strict`, no bytes may follow the message. `good` lists array elements that C has already found
+    valid; they are skipped. Raises DecodeError, or LimitError if `limits` are exceeded.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
     if good:
@@ -148,7 +148,10 @@ class LayoutReader(TagSectionReader):
         return value if wire.is_raw else self.value_of(wire, value, start)
 
     def value_of(self, wire: WireType, raw: Any, start: int) -> Any:
-        """Convert the raw value read at `start`. A strict reader raises DecodeError if it is noncanonical."""
+        """Convert the raw value read at `start` to its Python value.
+
+        Raises DecodeError for a noncanonical value if the reader is strict.
+        """
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
@@ -263,7 +266,10 @@ class LayoutReader(TagSectionReader):
 
 
 def holds(condition: Condition, scopes: Scopes) -> bool:
-    """Return whether an item is present. `scopes` has the values read so far, outermost struct first."""
+    """Return whether an item with this condition is present.
+
+    `scopes` has the values read so far, outermost struct first.
+    """
     value: int = lookup(condition.field, scopes)
     return value & condition.mask == condition.equals
 

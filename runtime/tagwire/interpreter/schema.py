@@ -82,7 +82,8 @@ class Schema:
     Without `optional_fields`, encoded structs have no buffer for such fields. With an empty mapping, they have an empty
     buffer, so that later versions can add fields. `length_varint` ("zigzag" or "unsigned") and `counts_tag` (whether an
     entry's length counts the two bytes of its tag) choose between possible interpretations of the draft. The draft does
-    not allow arrays of structs as optional fields; `allow_struct_arrays` does. Raises SchemaError.
+    not allow arrays of structs as optional fields; `allow_struct_arrays` does. Raises SchemaError if the arguments
+    contradict each other.
     """
 
     __slots__ = ("layout",)
@@ -107,9 +108,10 @@ class Schema:
         """The layout of the schema, for `tagwire.trace(schema.layout, data)` for example."""
 
     def encode(self, value: Mapping[str, Any]) -> bytes:
-        """Encode a mapping of field names to values; omitted fields have their defaults, which are not written.
+        """Encode a mapping of field names to values; omitted fields have their defaults.
 
-        The key "unknown_tags" maps tags of unknown optional fields to bytes. Raises EncodeError for invalid values.
+        Optional fields with their default value are not written. Unknown optional fields are given under the key
+        "unknown_tags", as a mapping from tag to bytes. Raises EncodeError for an invalid value.
         """
         return encode(self.layout, value)
 
@@ -120,8 +122,8 @@ class Schema:
     def decode(self, data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
         """Decode all of `data` (any bytes-like object) to a dict of fields.
 
-        Structs are dicts, arrays are tuples, and absent fields have their defaults. "unknown_tags" is present only if
-        there are such tags. Raises DecodeError, or LimitError if `data` exceeds `limits`.
+        Structs are dicts, arrays are tuples, and absent optional fields have their defaults. The key "unknown_tags" is
+        present only if there are unknown tags. Raises DecodeError, or LimitError if `data` exceeds `limits`.
         """
         value, _ = decode(self.layout, as_bytes(data), whole=True, strict=strict, limits=limits)
         fields: dict[str, Any] = value

@@ -1,6 +1,7 @@
 """Read sections of tagged fields, and buffers of optional fields, by layout.
 
-A known field must fit its entry's size. Unknown fields are kept as bytes, within the limits.
+A known field is read like any other field, but must fit its entry's size. Unknown fields are kept as bytes, within the
+limits.
 """
 
 from struct import unpack_from

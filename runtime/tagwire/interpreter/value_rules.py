@@ -1,4 +1,7 @@
-"""Check unions and unique keys. The reader and the writer share these checks, but not the error texts."""
+"""Check rules that involve several values: unions, and arrays whose elements must have unique keys.
+
+The reader and the writer share these checks, but use different error texts.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -318,7 +318,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
-        """Return the (tag, data) to write, sorted by tag. Fields with the default value are omitted."""
+        """Return (tag, data) for each field to write, sorted by tag. Fields with the default value are omitted."""
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:

@@ -110,7 +110,8 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    An int8 precedes it: -1 for null, or 1. A tagged field has no such marker: it is null if it is absent.
+    An int8 marker precedes it, -1 for null and 1 otherwise, as for structs. A tagged field has no marker: it is null if
+    it is absent.
     """
 
     __slots__ = ("marker", "wire")
@@ -159,9 +160,9 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """The number of bytes of the item named `of`, or of all later items of the struct if `of` is "".
+    """A length in bytes, either of the item named `of`, or of all later items of the struct if `of` is "".
 
-    With `counts_itself`, the bytes of the length field itself are included.
+    With `counts_itself`, the length includes the length field's own bytes.
     """
 
     __slots__ = ("code", "counts_itself", "of")
@@ -217,7 +218,8 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` names the group's values 0, 1, 2 and so on. If any of them has a name, those without are rejected.
+    `values` has the names of the group's values 0, 1, 2 and so on. If any value has a name, values without one are
+    rejected.
     """
 
     __slots__ = ("mask", "name", "values")
@@ -269,7 +271,8 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 class Compression(FrozenData):
     """The compression of an item. In the field `field`, the bits `bits` contain the codec's number (0: uncompressed).
 
-    The item is an array that fills its extent, or a value with its own length that contains messages of this format.
+    The item is either an array that fills its extent, or a value that has its own length and contains messages of the
+    same format.
     """
 
     __slots__ = ("bits", "field")
@@ -283,7 +286,10 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """The rule that an array's elements strictly ascend by `field`, as unsigned numbers if `unsigned`."""
+    """The rule that the elements of an array strictly ascend by their field `field`.
+
+    With `unsigned`, values of the field are compared as unsigned numbers.
+    """
 
     __slots__ = ("field", "unsigned")
 
@@ -309,7 +315,8 @@ class Condition(FrozenData):
 class Union(FrozenData):
     """Tagged fields of which a struct has exactly one. `alternatives` lists their names in spec order.
 
-    An alternative is present if it is not null. A struct with unknown tags may have none: they may be newer ones.
+    An alternative is present if it is not null. A struct with unknown tagged fields may have no alternative, because
+    one of the unknown fields may be an alternative from a newer spec.
     """
 
     __slots__ = ("alternatives", "name")

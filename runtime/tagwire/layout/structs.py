@@ -50,10 +50,10 @@ class Item(FrozenData):
     """A field of a struct in this version.
 
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value of a new object; `DEFAULT_STRUCT`
-    means a struct with its own defaults. `sensitive` fields are hidden in output. The rest is for record formats.
-    `extent` names the item that contains this item's length in bytes. `equals` is the only allowed value. `bits` are
-    the named bits of the value. `relative_to` names the field to which the value is added. Brokers change `rewritten`
-    fields.
+    means a struct with its own defaults. `sensitive` fields are hidden in output. The other attributes are for record
+    formats. `extent` names the item that contains this item's length in bytes. `equals` is the only allowed value.
+    `bits` are the named bits of the value. `relative_to` names the field to which the value is added. Brokers change
+    `rewritten` fields in place.
     """
 
     __slots__ = (
@@ -118,8 +118,8 @@ class Item(FrozenData):
 class Missing(FrozenData):
     """A field that the class has, but this version doesn't.
 
-    Encoding drops its value if it is `ignorable`; otherwise, any value but the default raises EncodeError. If `default`
-    is DEFAULT_STRUCT, `cls` is the struct's class.
+    When encoding, its value is dropped if the field is `ignorable`; otherwise, a value that is not the default raises
+    EncodeError. If `default` is DEFAULT_STRUCT, `cls` is the struct's class.
     """
 
     __slots__ = ("cls", "default", "ignorable", "name", "sensitive")

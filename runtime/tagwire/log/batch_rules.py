@@ -49,7 +49,10 @@ class BatchRules:
         """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """Check a batch and its records. `base_offset` is the base offset of the segment, or None if it is unknown."""
+        """Check a batch and its records, and add errors to `problems`.
+
+        `base_offset` is the base offset of the batch's segment, or None if it is unknown.
+        """
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -153,7 +156,7 @@ def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip:
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[LogProblem]:
-    """Report a segment whose last offset isn't below the next segment's base offset."""
+    """Report a segment that overlaps the next one: its last offset isn't below the next segment's base offset."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
         yield LogProblem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
@@ -188,7 +191,8 @@ class OpenTransactions:
     def see(self, seen: Seen) -> AbortedTransaction | None:
         """Process the next batch. If it aborts a transaction that has records, return that transaction.
 
-        Its `last_stable_offset` is the lowest first offset of open transactions, or the offset after the abort marker.
+        The result's `last_stable_offset` is the lowest first offset of the transactions that are still open. If none is
+        open, it is the offset after the abort marker.
         """
         batch = seen.batch
         if seen.marker is None:

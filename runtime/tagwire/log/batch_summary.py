@@ -123,7 +123,10 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return the producer's transactions that are aborted in segment `later`. The first may begin earlier."""
+        """Return the producer's transactions that are aborted in the segment `later`, as in the attribute `aborted`.
+
+        The first of them may have begun before that segment.
+        """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans
@@ -177,7 +180,8 @@ def modified_ms(segment: Segment) -> int:
 class Survey:
     """The facts that compaction needs at its start: aborted transactions, active producers, and where to stop.
 
-    As in a broker, compaction stops before the active segment, a too young segment, or an open transaction.
+    As in a broker, compaction stops before the active segment, a segment that is too young, or a segment with an open
+    transaction.
     """
 
     def __init__(self) -> None:
@@ -207,8 +211,8 @@ class Survey:
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
         """Return whether an empty batch must remain in the log so that brokers still know the batch's producer.
 
-        This is the batch with the producer's last records or, without records in its current epoch, any control batch
-        with that epoch. Producers that have expired need no batch.
+        This is the batch with the producer's last records. If the producer has no records in its current epoch, it is
+        any control batch with that epoch. Producers that have expired need no batch.
         """
         producer = self.producers.get(batch.producer_id)
         if producer is None:

@@ -52,7 +52,10 @@ def read_leader_epochs(path: Path) -> list[EpochStart]:
 
 
 def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
-    """Yield (byte offset, entry) for each line of a `leader-epoch-checkpoint`. Raises LogError at an invalid line."""
+    """Yield (byte offset of the line, entry) for each entry of a `leader-epoch-checkpoint` file.
+
+    Raises LogError at an invalid line.
+    """
     for at, (epoch, offset) in _entries(path, "an epoch and a start offset", 2):
         yield at, EpochStart(_number(path, at, epoch), _number(path, at, offset))
 
@@ -89,7 +92,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def _unescaped(text: str) -> str:
-    """Replace escapes as Java does. Two \\uXXXX escapes can form a surrogate pair."""
+    """Replace the escapes of a properties file. Two \\uXXXX escapes can form a surrogate pair."""
     plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2]), text)
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -114,9 +117,9 @@ def check_offsets(path: Path) -> None:
 
 
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Check a checkpoint's version and count. Yield (byte offset, words) for each line of `width` words.
+    """Check the version and the count of a checkpoint. Yield (byte offset of the line, words) for each entry.
 
-    `what` describes such a line in error messages.
+    Each entry must have `width` words; `what` describes them in error messages.
     """
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)

@@ -202,7 +202,10 @@ def _key(record: Any, fields: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a hashable form of a key field. A quota entity is an array in arbitrary order, so sort it."""
+    """Return a hashable form of a key field.
+
+    A quota entity is an array of structs in arbitrary order, so it becomes a sorted tuple.
+    """
     if isinstance(value, tuple | list):
         return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
     return value

@@ -88,8 +88,9 @@ def arrays_between(
 ) -> Iterator[Any]:
     """Yield arrays with the records of the batches that begin between two byte positions of a file.
 
-    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out, and so is a
-    truncated batch at the end with `cut_off`. Raises LogError after yielding the rows before an invalid batch.
+    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out. With
+    `cut_off`, a truncated batch at the end of the file is also left out. Raises LogError at an invalid batch, after
+    yielding the rows before it.
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
@@ -173,7 +174,11 @@ class LogColumns:
         return (self.payload.with_messages(array, self.root, native=way.is_native) for array in arrays)
 
     def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
-        """Yield all arrays. If a broker removes a segment meanwhile, list the folder again and read the rest."""
+        """Yield the arrays of all segments.
+
+        If a broker removes a segment while the log is read, list the folder again, and continue after the last offset
+        read.
+        """
         partition, start = self._partition, self._start
         while True:
             try:
@@ -198,7 +203,10 @@ class LogColumns:
         return Partition(self.path)
 
     def _segments(self, partition: Partition | None, start: int | None) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Yield (segment, start offset or None, is_last) for each file. Raises LogPathError if there is no segment."""
+        """Yield (segment, start offset or None, is_last) for each segment file to read.
+
+        Raises LogPathError if there is no log.
+        """
         if partition is None:
             yield Segment(self.path), start, True
             return
@@ -218,7 +226,10 @@ class Pass:
         self.skipped: list[Damage] = []
 
     def arrays(self, files: Iterable[tuple[Segment, int | None, bool]]) -> Iterator[Any]:
-        """Yield the rows of `files`, tuples (segment, start offset or None, is_last). Raises LogError."""
+        """Yield the rows of `files` as arrays. Each file is (segment, start offset or None, whether it is the last).
+
+        Raises LogError at an invalid batch.
+        """
         try:
             for segment, first_offset, is_last in files:
                 with open_file(segment.path) as data:
@@ -259,7 +270,10 @@ class Pass:
                 yield from self.failed(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, rejected: bool) -> Iterator[Any]:
-        """Read the rest of a batch in Python, from the first record that native code can't read. Raises LogError."""
+        """Read the rest of a batch in Python, starting at the first record that native code could not read.
+
+        Raises LogError if the batch is invalid.
+        """
         rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
         is_outline = headers_only and not self.wanted.verified
@@ -291,7 +305,10 @@ class Pass:
         return ()
 
     def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
-        """Skip a batch with invalid records, or the bytes before a batch. Return the range, and the batch or None."""
+        """Skip the invalid bytes at the current position: a batch with invalid records, or the bytes before a batch.
+
+        Returns (skipped range, skipped batch). The batch is None if the skipped bytes aren't a batch.
+        """
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
@@ -367,7 +384,7 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear" if Python must read a batch, "full" if the caller must `take` the rows, or "done"."""
+        """Return "unclear" if the caller must read a batch in Python, "full" if it must `take` the rows, or "done"."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

@@ -44,7 +44,11 @@ class Source(NamedTuple):
 
 
 class LogColumn(Column):
-    """A column of a log. `value` takes a Record, or a RecordBatch if all records of the batch have the same value."""
+    """A column of a log's Arrow table.
+
+    `value` computes a row's value from the `Record`, or from the `RecordBatch` if all of the batch's records have the
+    same value.
+    """
 
     __slots__ = ("of_header", "source", "value")
 
@@ -158,7 +162,10 @@ def _pair(format: Format) -> tuple[Column, ...]:
 
 
 def is_uniform(root: Column, formats: FormatSet) -> bool:
-    """Return whether native code can read the header column: its keys have one type in all formats, or it is absent."""
+    """Return whether header keys have the same type in all formats, so that native code can read the headers column.
+
+    Return True if `root` has no headers column.
+    """
     headers = root.child(_HEADERS)
     key = None if headers is None else headers.children[0].children[0].format
     return key is None or all(_pair(each)[0].format == key for each in formats.formats if _HEADERS in each.has)
@@ -244,7 +251,8 @@ class Payload:
 
     Records in coordinator and metadata logs contain their record type and version; records of other types than the
     chosen message's become null. For all other messages, `version` is the version of all values. Raises ColumnError if
-    `version` is missing or superfluous, UnsupportedVersionError, and SchemaError for invalid `fields`.
+    `version` is missing or superfluous, UnsupportedVersionError for an unknown version, and SchemaError for invalid
+    `fields`.
     """
 
     def __init__(

@@ -51,7 +51,8 @@ class LastOfKeys(Protocol):
 class KeyMap:
     """The last offset of each key: the only data that compaction holds in memory for the whole log.
 
-    An entry takes 110 to 200 bytes. Keys of 16 bytes or more are stored as 16-byte digests, as in Kafka's own map.
+    An entry takes 110 to 200 bytes. Keys of 16 bytes or more are stored as 16-byte digests, which collide as rarely as
+    the digests in Kafka's own map. Shorter keys are stored unchanged.
     """
 
     __slots__ = ("_offsets",)
@@ -79,7 +80,10 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The offset of each key's last record, in 8 bytes: keys are not stored. Offsets must be unique in the log."""
+    """The offset of each key's last record. The keys are not stored, so each key takes only 8 bytes.
+
+    Offsets must be unique in the log.
+    """
 
     __slots__ = ("_offsets",)
 
@@ -87,7 +91,10 @@ class LastOffsets:
         self._offsets = offsets
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Return whether the record at this offset is the last one with its key. `key` is not needed."""
+        """Return whether the record at this offset is the last one with its key.
+
+        `key` is not used, because the offset alone identifies the record. `LastOfKeys` requires the parameter.
+        """
         at = bisect_left(self._offsets, offset)
         return at < len(self._offsets) and self._offsets[at] == offset
 
@@ -123,7 +130,8 @@ class CompactionError(TagwireError):
 class Compaction:
     """Compaction options. Times are in milliseconds; `now` counts from 1970.
 
-    Offsets below `dirty_from` (None if unknown) are already compacted, so their keys are not held in memory.
+    The log is already compacted up to the offset `dirty_from` (None if unknown). Keys of records below that offset are
+    not held in memory.
     """
 
     def __init__(
@@ -185,7 +193,10 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Decides which records to keep. Pass batches in log order. With `explains`, verdicts also contain the reasons."""
+    """Decides which records to keep. Batches must be passed in log order.
+
+    If `explains` is true, each `Verdict` also contains the reason why each record is kept or removed.
+    """
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, explains: bool = False) -> None:
         self.compaction = compaction
@@ -345,7 +356,10 @@ class Judge:
 
 
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
-    """Return the reason to keep or remove a record, from its flags. Not for records of aborted transactions."""
+    """Return the reason to keep or remove a record, given its flags (see `tagwire.records.moving`).
+
+    The caller has already handled records of aborted transactions.
+    """
     if fact & HAS_NO_KEY:
         return "no_key"
     if not fact & IS_LAST:

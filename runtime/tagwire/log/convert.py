@@ -81,11 +81,14 @@ class Conversion:
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
-        """Return the format to convert a batch to: the requested format or, by default, its own."""
+        """Return the format to which a batch is converted: the requested format or, by default, the batch's own."""
         return batch.record_format if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
-        """Yield the batches of a segment in the requested batch size. Raises LogError for an invalid batch."""
+        """Yield the batches of a segment. If a batch size was requested, regroup the records into batches of that size.
+
+        Raises LogError for an invalid batch.
+        """
         batches = segment.placed_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
             return as_they_are(batches)
@@ -244,7 +247,10 @@ class _Segments:
 
 
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
-    """Return the files to copy unchanged. Producer snapshots are included if the conversion is one to one."""
+    """Return the files to copy unchanged: those that don't depend on the format.
+
+    They include the producer snapshots if these remain valid (`Conversion.is_one_to_one`).
+    """
     found = []
     for path in partition.each_file():
         name = log_file(path)
@@ -284,7 +290,10 @@ def _copy_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool)
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
-    """Merge the checkpoints of one kind into the target's. A partition's offset is from the folder that contains it."""
+    """Merge one kind of offset checkpoint file from all log folders into the target's file.
+
+    For each partition, use the offset from the folder that contains the partition.
+    """
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)

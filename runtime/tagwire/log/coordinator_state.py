@@ -1,8 +1,9 @@
 """Compute the current groups, transactions and share partitions from the logs of Kafka's coordinators.
 
 The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
-In each group, `offsets` has the committed offsets. Any other kind of record, even a new one, is stored under its
-message name: a single record or, if the key has a second field (such as the member), a dict by that field.
+In each group, `offsets` has the committed offsets. Any other kind of record is stored under its message name: a single
+record or, if the key has a second field (such as the member), a dict from values of that field to records. So new kinds
+of records need no change here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -66,7 +67,8 @@ def _range(batch: Any) -> Range:
 def merged(ranges: list[Range], start: int) -> list[Range]:
     """Resolve overlaps of a share partition's ranges, join adjacent equal ranges, and drop offsets below `start`.
 
-    Where ranges overlap, the one with the higher delivery count wins, or else the one with the higher state.
+    Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
+    higher state wins.
     """
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []
@@ -196,7 +198,8 @@ def _value(entry: Entry) -> StateMessage:
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
     """Return the metadata of a classic group.
 
-    For protocol type `consumer`, subscriptions and assignments are decoded, except for bytes that can't be decoded.
+    If its protocol type is `consumer`, each member's subscription and assignment are decoded. Bytes that can't be
+    decoded remain base64.
     """
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:
@@ -211,9 +214,10 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Decode base64 text with an int16 version and a message, and return it as JSON, or else the text unchanged.
+    """Decode base64 text with an int16 version and a message, and return it as JSON.
 
-    Like Kafka's clients, read an unknown newer version as the highest known one.
+    Like Kafka's clients, read an unknown newer version as the highest known one. Return the text unchanged if it can't
+    be decoded.
     """
     from base64 import b64decode
 

@@ -69,8 +69,8 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
     """Yield the whole batches, starting at `position`.
 
-    `skip` is called with a LogError for damage between batches, and for invalid records. `partial` leaves out a
-    truncated batch at the end without an error.
+    `skip` is called with a LogError for damage between batches, and for invalid records. With `partial`, a truncated
+    batch at the end of the file is left out without an error.
     """
     for piece in pieces(scan, position):
         if isinstance(piece, Found):

@@ -35,7 +35,8 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: Path) -> Iterator[Partition]:
     """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError if a folder can't be read.
 
-    Hidden folders, which are still being written, are skipped, and so are links to folders that are searched anyway.
+    Hidden folders that aren't named like a partition are skipped, because they are still being written. Links to
+    folders that are searched anyway are skipped, so that no partition is found twice.
     """
     return map(Partition, partition_folders(path))
 
@@ -49,7 +50,10 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
 
 
 def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
-    """Yield the partition folders in a folder. Links to `way`, the resolved folders above it, are not followed."""
+    """Yield the partition folders in and below a folder.
+
+    `way` lists the folders above it, with links resolved. Links that lead back to one of them are not followed.
+    """
     try:
         if is_partition(path.absolute()):
             yield path
@@ -107,7 +111,7 @@ class LogDirectory:
 
     @property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
-        """Maps each log whose first records were deleted to its start offset."""
+        """The start offset of each log whose first records were deleted."""
         return self._offsets("log-start-offset")
 
     @property

@@ -25,7 +25,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the part of a line before the record's offset. Doesn't use `json`, which is slower."""
+    """Return the start of each line of a batch, up to the record's offset. For speed, `json` is not used."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "

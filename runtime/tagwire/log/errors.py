@@ -33,7 +33,10 @@ class LogReadError(LogPathError):
 
 
 class LogError(DecodeError):
-    """Invalid bytes at `offset` of a log's `file`. `rule` is the ID of the broken rule in `tagwire.log.RULES`."""
+    """Invalid bytes in a file of a log.
+
+    `file` is the path, `offset` the byte position in the file, and `rule` the id of a rule in `tagwire.log.RULES`.
+    """
 
     def __init__(
         self,

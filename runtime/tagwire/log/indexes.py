@@ -53,9 +53,10 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """Return all bytes of a small file. Raises LogPathError if it can't be read.
+    """Return all bytes of a small file.
 
-    Raises LogLimitError with `rule` for more than `most` bytes: no broker writes such a file, but an attacker may.
+    Raises LogPathError if it can't be read, and LogLimitError with `rule` if it has more than `most` bytes. Brokers
+    keep these files small, so a larger file is something else, or an attack (such as a sparse file).
     """
     try:
         with FileIO(path) as file:  # unbuffered: one read follows, so a buffer would only cost memory
@@ -89,7 +90,10 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """Convert an index, which may be negative, to a nonnegative one. Raises IndexError if it is out of range."""
+        """Convert an entry's index, which may be negative as for lists, to a nonnegative index.
+
+        Raises IndexError if it is out of range.
+        """
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:
@@ -215,7 +219,10 @@ class IndexLookup(Sequence[tuple[int, ...]]):
 
 @contextmanager
 def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
-    """Open an index with this `layout` (`OffsetIndex.LAYOUT` or `TimeIndex.LAYOUT`). Raises LogPathError on failure."""
+    """Open an index file for lookups. `layout` is `OffsetIndex.LAYOUT` or `TimeIndex.LAYOUT`.
+
+    Raises LogPathError if the file can't be read.
+    """
     try:
         file = FileIO(path)
     except OSError as error:

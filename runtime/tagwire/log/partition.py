@@ -50,14 +50,18 @@ class Partition:
         """delete, future or stray, from the folder's name, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
-        """List the folder again. Return None if no file was added or removed. Raises LogPathError on failure."""
+        """List the folder again. Return None if it contains the same files as before.
+
+        Raises LogPathError if it can't be read.
+        """
         listed = self._listed()
         return None if listed._inodes == self._inodes else listed
 
     def unexplained_losses(self, earlier: "Partition") -> list[Path]:
         """Return the segments that have disappeared since an earlier listing, except for those that Kafka may delete.
 
-        Retention deletes the first segments, truncation the last, and compaction those right after a replaced one.
+        Retention deletes the first segments, and truncation the last ones. Compaction replaces a segment, and deletes
+        those right after it.
         """
         names = [segment.path.name for segment in earlier.segments]
         left = [number for number, name in enumerate(names) if name in self._inodes]
@@ -198,7 +202,10 @@ class Partition:
 
     @cached_property
     def topic_id(self) -> UUID | None:
-        """The topic ID from `partition.metadata`, or in tiered storage from the folder name. Raises LogError."""
+        """The topic id from `partition.metadata` or, in tiered storage, from the folder's name.
+
+        Raises LogError for an invalid file.
+        """
         path = self.path / "partition.metadata"
         text = read_properties(path).get("topic_id") if is_file(path) else self._topic_id
         if not text:
@@ -223,7 +230,10 @@ class Partition:
 
     @property
     def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
-        """The offset and entries of the latest producer snapshot, or (0, ()). Raises LogError for an invalid file."""
+        """The offset and the entries of the latest producer snapshot; (0, ()) if there is none.
+
+        Raises LogError for an invalid file.
+        """
         found = self._snapshots()
         offset = max(found, default=0)
         return offset, read_producer_snapshot(self._fetched(self.path / found[offset])) if found else ()
@@ -231,8 +241,8 @@ class Partition:
     def _snapshots(self) -> dict[int, str]:
         """Return the file names of the producer snapshots, by offset.
 
-        Tiered storage names a snapshot after the segment before it. So its offset is the base offset of the next
-        segment, and the last snapshot is left out.
+        Tiered storage names a snapshot after the segment before it, so its offset is the base offset of the next
+        segment. The last snapshot is left out, because there is no next segment.
         """
         found = self._by_kind.get(("snapshot", ""), ())
         has_copies = any(name.is_copy for _, name in found)
@@ -255,9 +265,10 @@ class Partition:
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """The start offset in the parent folder's `log-start-offset-checkpoint`, or None. Raises LogError.
+        """The log's start offset in the parent folder's `log-start-offset-checkpoint`, or None.
 
-        Records below this offset count as deleted, even if their bytes still exist.
+        Records below this offset count as deleted, even if their bytes still exist. Raises LogError for an invalid
+        checkpoint.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
         if self.topic is None or self.partition is None or not is_file(path):
@@ -266,7 +277,10 @@ class Partition:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether `cleaner-offset-checkpoint` in the parent folder lists the partition. Raises LogError."""
+        """Whether the parent folder's `cleaner-offset-checkpoint` lists the partition.
+
+        Raises LogError for an invalid checkpoint.
+        """
         path = self.path.absolute().parent / "cleaner-offset-checkpoint"
         if self.topic is None or self.partition is None or not is_file(path):
             return False

@@ -59,7 +59,8 @@ def as_they_are(batches: PlacedBatches) -> Iterator[Piece]:
 def rebatched(batches: PlacedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
 
-    If the batches will be converted, sizes are measured in the format `to`. Raises LogError for unreadable records.
+    If the caller will convert the new batches to another format, pass it as `to`, so that sizes are measured in that
+    format. Raises LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:

@@ -101,7 +101,10 @@ class Rewriter:
                         self.transactions.see(Seen(position, verdict.batch, verdict.kept, verdict.marker))
 
     def group(self, group: Sequence[Segment], *, is_first: bool) -> list[SegmentReport]:
-        """Write a group of segments as one. Raises LogError, and CompactionError if a batch can't be compacted."""
+        """Write a group of segments as a single segment.
+
+        Raises LogError for an invalid batch, and CompactionError for one that can't be compacted.
+        """
         kinds = index_kinds(group[0])
         with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
             reports = [self._segment(segment, writer) for segment in group]

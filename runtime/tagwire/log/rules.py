@@ -61,7 +61,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count `count` more violations of a rule. Return whether the first of them may be passed to `keep`."""
+        """Count `count` more violations of a rule. Return whether the first of them may be stored with `keep`."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:
@@ -70,12 +70,12 @@ class Problems:
         return False
 
     def add(self, position: int, rule: str, message: str) -> None:
-        """Count a problem, and store it if there is room."""
+        """Count a problem, and store it unless too many problems of its rule are already stored."""
         if self.has_room(rule, position):
             self.keep(position, rule, message)
 
     def keep(self, position: int, rule: str, message: str) -> None:
-        """Store a problem that `has_room` has already counted."""
+        """Store a problem that `has_room` has already counted. Call this only if `has_room` returned true."""
         self._kept.append(LogProblem(position, rule, message))
 
     def rows(self) -> list[LogProblem]:

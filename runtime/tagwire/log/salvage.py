@@ -193,7 +193,7 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """Copy the leader epoch checkpoint, or rebuild it from the batches if most of them contradict it.
+        """Copy the leader epoch checkpoint. If most batches contradict it, rebuild it from the batches instead.
 
         A copy is better, because the original also lists epochs in which no batch was written.
         """

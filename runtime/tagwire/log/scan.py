@@ -127,7 +127,7 @@ class Scan:
         """The format of the batch whose size was read last, if its header is unambiguous."""
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
-        """Yield (position, batch) from `position` on. Raises LogError at the first invalid batch.
+        """Yield each batch as (position, batch), starting at `position`. Raises LogError at the first invalid batch.
 
         With `partial`, a truncated batch at the end is left out.
         """
@@ -215,7 +215,10 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Yield the spans of the batches from `position` on, without verifying checksums. Raises LogError."""
+        """Yield the span of each batch at or after `position`, without verifying checksums.
+
+        Raises LogError for an invalid header.
+        """
         while not self.ends_at(position):
             span = self.span(position)
             yield span

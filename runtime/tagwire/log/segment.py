@@ -31,7 +31,8 @@ class Segment:
     """A file of batches: a segment of a log, or a snapshot of a metadata log.
 
     The file may have any name. `base_offset` comes from the name, or is None if the file isn't named like a segment.
-    Raises LogPathError if there is no such file, unless a caller that has listed the folder passes the parsed `name`.
+    Raises LogPathError if there is no such file. Callers that have listed the folder pass the parsed `name`. In that
+    case, the file isn't checked.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
@@ -63,7 +64,10 @@ class Segment:
         return open_file(self.path, self.end)
 
     def copy(self, path: Path, target: Path) -> None:
-        """Copy the segment or one of its indexes, with its modification time. Raises OSError or LogPathError."""
+        """Copy the segment file or an index file, with its modification time.
+
+        Raises OSError or LogPathError if a file can't be read or written.
+        """
         shutil.copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
@@ -141,7 +145,7 @@ class Segment:
         name = log_file(self.path)
         if name is None or name.kind != "log":
             return None
-        # Joining strings is several times faster than `Path.with_name`.
+        # Joining strings is several times faster than `Path.with_name`, and a log can have many segments.
         folder, slash, file = str(self.path).rpartition(os.sep)
         stem, _, suffix = file.partition(".log")
         path = f"{folder}{slash}{stem}.{kind}{suffix}"

@@ -95,7 +95,8 @@ def stat(
 ) -> SegmentStat:
     """Compute the statistics of a segment. `skip` works as in `Segment.batches`.
 
-    `tell` gets the number of newly read bytes. Raises LogError at an invalid batch, unless `skip` is given.
+    `tell` is called with the number of bytes read since its last call. Raises LogError at an invalid batch, unless
+    `skip` is given.
     """
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size

@@ -51,8 +51,8 @@ def state(
     The keys are `groups`, `transactions`, `sharePartitions` and `cluster`, each only if its topic is among the
     partitions. Sensitive values are hidden (`tagwire.sensitive`). `format` works as in `tagwire.records.read_batches`,
     and `skip` as in `Segment.batches`. With `unknown`, records that aren't a known message are left out, as in Kafka's
-    own loaders, and it gets an error for each. Raises LogError, FormatError, and LogPathError for two replicas of a
-    partition.
+    own loaders, and `unknown` is called with the error of each. Raises LogError, FormatError, and LogPathError if there
+    are two replicas of a partition.
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
     values: dict[str, Any] = state_values(_states(partitions, reading))
@@ -123,9 +123,10 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 
 
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
-    """Report missing records at the beginning of a partition, without which its state would be incomplete.
+    """Report a partition whose first records are missing. Without them, its state would be incomplete.
 
-    Records below the log start offset or before a metadata snapshot were deleted on purpose, so they don't count.
+    Records below the log's start offset, and metadata records before a snapshot, were deleted on purpose and don't
+    count as missing.
     """
     begin = 0 if log == "cluster" else partition.log_start_offset or 0
     for snapshot in partition.metadata_snapshots if log == "cluster" else ():

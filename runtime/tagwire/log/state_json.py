@@ -97,7 +97,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Remove a member, which must be on its own line, from the text of a JSON object."""
+    """Remove a member from the text of a JSON object. The member must be on a separate line."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

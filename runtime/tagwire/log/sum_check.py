@@ -2,7 +2,8 @@
 
 After damage, every position is tried as the start of a batch, and each may claim the rest of the file as a batch.
 Computing every checksum in full would take minutes for a few megabytes. But CRCs are linear: the checksum of a range
-follows from the checksums of two prefixes of the file. So the file is read once, and one checksum per block is kept.
+follows from the checksums of two prefixes of the file. So the file is read only once, and the checksums of the prefixes
+are kept, one for each block.
 """
 
 from array import array

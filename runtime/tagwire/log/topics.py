@@ -33,7 +33,10 @@ class Entry(NamedTuple):
     """A record of an internal topic, decoded to messages."""
 
     name: str
-    """The key's message name without "Key"; in logs without keys, the value's message name; for a marker, its type."""
+    """The message's name: the key's message without "Key" or, in logs without keys, the value's message.
+
+    For a marker, this is the marker's type.
+    """
     key: Any
     """The key's message; None in the logs without keys, and for markers."""
     value: Any
@@ -64,7 +67,8 @@ def decode_entry(
 ) -> Entry:
     """Decode a record of an internal topic strictly. `log` is one of the values of `INTERNAL_TOPICS`.
 
-    Raises UnsupportedVersionError, and DecodeError with an offset in the key or in the value.
+    Raises UnsupportedVersionError for an unknown version, and DecodeError for invalid bytes. The error's offset counts
+    from the start of the key, or of the value.
     """
     if is_control:
         return _marker(control_record(record, registry))

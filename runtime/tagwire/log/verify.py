@@ -76,7 +76,7 @@ def verify_partition(
 def _verified(partition: Partition, format: Any, limits: Limits, tell: Tell | None) -> Iterator[FileReport]:
     try:
         epochs = partition.leader_epochs
-    except (LogError, LogPathError):  # `_others` reads the file again, and reports the error
+    except (LogError, LogPathError):  # not reported here, because `_others` also reads the file and reports it
         epochs = []
     rules = BatchRules(epochs)
     verifier = _Verifier(rules, format, limits, tell)
@@ -198,7 +198,7 @@ def leader_epoch_problems(path: Path) -> list[LogProblem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:
-    """Return a check for files that are valid if `read` raises no error."""
+    """Return a check function for files that are valid if `read` doesn't raise an error."""
 
     def check(path: Path) -> list[LogProblem]:
         read(path)

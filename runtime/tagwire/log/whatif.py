@@ -124,7 +124,8 @@ class Measure:
 class WhatIf:
     """Measures what a conversion would save, separately for each kind of batch.
 
-    The format before conversion is `against` or, by default, the batch's own. Raises FormatError.
+    Each batch is measured before and after the conversion. Its format before is `against` or, by default, its own
+    format. Raises FormatError for an unknown format.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:
@@ -134,7 +135,10 @@ class WhatIf:
         self.losses = LossReport()
 
     def add(self, segment: Segment, topic: str, tell: Callable[[int], None] | None = None) -> None:
-        """Measure a segment. `tell` gets the number of newly read bytes. Raises LogError at an invalid batch."""
+        """Measure a segment. `tell` is called with the number of bytes read since the last call.
+
+        Raises LogError at an invalid batch.
+        """
         pieces = self.conversion.pieces(segment)
         while True:
             begun = process_time()
@@ -195,7 +199,10 @@ class WhatIf:
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Return the sum of the measurements of each group, by `name(kind)`, or {"": Measure()} if there are none."""
+        """Group the measurements by `name(kind)` and return the sum of each group.
+
+        If there are no measurements, return an empty Measure under "".
+        """
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
@@ -203,7 +210,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Discard a loss, because another conversion of the same batch has already reported it."""
+    """Discard a loss. Used as the loss callback when another conversion of the same batch already reports it."""
 
 
 def _header(batch: RecordBatch) -> int:

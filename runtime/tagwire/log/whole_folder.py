@@ -55,7 +55,7 @@ def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
 
 
 def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, bool]:
-    """Open and lock the lock file. Return its file descriptor, and whether it is locked."""
+    """Open the lock file and lock it. Return (file descriptor, whether the lock was acquired)."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:

@@ -1,6 +1,7 @@
-"""Write segments with new indexes, as a broker with default settings does.
+"""Write segments with new indexes.
 
-An index has an entry for the first batch after every 4096 bytes, and a time index has one more at its end.
+As in a broker with default settings, an index has an entry for the first batch after every 4096 bytes. A time index has
+one more entry at its end.
 """
 
 from pathlib import Path
@@ -103,9 +104,9 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 
 
 def transaction_index(segment: Segment, transactions: OpenTransactions, format: Any = "auto") -> bytes:
-    """Return a segment's transaction index. Call this for all segments in order, with the same `transactions`.
+    """Return the bytes of a segment's transaction index.
 
-    Raises LogError at an invalid batch.
+    Call this for a log's segments in order, always with the same `transactions`. Raises LogError at an invalid batch.
     """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):

@@ -131,7 +131,10 @@ class Struct(Declarations):
 
     @first_use(engine_methods)
     def replace(self: S, **changes: Any) -> S:
-        """Return a copy with some fields changed; nested structs are shared. Raises TypeError for unknown fields."""
+        """Return a copy with some fields changed. The copy shares nested structs with the original.
+
+        Raises TypeError for unknown fields.
+        """
         made = self.__new__(type(self))
         acceptors = self._acceptors
         for name in changes:
@@ -163,7 +166,7 @@ class Struct(Declarations):
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """Return the required fields, and all fields that differ from their default."""
+        """Return the values of all required fields, and of all other fields that differ from their default."""
         found = {}
         for name, row in self._rows.items():
             value = getattr(self, name)
@@ -309,7 +312,10 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _OnObjectOrClass:
-    """Lets `supported_versions` be called on a class, or on a message to find the versions that can represent it."""
+    """Lets `supported_versions()` be called on a message or on its class.
+
+    For a message, it returns the versions that can represent this message; for a class, all versions.
+    """
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:
         from tagwire.message.losses import supported_versions
@@ -383,7 +389,8 @@ class Message(Struct, Generic[H]):
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        The value of an ignorable field that the version doesn't have is dropped or, with `on_loss="error"`, an error.
+        If the version does not have an ignorable field, the field's value is dropped. With `on_loss="error"`, dropping
+        a value raises EncodeError.
         """
         if on_loss != "drop":
             from tagwire.message.losses import encode_with
@@ -510,7 +517,10 @@ class Message(Struct, Generic[H]):
     supported_versions = _OnObjectOrClass()
 
     def losses(self, version: int) -> tuple[Loss, ...]:
-        """Return the values that encoding in `version` would drop (if the field is ignorable) or reject."""
+        """Return the values that `version` can't represent.
+
+        Encoding would drop such values in ignorable fields, and reject them in other fields.
+        """
         from tagwire.message.losses import losses
 
         return losses(self, version)

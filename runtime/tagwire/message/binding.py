@@ -36,9 +36,10 @@ _binding: Final = RLock()
 
 
 class FirstUse:
-    """A placeholder for a class attribute.
+    """A placeholder for a class attribute until its first use.
 
-    On first use, `bind` computes the attribute, sets it on the class and returns it. `call` is the pure-Python method.
+    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method to use
+    with the pure-Python engine.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -119,7 +120,8 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     """Set the constructor as `__init__`: a native constructor if possible, else one compiled from the field table.
 
-    The native one uses the compiled one for subclasses, introspection, and arguments that it does not support.
+    Even with a native constructor, the compiled function is used for subclasses, for introspection, and for arguments
+    that the native constructor does not support.
     """
     owner = _declaring(cls)
     if owner is None:
@@ -164,7 +166,10 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
-    """Set the engine's methods. If several threads do so, the first one's codec is kept: calls may already use it."""
+    """Set the engine's methods on a message class.
+
+    If several threads call this at once, the first thread's native codec is kept, because calls may already use it.
+    """
     native = native_engine()
     made: Any = None if native is None else native.Codec(message)
     calls = {name: value.call for name, value in vars(base).copy().items() if _is_call(value)}

@@ -36,7 +36,8 @@ class ComputedField(DeclaredField):
 class ClassDoc:
     """The docstring of a data class, to which the documentation of the fields is added on access.
 
-    It is for `help()` and notebooks, because Python does not keep the docstrings below declarations.
+    `help()` and notebooks show it. In the source, each field has a docstring below its declaration, which Python does
+    not keep.
     """
 
     __slots__ = ("text",)

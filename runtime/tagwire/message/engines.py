@@ -40,9 +40,10 @@ class EngineError(TagwireError):
 
 
 class DisagreementError(TagwireError):
-    """Raised if the native engine rejects input that the interpreter accepts. `layout` is the message's layout.
+    """Raised if the native engine rejects input that the interpreter accepts.
 
-    This is a bug in tagwire, unless another thread modified the value during encoding.
+    The engines must agree, so this is a bug in tagwire, unless another thread modified the value during encoding.
+    `layout` is the message's layout.
     """
 
     def __init__(self, layout: Layout, rejected: str) -> None:
@@ -59,7 +60,10 @@ def engine() -> Literal["native", "python"]:
 
 
 def native_engine() -> ModuleType | None:
-    """Return the native engine's module, or None if the pure engine is in use. Raises EngineError like `engine`."""
+    """Return the native engine's module; None if the pure-Python engine is in use.
+
+    Raises EngineError if TAGWIRE_ENGINE names an unavailable engine.
+    """
     wanted = os.environ.get("TAGWIRE_ENGINE")
     if wanted == "python":
         return None
@@ -92,7 +96,10 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
 
 
 def python_serializer(message: type[M], version: int) -> type[Serializer[M]]:
-    """Return the generated serializer class of a message version, or one that uses the layout interpreter."""
+    """Return the generated serializer class of a message version, from the module next to the data class's module.
+
+    Without such a class, return one that uses the layout interpreter.
+    """
     from tagwire.message.serializer import LayoutSerializer
 
     found = _generated(message).get(version)

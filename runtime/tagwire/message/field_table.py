@@ -45,7 +45,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parse a version range. Cached, because thousands of rows use the same few strings."""
+    """Parse a version range. Results are cached, because thousands of rows use the same few strings."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -174,7 +174,10 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the struct's version that `version` of the declaring class uses: the same, unless it is shared."""
+        """Return the version of the field's struct for a version of the class that declares the field.
+
+        The two versions differ only if the field's struct is shared.
+        """
         return version if self.struct_versions is None else self.struct_versions.at(version)
 
     @property
@@ -239,7 +242,10 @@ def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
-    """Return the layout of `message` in `version`, cached. Raises UnsupportedVersionError."""
+    """Return the layout of `message` in `version`, cached.
+
+    Raises UnsupportedVersionError for a version that the message does not have.
+    """
     known: dict[int, Layout] = message._layouts  # pyright: ignore[reportPrivateUsage]
     layout = known.get(version)
     if layout is None:

@@ -134,7 +134,10 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """Convert a field table row to a layout item; `struct` is the layout of the field's struct. Raises SchemaError."""
+    """Convert a row of a field table to a layout item. `struct` is the layout of the field's struct, if any.
+
+    Raises SchemaError for an unknown type.
+    """
     return Item(
         row.name,
         _type(row, framing, struct),

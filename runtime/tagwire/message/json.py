@@ -173,7 +173,7 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     """Make a message from `obj`, its JSON form in a version. Both JSON styles are accepted.
 
     All untagged fields of the version are required; fields of other versions are accepted. Raises EncodeError, with the
-    field's path, and UnsupportedVersionError.
+    field's path, for invalid values, and UnsupportedVersionError for an unknown version.
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
@@ -188,7 +188,8 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
 def partial_from_json(cls: type[M], obj: Any) -> M:
     """Make a message from JSON of no particular version. Missing fields get their defaults.
 
-    No version may be able to represent it; `encode` detects this. Raises EncodeError, with the field's path.
+    The message may have values that no version can represent; `encode` detects them. Raises EncodeError, with the
+    field's path, for invalid values.
     """
     return _read(cls, obj, None)
 
@@ -205,8 +206,9 @@ def field_from_json(
 ) -> Any:
     """Parse the JSON value of one field, or of an array element if the path ends in [].
 
-    `version` is the message's version. `holder` is the version of the struct with the field, which differs for a shared
-    struct. Both are None for JSON of no particular version. Raises EncodeError for an invalid value.
+    `version` is the message's version. `holder` is the version of the struct that has the field: for a shared struct,
+    it may differ from `version`. Both are None for JSON of no particular version, as in `partial_from_json`. Raises
+    EncodeError for an invalid value.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)
@@ -232,7 +234,10 @@ class _Reader:
         return HIDDEN if self.is_hidden else shown(value)
 
     def got(self, value: Any, struct: type[Struct] | None = None) -> str:
-        """Describe a value of the wrong type, or hide it if a struct with sensitive fields was expected."""
+        """Describe a value of the wrong type.
+
+        If a struct with sensitive fields was expected, the value may be a secret, so it is hidden.
+        """
         return HIDDEN if self.is_hidden or (hides() and struct and _has_sensitive(struct)) else got(value)
 
     def fail(self, reason: str) -> NoReturn:

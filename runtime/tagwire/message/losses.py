@@ -1,6 +1,7 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-A `LayoutWriter` collects what it would drop or reject, so `encode` and this module always agree.
+The encoder itself finds these values: a `LayoutWriter` collects what it would drop or reject. So `encode` and this
+module always agree.
 """
 
 import re
@@ -26,9 +27,10 @@ _STEP: Final = re.compile(r"[.\[\]]+")
 
 
 class Loss:
-    """A value that a version can't represent. Encoding drops it if `ignorable`, and raises an error otherwise.
+    """A value that a version can't represent.
 
-    `path` has the same form as in errors, such as `topics[0].topic_id`.
+    `path` has the same form as in errors (`topics[0].topic_id`). If `ignorable` is true, encoding silently drops the
+    value; otherwise, encoding raises an error.
     """
 
     __slots__ = ("ignorable", "path", "value")
@@ -51,7 +53,10 @@ class Loss:
 
 
 def losses(message: "Message", version: int) -> tuple[Loss, ...]:
-    """Return the values that encoding in `version` would drop or reject, in wire order."""
+    """Return the values of `message` that `version` would drop or reject, in wire order; empty if there are none.
+
+    Raises UnsupportedVersionError for an unknown version.
+    """
     writer = _Losses(layout_of(type(message), version))
     writer.message(message, ByteCount())
     return tuple(writer.found)
@@ -126,7 +131,7 @@ def _without(value: Any, steps: list[str]) -> Any:
 
 
 class _Losses(LayoutWriter):
-    """A writer that collects the values that it would drop or reject, instead of raising an error."""
+    """A writer that collects the values that it would drop or reject, instead of raising an error at the first one."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, ByteCount)
@@ -155,7 +160,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # Calls nest like values. The innermost call catches the error, so its `value` was rejected.
+            # Calls nest like values. The innermost call catches the error, so `value` is the value that was rejected.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

@@ -1,8 +1,9 @@
 """The base class of generated record formats: a batch, or an entry of a message set (magic 0 and 1).
 
-Each format is a class with a single layout. The attributes of its objects are the fields on the wire. Programs don't
-use these classes: `tagwire.records` finds formats by name, and makes batches and records from them. Instead of
-serializers, the native engine or, for layouts that it does not support, the interpreter is used (see docs/records.md).
+Each format is a class with a single layout. The attributes of its objects are the fields on the wire. Programs
+don't use these classes: `tagwire.records` finds formats by name, and makes batches and records from them. Encoding and
+decoding use the native engine if it supports the layout, otherwise the interpreter (docs/records.md explains why there
+are no serializers).
 """
 
 from __future__ import annotations

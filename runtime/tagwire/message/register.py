@@ -63,8 +63,8 @@ class Register(IntEnum):
     def of(cls, key: int) -> "Self":
         """Return the member with this key. For an unknown key, make a new member that is named after the key.
 
-        So an unknown number from a newer peer is like any other, but iterating over the class doesn't yield it. Raises
-        EncodeError for anything but an int.
+        An unknown number from a newer peer can thus be treated like any other. Members made for unknown keys are not
+        listed when you iterate over the class. Raises EncodeError for anything but an int.
         """
         if not isinstance(key, int):
             from tagwire.errors import EncodeError

@@ -39,7 +39,10 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Combine this map with `inner`, the map from this struct's versions to those of a shared struct in it."""
+        """Combine this map with `inner`, the map from this struct's versions to the versions of a shared struct in it.
+
+        The result maps versions of the message directly to versions of the inner struct.
+        """
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:
             used = inner.at(number)

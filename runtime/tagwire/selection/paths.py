@@ -53,8 +53,9 @@ class Step:
 class Paths:
     """The paths of a selection. `root` is the root of their tree.
 
-    `way` leads to the innermost array that all paths enter, whose elements are the rows. Without such an array, or with
-    `whole`, it is empty, and the message is the only row. `fields` has the FieldRow of each path's last field.
+    `way` has the steps to the innermost array that all paths enter. The elements of this array are the rows. If there
+    is no such array, or with `whole`, `way` is empty, and the message is the only row. `fields` has the FieldRow of the
+    last field of each path.
     """
 
     def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
@@ -136,7 +137,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """Return the common steps of all paths up to the innermost shared array, or []."""
+    """Return the common steps of all paths, up to the innermost array that they share; [] if they share none."""
     way: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):

@@ -56,8 +56,8 @@ def _value(owner: Any, line: list[Step]) -> Any:
 class Changes:
     """The changes to the rows of one message.
 
-    `rows` has the values read. `new` has new values, or DROP, for each row; `appended` has elements to append.
-    `function` gets copies of lists, so that a list modified in place counts as changed.
+    `rows` has the values that were read. For each row, `new` has the new values, or DROP. `appended` has the elements
+    to append. `function` gets copies of lists, so that a list modified in place counts as changed.
     """
 
     def __init__(self, paths: Paths, version: int, function: Callable[..., Any], append: Iterable[Any]) -> None:

@@ -90,7 +90,7 @@ class Selection:
         return [row for (row,) in rows] if len(self.paths) == 1 else rows
 
     def rows(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Row]:
-        """Return the same rows as `read`, but always as tuples."""
+        """Return the same rows as `read`, but as tuples even if there is only one path."""
         buf = as_bytes(data)
         plan = self._plan(version)
         rows = None if plan is None else plan.read(buf, offset, limits)

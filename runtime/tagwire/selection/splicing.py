@@ -1,8 +1,9 @@
 """Put new values into an encoded message, following its layout, and copy all other bytes.
 
 The caller has read the message strictly, so it is valid. This module reads it again, and inserts the new values row by
-row, with the writer of `encode`, so both reject the same values. Counts and tag sections are adjusted: a tagged field
-is present if its value is not the default.
+row. `encode` uses the same writer, so both reject the same values. Counts and tag sections are adjusted. As in
+`encode`, a tagged field is removed if its new value is the default, and inserted if it was absent and its new value is
+not the default.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ class _Splicer(LayoutReader):
             self.writer.entries(section, sorted(new.items()), self.out)
 
     def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
-        """Yield the tag and size of each tagged field, with the reader at the beginning of its data."""
+        """Yield the tag and size of each tagged field. The reader is then at the beginning of the field's data."""
         if isinstance(section, TaggedSection):
             for _ in range(self.uvarint()):
                 yield self.uvarint(), self.uvarint()

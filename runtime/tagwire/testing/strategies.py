@@ -1,6 +1,7 @@
-"""Hypothesis strategies for messages, made from layouts.
+"""Hypothesis strategies for messages.
 
-They only generate fields that the version has, so each message can be encoded, and decodes to an equal message.
+They are made from layouts, and generate only fields that the version has; other fields keep their defaults. So each
+message can be encoded in that version, and decodes to an equal message.
 """
 
 from functools import partial
@@ -26,7 +27,8 @@ _UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
 def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.SearchStrategy[M]":
     """Return a Hypothesis strategy for messages that this version can represent without loss.
 
-    With `unknown_tags`, some messages have tagged fields that are not in the spec. Raises UnsupportedVersionError.
+    With `unknown_tags`, some messages have tagged fields that are not in the spec, wherever the version allows them.
+    Raises UnsupportedVersionError if the message does not have this version.
     """
     return _struct(layout_of(cls, version).root, unknown_tags)
 

@@ -18,7 +18,10 @@ def as_bytes(data: Any) -> bytes:
 
 
 def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
-    """Return `data` as bytes, and as a memoryview of single bytes. Noncontiguous data is copied for both."""
+    """Return `data` as bytes, and as a memoryview of single bytes.
+
+    If `data` is not contiguous, it is copied, and the memoryview is a view of the copy.
+    """
     view = view_of(data)
     buf = _bytes_of(view)
     try:
@@ -47,8 +50,10 @@ def _bytes_of(view: memoryview) -> bytes:
     return view.tobytes()
 
 
-# A sink (the object that encoders append to) that only counts bytes. A value's size is computed by encoding it into
-# this sink, so it always equals the number of encoded bytes, and raises the same errors.
+# A sink (the object that encoders append bytes to) that counts the bytes instead of storing them.
+#
+# A value's size is computed by encoding it into this sink, so it always equals the number of encoded bytes.
+# If the value can't be encoded, computing its size raises the same error.
 
 
 class ByteCount:

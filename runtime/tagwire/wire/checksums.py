@@ -1,7 +1,8 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c or the native engine.
 
-CRC-32C has no implementation in pure Python, which would be a thousand times slower, although every batch of magic 2
-needs it. If both libraries are missing, an error names the package to install.
+There is no implementation of CRC-32C in pure Python, because it would be a thousand times slower, and every batch of
+magic 2 has such a checksum. If neither google-crc32c nor the native engine is available, an error names the package to
+install.
 """
 
 import os
@@ -34,7 +35,10 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Extend `value`, the checksum of the bytes before `data`, by `data`. Raises MissingExtraError."""
+    """Extend `value`, the checksum of the bytes before `data`, by `data`.
+
+    Raises MissingExtraError if no library can compute it.
+    """
     if algorithm == "crc32":
         from zlib import crc32
 

@@ -1,7 +1,9 @@
 """The families of wire types, such as integers: how Python handles the values of a type.
 
-A family is a subclass of `WireType`, and a type an instance of its family. Importing any message loads this module, so
-it imports rarely needed modules only in the functions that use them.
+A family is a subclass of `WireType`. A type is an instance of its family, and a row of the table in
+`tagwire.wire.types`.
+
+Importing any message loads this module, so it imports rarely needed modules only in the functions that use them.
 """
 
 from __future__ import annotations

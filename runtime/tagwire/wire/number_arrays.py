@@ -175,7 +175,7 @@ def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[byt
 
 
 def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """Like `read_binaries`, but with compact lengths."""
+    """Read `count` byte strings with compact lengths at `pos`; return them (slices of `raw`) and the position after."""
     items = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -202,7 +202,10 @@ _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Read `count` arrays with int32 counts, each with `read`; return them and the position after them."""
+    """Read `count` arrays with int32 counts at `pos`; return them and the position after them.
+
+    `read` reads the elements of one array.
+    """
     arrays = []
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
@@ -214,7 +217,10 @@ def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[t
 
 
 def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """Like `read_arrays`, but with compact counts."""
+    """Read `count` arrays with compact counts at `pos`; return them and the position after them.
+
+    `read` reads the elements of one array.
+    """
     arrays = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)

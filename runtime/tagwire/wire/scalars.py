@@ -1,11 +1,14 @@
 """The building blocks of generated serializers: functions that read or write a single value.
 
+Arrays are in `number_arrays`, but the functions for their counts are here.
+
 The functions read from `bytes` at a position, or append to a `bytearray`. For invalid bytes or values, they raise
 `UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The serializer then lets the
 interpreter process the same bytes or value again, to find the position.
 
 Strings need no bounds check of their own: a slice past the end is too short, and the next read, or the final comparison
-of the position with the length, fails. So no function here may return a smaller position than it was given.
+of the position with the length, fails. This requires that positions only grow: no function here may return a smaller
+position than it was given.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +79,8 @@ def check_null_length(length: int) -> None:
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
     """Read the rest of a varint after its byte `first` (0x80 or more). Return its value and the position after it.
 
-    Raises UnreadableBytes for a varint above 2^31 - 1 or longer than needed: a long zero would be mistaken for null.
+    Raises UnreadableBytes for a varint above 2^31 - 1, or one that is longer than needed (a zero of several bytes
+    would be mistaken for null).
     """
     value = first & 0x7F
     for shift in (7, 14, 21, 28):

@@ -37,7 +37,7 @@ class Unfit(ValueError):
 class Deviation(ValueError):
     """Raised for noncanonical bytes, which lenient readers accept as `value`.
 
-    The deviating byte is the one at `offset` in the bytes of the value.
+    `offset` is the position of the deviating byte, counted from the first byte of the value.
     """
 
     def __init__(self, found: str, expected: str, value: object, offset: int = 0) -> None:
@@ -108,7 +108,10 @@ class WireType:
         return self.name if self.name == self.annotation else f"{self.name} (a {self.annotation})"
 
     def value_of(self, raw: Any) -> Any:
-        """Convert the result of `struct.unpack`, or the bytes after a length, to a value. Raises Deviation."""
+        """Convert the result of `struct.unpack`, or the bytes after a length, to a value.
+
+        Raises Deviation for noncanonical bytes.
+        """
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
@@ -124,7 +127,10 @@ class WireType:
         return value
 
     def read_many(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read `count` fixed-width values; return them and the position after them. Raises ValueError."""
+        """Read `count` fixed-width values at `pos`; return them and the position after them.
+
+        Raises ValueError for invalid values.
+        """
         from struct import iter_unpack
 
         end = pos + self.width * count

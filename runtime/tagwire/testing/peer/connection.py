@@ -36,7 +36,8 @@ class PeerConnection:
     def receive_data(self, data: bytes) -> list[Action]:
         """Take bytes from the client, and return the actions to carry out, in order.
 
-        Empty bytes mean that the client has closed its side. After a `Close`, further bytes are ignored.
+        Empty bytes mean that the client has closed its side of the connection. After a `Close`, further bytes are
+        ignored.
         """
         if self.is_closed:
             return []
@@ -54,7 +55,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers, which no further request can release, and then a `Close`."""
+        """Return all held answers, because no further request can release them, and then a `Close`."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True

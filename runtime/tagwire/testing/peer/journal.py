@@ -130,7 +130,10 @@ class Journal:
             self._problems.clear()
 
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
-        """Wait for `number` requests of a class, a problem, or `timeout` seconds. Return the received requests."""
+        """Wait until `number` requests of a class have been received, and return all requests of that class.
+
+        Returns early if a problem occurs, and after `timeout` seconds.
+        """
         end = time.monotonic() + timeout
         with self._changed:
             while True:

@@ -65,9 +65,10 @@ class MockPeer:
     ) -> AnswerRule:
         """Return a rule for requests of this class, name or API key. Call its `reply` to activate it.
 
-        The rule answers at most `times` requests: those in the given `versions` for which `when(request)` is true. By
-        default, `versions` are those in which both request and response are stable. If several rules match, the latest
-        rule answers. Raises UnknownMessageError, VersionsError, and PeerError if no request can match the rule.
+        The rule answers at most `times` requests: those in the given `versions` for which `when(request)` is true.
+        By default, `versions` are those in which both request and response are stable. If several rules match, the
+        latest rule answers. Raises UnknownMessageError, VersionsError, and PeerError if this is not a request, or if no
+        request can match the rule.
         """
         __tracebackhide__ = True
         cls, response = self.api(request)
@@ -110,7 +111,10 @@ class MockPeer:
         return {key: versions for key, versions in sorted({**found, **self._offered}.items()) if versions}
 
     def api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
-        """Return a request class and its response class. Raises UnknownMessageError, or PeerError for another class."""
+        """Return a request class and its response class.
+
+        Raises UnknownMessageError for an unknown message, and PeerError if it is not a request.
+        """
         __tracebackhide__ = True
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls

@@ -33,7 +33,7 @@ _PAUSE: Final = 0.005
 class Reply:
     """An answer of the mock peer, and the faults to inject into it.
 
-    Without `message` and `raw`, no bytes are sent, as Kafka sends no answer to a ProduceRequest with acks=0.
+    Without `message` and `raw`, no bytes are sent, just as Kafka does not answer a ProduceRequest with acks=0.
     """
 
     message: Message | None = None
@@ -138,7 +138,10 @@ def as_reply(answer: object) -> Reply:
 
 
 def frame_of(reply: Reply, request: RequestInfo, server: ServerConnection) -> bytes:
-    """Return the bytes of an answer, including the frame size. Raises EncodeError or another TagwireError."""
+    """Return the bytes of an answer, including the frame size.
+
+    Raises a TagwireError, usually EncodeError, if the answer can't be encoded.
+    """
     message = reply.message
     if reply.raw is not None or message is None:
         return reply.raw or b""

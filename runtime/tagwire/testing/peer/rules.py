@@ -47,7 +47,8 @@ class AnswerRule:
         """Set the answer: a response, a `Reply`, None (no answer), or a function that returns one for a request.
 
         A list or tuple has one answer per request, in order; its last answer is repeated. `faults` are arguments of
-        `Reply`, which apply to each answer. Returns the rule. Raises PeerError if invalid, or if called twice.
+        `Reply`, which apply to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for
+        a rule that already has answers.
         """
         __tracebackhide__ = True
         if self._answers:
