@@ -189,7 +189,7 @@ def test_bytes(package: ModuleType, kind: str, version: int) -> None:
 @pytest.mark.parametrize(("kind", "version"), PLACES)
 def test_engine_explains_why_it_does_not_support_a_version(package: ModuleType, kind: str, version: int) -> None:
     obstacle = native_obstacle(message_of(package, kind), version)
-    assert obstacle == ("" if tagwire.engine() == "python" else f"native code has no wire type {kind}")
+    assert obstacle == ("" if tagwire.engine() == "python" else f"native code does not support the wire type {kind}")
 
 
 @pytest.mark.parametrize(("kind", "version"), PLACES)

@@ -150,7 +150,7 @@ def test_plans_are_freed() -> None:
         (lambda: HandMade("z", [None, offsets(0, 7, 3), HEARTBEAT], 2), "row 1: the array is damaged"),
         (lambda: HandMade("z", [None, offsets(-7, 0), HEARTBEAT], 1), "row 0: the array is damaged"),
         (lambda: HandMade("z", [None, None, None], 1), "an array of length 1 has no data buffer"),
-        (lambda: HandMade("z", [None, offsets(0, 7)], 1), "expected 3 buffers for the type 'z', got 2"),
+        (lambda: HandMade("z", [None, offsets(0, 7)], 1), "expected 3 buffers for the Arrow format 'z', got 2"),
         (lambda: HandMade("z", [], -1), "invalid array of length -1"),
         (lambda: HandMade("vz", [None, offsets(13, 0, 5, 0), HEARTBEAT, bytes(8)], 1), "offsets do not fit"),
         (lambda: HandMade("vz", [None, offsets(13, 0, 0, 0), HEARTBEAT, offsets(7, 0)], 1), "offsets do not fit"),

@@ -140,5 +140,5 @@ def test_positions_out_of_range() -> None:
         with pytest.raises(ValueError, match="records in bytes"):
             RecordRun(0, None).take(b"12345678", *places, (0, 0, False), None, None, None)
     marks: Any = b"\1\1"
-    with pytest.raises(ValueError, match="2 marks for 1 records"):
+    with pytest.raises(ValueError, match="kept: expected 1 bytes, one per record, got 2"):
         RecordRun(0, None).take(b"12345678", 0, 8, 1, (0, 0, False), marks, None, None)

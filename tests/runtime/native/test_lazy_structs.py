@@ -1,4 +1,4 @@
-"""Check that native default structs, which are created on first access, behave like structs created at once."""
+"""Check that default structs that are created on first access behave like structs created at once."""
 
 import copy
 import pickle
@@ -13,7 +13,6 @@ from tagwire_messages.fetch_response import EpochEndOffset, FetchableTopicRespon
 
 
 def partitions(version: int, **fields: Any) -> tuple[PartitionData, PartitionData]:
-    """Return two equal decoded partitions of this version. Only the tagged structs in `fields` are present."""
     both = [PartitionData(partition_index=1, **fields), PartitionData(partition_index=1, **fields)]
     message = messages.FetchResponse(responses=[FetchableTopicResponse(partitions=both)])
     decoded = messages.FetchResponse.decode(message.encode(version), version)

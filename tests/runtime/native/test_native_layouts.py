@@ -259,7 +259,7 @@ class Abstract(Inner, metaclass=ABCMeta):
 
 
 class WithSize(int):
-    """An int subclass whose objects have a variable size. The engine can't create such objects."""
+    """The engine can't create objects of variable size, such as those of int subclasses."""
 
 
 ODD_FLOAT = FloatingType("float16", "e", 2)
@@ -267,14 +267,14 @@ MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(6
 OBSTACLES = [
     (
         around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
-        "size counts itself, but measures number alone",
+        "size includes its own size, but is the length of number only",
     ),
     (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size is an unsigned 64-bit uvarlong length"),
-    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number is not a number of 64 bits"),
+    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number has named bits or a fixed value, but"),
     (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "has more than 64 bits"),
     (
         around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))),
-        "ascends, but holds no structs",
+        "is sorted, but its elements are not structs",
     ),
     (
         around(Nested(inner(*(Item(f"s{index}", Extent(INT8_FIELD)) for index in range(9)), NUMBER))),
@@ -286,7 +286,7 @@ OBSTACLES = [
     ),
     (
         around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
-        "inner has tagged fields together with lengths",
+        "inner has both tagged fields and fields with lengths",
     ),
     (
         around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),
@@ -296,11 +296,11 @@ OBSTACLES = [
         around(
             Nested(StructLayout("i", (Item("text", TEXT), Item("n", INT8_FIELD, condition=Condition("text", 1, 1)))))
         ),
-        "text is not a number, so other items can't depend on it",
+        "text is not a number, so other fields can't depend on it",
     ),
-    (around(Fixed(ODD_FLOAT)), "native code has no wire type float16"),
-    (around(Varint(16, zigzag=True)), "the engine has no type"),
-    (Layout("deep", None, deep(101)), "structs are 101 deep; the engine supports a depth of at most 100"),
+    (around(Fixed(ODD_FLOAT)), "native code does not support the wire type float16"),
+    (around(Varint(16, zigzag=True)), "the engine does not support the type"),
+    (Layout("deep", None, deep(101)), "structs are nested 101 levels deep; the engine supports 100 levels"),
     (
         Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),
         "65 tagged fields in a struct; the engine supports at most 64",
@@ -308,12 +308,12 @@ OBSTACLES = [
     *(
         (Layout("o", None, StructLayout("o", (Item("number", INT8_FIELD),), cls=cls)), message)
         for cls, message in (
-            (WithSetattr, "WithSetattr has a __setattr__ of its own"),
-            (WithGetattr, "WithGetattr has a __getattr__ of its own"),
-            (WithGetattribute, "WithGetattribute has a __getattribute__ of its own"),
+            (WithSetattr, "WithSetattr defines its own __setattr__"),
+            (WithGetattr, "WithGetattr defines its own __getattr__"),
+            (WithGetattribute, "WithGetattribute defines its own __getattribute__"),
             (WithDict, "WithDict.unknown_tags is not a slot"),
             (WithProperty, "WithProperty.number is not a slot"),
-            (Abstract, "Abstract can't be created without its fields"),
+            (Abstract, "Abstract can't be created without arguments"),
             (WithSize, "objects of WithSize have an unsupported memory layout"),
         )
     ),
@@ -374,7 +374,7 @@ def test_two_fields_share_one_array_object(first: Array, second: Array, value: A
 
 
 def test_every_layout_feature_is_supported_or_rejected() -> None:
-    """All layout features are listed here. Before you add one, support or reject it in `_native/engine/plan.pxi`."""
+    """Before you add a feature to this list, support or reject it in `_native/engine/plan.pxi`."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

@@ -7,7 +7,7 @@ that case, the interpreter's result is stored in the columns.
 
 
 cdef class Conversion:
-    """Base class of Decoder and Encoder. `results` describes their output columns, one of which is `value`."""
+    """The base class of Decoder and Encoder. The column `value` of the result receives the converted rows."""
 
     cdef Shape results
     cdef Table table
@@ -24,10 +24,10 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Set the input and the options in `d` (column_rows.h). Return an object that keeps the input alive."""
+        """Prepare `d` for these rows and options. Return an object that keeps the rows in memory."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Run the C loop, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
+        """Convert rows in C, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
         """Use the layout interpreter to convert a row that the C loop rejected. Raises the interpreter's errors."""
@@ -93,9 +93,10 @@ cdef class Conversion:
 
 @final
 cdef class Decoder(Conversion):
-    """Decodes messages into the column `value`, which is `root` itself if invalid messages raise an error.
+    """Decodes messages. `value` is the column of decoded messages, and `root` is the whole result.
 
-    If errors are stored in a column instead, `root` is a struct: its first child is `value`, its second has the errors.
+    If errors are stored in a column, `root` is a struct with the children `value` and the column of errors. Otherwise,
+    `root` and `value` are the same column.
     """
 
     cdef int64_t depth
@@ -139,7 +140,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # can't fail: the C loop has checked the array's offsets
+        tw_source_bytes(d.rows, row, &data, &size)  # The offsets are valid: the C loop has checked them.
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )
@@ -152,7 +153,7 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows into the column `value`: `root` itself, or its first child if its second contains errors."""
+    """Encodes rows. `value` is the column of encoded messages, and `root` is the whole result, as in Decoder."""
 
     cdef Shape shape
 

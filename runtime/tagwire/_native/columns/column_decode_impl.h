@@ -1,8 +1,7 @@
 /* Decode a message into one row of Arrow columns, without the GIL.
  *
  * The checks and their order are the same as in decode.h, which creates objects. Functions return 0 or an error code.
- * After an error, the caller removes the whole row with tw_truncate, so these functions never undo their stores.
- */
+ * After an error, the caller removes the whole row with tw_truncate, so these functions never undo their stores. */
 #ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
 #define TAGWIRE_COLUMN_DECODE_IMPL_H
 
@@ -11,15 +10,13 @@
 static int tw_take_value(const tw_field *s, tw_walk *w, int64_t at);
 static int tw_take_struct(const tw_struct *s, tw_walk *w, int64_t at);
 
-/* ---------------------------------------------------------------- tag sections */
-
 static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size)
 {
     tw_reader *r = &w->r;
     int fault = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REFUSED;
-    if (s->unknown_slot >= 0) { /* a map column: the three columns after it are its entries, keys and values */
+    if (s->unknown_slot >= 0) { /* a map column is followed by the columns of its entries, keys and values */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -69,8 +66,6 @@ static int tw_take_section(const tw_struct *s, tw_walk *w, int64_t at)
     }
     return fault;
 }
-
-/* ---------------------------------------------------------------- structs */
 
 static inline int tw_take_items(const tw_struct *s, tw_walk *w, int64_t at)
 {
@@ -148,8 +143,6 @@ static int tw_take_nested(const tw_field *s, tw_walk *w, int64_t at)
     return present;
 }
 
-/* ---------------------------------------------------------------- arrays */
-
 static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t count)
 {
     int64_t width = tw_width[e->kind];
@@ -175,7 +168,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     return fault;
 }
 
-/* Read an array that has no count: its elements extend to r->end. */
+/* Read an array without a count: its elements extend to r->end. */
 static int tw_take_to_end(const tw_field *s, tw_walk *w, int64_t at)
 {
     tw_frame *frame = w->frame;

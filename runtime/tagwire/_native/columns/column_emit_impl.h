@@ -1,15 +1,12 @@
 /* Encode single values from columns.
  *
  * The bytes are appended to the buffer of the output column. The width of a length prefix depends on the number of
- * bytes that follow it. These bytes are therefore written first, and then moved to make room for the prefix.
- */
+ * bytes that follow it. These bytes are therefore written first, and then moved to make room for the prefix. */
 #ifndef TAGWIRE_COLUMN_EMIT_IMPL_H
 #define TAGWIRE_COLUMN_EMIT_IMPL_H
 
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
-
-/* ---------------------------------------------------------------- bytes */
 
 static inline int tw_room(tw_emitter *e, int64_t size)
 {
@@ -42,7 +39,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert a length before the bytes written since `place`: the number of these bytes, minus `uncounted`. */
+/* Insert the length of the bytes written since offset `place`, minus `uncounted`, in front of these bytes. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
@@ -60,9 +57,6 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, in
     return 0;
 }
 
-/* ---------------------------------------------------------------- single values */
-
-/* Write a non-null integer. Return TW_REFUSED if the field's type can't represent it. */
 static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_t *p, int64_t at)
 {
     int64_t x;
@@ -81,7 +75,7 @@ static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
-/* Write a number as the nearest float32. Return TW_REFUSED if the number is too large for a float32. */
+/* Write a number as the nearest float32. Return TW_REFUSED if the number is too large. */
 static int tw_give_float32(const tw_source *source, uint8_t *p, int64_t at)
 {
     double number = tw_source_float(source, at);

@@ -2,8 +2,7 @@
  *
  * Each field gets its value from a source: an Arrow array, or a constant. The checks and their order are the same as in
  * encode.h, which encodes objects. Functions return 0 or an error code. After an error, the caller removes the bytes
- * written for the row.
- */
+ * written for the row. */
 #ifndef TAGWIRE_COLUMN_ENCODE_IMPL_H
 #define TAGWIRE_COLUMN_ENCODE_IMPL_H
 
@@ -11,8 +10,6 @@
 
 static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at);
 static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at);
-
-/* ---------------------------------------------------------------- defaults */
 
 static double tw_fresh_float(const tw_column *c)
 {
@@ -82,10 +79,8 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
     return 0;
 }
 
-/* ---------------------------------------------------------------- tag sections */
-
-/* Write a tagged field to a tag section or an optional buffer (KIP-482 draft). Its value is the field `step` of row
- * `at`. For an unknown tag, `step` is NULL, and the value is `data`. */
+/* Write an entry of a tag section or optional buffer (KIP-482 draft). For a known tag, the value is the field `step` in
+ * row `at`. For an unknown tag, `step` is NULL, and the value is `data`. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -108,8 +103,7 @@ static int tw_give_entry(
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
 }
 
-/* Get the tag and data of an entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid or belongs to a
- * known field. */
+/* Get entry `at` of the map of unknown tags. Return TW_REFUSED for an invalid tag, or for that of a known field. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
     const tw_source *entries = e->sources + s->unknown_slot + 1;
@@ -124,8 +118,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Starting at the tagged field with index `*next`, write the fields whose bit is set in `bits`. Stop at the first field
- * whose tag is not below `before`, and store its index in `*next`. */
+/* Write the tagged fields from index `*next` whose bits are set in `bits`. Stop at the first tag that isn't below
+ * `before`, and set `*next` to its index. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -181,8 +175,6 @@ static int tw_give_section(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
-/* ---------------------------------------------------------------- structs and arrays */
-
 static int tw_give_fields(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     int fault = tw_refuse_losses(s, e, at);
@@ -202,8 +194,7 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
-/* Write the marker byte of a nested struct or optional value, if its type has one, and then the value. Return
- * TW_REFUSED for null if the type has no marker byte. */
+/* Write a nested struct or optional value. Return TW_REFUSED for null if the type has no marker byte. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

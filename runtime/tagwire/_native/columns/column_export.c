@@ -56,8 +56,6 @@ int tw_make_dictionary_schema(struct ArrowSchema *schema)
     return TW_NO_MEMORY;
 }
 
-/* ---------------------------------------------------------------- arrays */
-
 typedef struct {
     tw_frame *frame;
     const void *buffers[3];

@@ -58,7 +58,7 @@ def export_schema(column):
 
 
 cdef class Chunk:
-    """A reference to the frame (columns.h) that contains the rows of one Arrow array."""
+    """Keeps the rows of one Arrow array in memory, in a frame (columns.h)."""
 
     cdef tw_frame *frame
 
@@ -85,7 +85,6 @@ cdef class ArrowStream:
 
     @property
     def schema_text(self):
-        """The Arrow type of the arrays, as a string."""
         return self.root.type_text
 
     def __repr__(self):
@@ -123,11 +122,8 @@ cdef object exported(Shape shape, list chunks, bint is_stream):
     return made
 
 
-# ---------------------------------------------------------------- streams that create arrays on request
-
-
 cdef class Pull:
-    """The state of an exported stream whose arrays come from an iterator."""
+    """The iterator behind an exported stream, and the last error that it raised."""
 
     cdef object root, arrays
     cdef bytes error
@@ -146,7 +142,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # NULL means the end of the stream; `export` replaces it if there is an array
+    out.release = NULL  # marks the end of the stream; `export` sets a function if there is another array
     try:
         array = next(pull.arrays, None)
         if array is not None:

@@ -2,7 +2,7 @@
 
 
 cdef class TypeOf:
-    """An imported schema, which is released with this object."""
+    """An imported schema. It is released together with this object."""
 
     cdef ArrowSchema_c c
 
@@ -12,7 +12,7 @@ cdef class TypeOf:
 
 
 cdef class Imported:
-    """An imported array and its type. The array is released with this object."""
+    """An imported array and its type. Both are released together with this object."""
 
     cdef ArrowArray_c c
     cdef TypeOf type
@@ -61,11 +61,10 @@ cdef list take_stream(object value):
 
 cdef object stream_error(ArrowStream_c *stream):
     cdef const char *text = stream.get_last_error(stream)
-    return ColumnError(f"the stream failed: {'no reason was given' if text == NULL else (<bytes>text).decode(errors='replace')}")
+    return ColumnError(f"the Arrow stream failed: {'no reason was given' if text == NULL else (<bytes>text).decode(errors='replace')}")
 
 
 cdef tuple take(object value, str what):
-    """Return the Arrow arrays that an object exports, and whether the object is a stream."""
     if hasattr(value, "__arrow_c_array__"):
         return [take_array(value)], False
     if hasattr(value, "__arrow_c_stream__"):
@@ -74,8 +73,6 @@ cdef tuple take(object value, str what):
         f"{what} is a {type(value).__name__}, not an Arrow array: it has neither __arrow_c_array__ nor __arrow_c_stream__"
     )
 
-
-# ---------------------------------------------------------------- types
 
 cdef dict WIDTHS = {"c": 1, "C": 1, "s": 2, "S": 2, "i": 4, "I": 4, "l": 8, "L": 8}
 cdef dict FITTING = {
@@ -104,18 +101,17 @@ cdef str format_of(const ArrowSchema_c *schema):
 
 
 cdef object width_in(str format):
-    """Return the number after the colon of an Arrow format string; -1 if there is no number or it is too large."""
+    """Return the number after the colon of an Arrow format, such as 16 in "w:16"; -1 if it is missing or too large."""
     number = format.partition(":")[2]
     return int(number) if number.isdecimal() and len(number) < 10 else -1
 
 
 cdef bint is_time(str format):
-    """Return whether an Arrow format string is a timestamp or a duration. Its third letter is the unit."""
     return format.startswith(("ts", "tD"))
 
 
 cdef int read_type(tw_source *s, str format) except -1:
-    """Set a source's kind and width from an Arrow format string. An unsupported format sets the kind TW_SOURCE_NULL."""
+    """Set `s.kind` and `s.width` for an Arrow format string. The kind of an unsupported format is TW_SOURCE_NULL."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
@@ -161,7 +157,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Prepare `s` to read an array, but not its children. Raises ColumnError for a type that doesn't fit `wanted`."""
+    """Prepare `s` to read an array without its children. Raises ColumnError for a type that doesn't fit `wanted`."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -180,7 +176,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
         raise ColumnError(f"{what}: expected {fitting(wanted)}, got the Arrow type {type_name(format)!r}")
     needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
     if array.n_buffers < needed or array.buffers == NULL:
-        raise ColumnError(f"{what}: expected {needed} buffers for the type {format!r}, got {array.n_buffers}")
+        raise ColumnError(f"{what}: expected {needed} buffers for the Arrow format {format!r}, got {array.n_buffers}")
     s.valid = <const uint8_t *>array.buffers[0] if array.null_count != 0 else NULL
     if needed > 1:
         s.values = <const uint8_t *>array.buffers[1]
@@ -197,7 +193,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return a list with an array of versions for each array in `rows`. If `versions` is None, all entries are None."""
+    """Return the array of versions that belongs to each array in `rows`; None for each if `versions` is None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -1,4 +1,4 @@
-"""Build the plans for the C loops over columns: the structs of plan.h, in which each `slot` is a column index."""
+"""Convert a message's layouts to plans, which the C loops over columns follow. `tw_field.slot` is a column's index."""
 
 cdef enum:
     DEEPEST_COLUMNS = 100  # limit on nested structs, because the C functions are recursive
@@ -14,7 +14,7 @@ cdef class ColumnBuilder(PlanBuilder):
     def __cinit__(self, Shape shape, layout, column):
         depth = layout.root.depth
         if depth > DEEPEST_COLUMNS:
-            raise NotNative(f"structs are {depth} deep; native columns go down to {DEEPEST_COLUMNS}")
+            raise NotNative(f"structs are nested {depth} levels deep; native columns support {DEEPEST_COLUMNS} levels")
         self.shape = shape
         self.kept.append(shape)
         self.unused = {}
@@ -40,7 +40,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """Set `s.filled` to the columns of tagged fields, which get their defaults if a row has no tagged fields."""
+        """Set `s.filled`: the columns of tagged fields, which get their defaults in a row without tagged fields."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)
@@ -76,12 +76,12 @@ cdef class ColumnBuilder(PlanBuilder):
         elif isinstance(type, Varint):
             field.wide = owner is not None and owner.format == "l" and type.bits == 32
         if (isinstance(type, Sized) and type.length is None) or (isinstance(type, Varint) and type.signed != type.zigzag):
-            raise NotNative(f"native columns have no type {type}")
+            raise NotNative(f"native columns do not support the type {type}")
         return 0
 
 
 cdef class Table:
-    """The column plans of a message. `plans[version - low]` is the plan of a version."""
+    """The column plans of a message. The plan of a version is `plans[version - low]`."""
 
     cdef readonly dict layouts
     cdef list kept
@@ -99,13 +99,12 @@ cdef class Table:
         self.plans = <const tw_struct **>block.at
         for version, layout in layouts.items():
             if layout.root.has_rules:
-                raise NotNative(f"{layout} has rules over several fields, which native columns can't check")
+                raise NotNative(f"{layout} has rules that involve several fields, which native columns can't check")
             made = ColumnBuilder(shape, layout, column)
             self.kept.append(made)
             self.plans[version - self.low] = made.root
 
     cdef object layout_at(self, const tw_source *versions, int64_t row, str name, object supported):
-        """Return the layout of a row's version. Raises UnsupportedVersionError for an unknown version."""
         cdef int64_t version = self.low
         if versions != NULL:
             tw_source_int(versions, row, &version)
@@ -116,12 +115,11 @@ cdef class Table:
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """Convert a limit to a 64-bit number. None means unlimited."""
     return limit if limit is not None and limit < INT64_MAX else INT64_MAX
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
-    """Raise the exception for TW_NO_MEMORY, TW_BAD_INPUT or TW_TOO_LONG. `most` is the limit that was exceeded."""
+    """Raise the exception for TW_NO_MEMORY, TW_BAD_INPUT or TW_TOO_LONG. `most` is the limit for TW_TOO_LONG."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:

@@ -1,25 +1,23 @@
 /* A pool of unused frames (column buffers), which are reused for later rows with the same columns.
  *
- * Allocating and freeing a large frame takes longer than filling it, because the kernel clears new pages and reclaims
- * freed ones, and does so for only one thread at a time. A pool has a limit on its total size, and newer frames evict
- * older ones.
+ * Allocating and freeing a large frame takes longer than filling it: the kernel clears new pages and reclaims freed
+ * ones, and does so for only one thread at a time. When a pool is full, adding a frame frees the oldest frames.
  *
- * Consumers release frames on any thread, without the GIL. No thread waits for the pool: if another thread is using it,
- * the caller frees or allocates the memory itself.
- */
+ * Arrow consumers release frames on any thread, without the GIL. No thread waits for the pool: if another thread is
+ * using it, the caller frees or allocates the memory itself. */
 #ifndef TAGWIRE_COLUMN_POOL_H
 #define TAGWIRE_COLUMN_POOL_H
 
 #include "columns/columns.h"
 
 struct tw_frame_pool {
-    int64_t holders;     /* reference count; a frame in use has a reference, because it will return to the pool */
-    int64_t most;        /* limit on the total size of the pooled frames, in bytes */
+    int64_t holders;     /* number of references; each frame in use has one, because it will return to the pool */
+    int64_t most;        /* limit on the total size of the unused frames, in bytes */
     char busy;
-    tw_frame *spares;    /* linked list of the pooled frames, most recently added first */
+    tw_frame *spares;    /* linked list of the unused frames, most recently added first */
 };
 
-/* The minimum size of a frame worth pooling, in bytes. For smaller frames, `malloc` rarely needs the kernel. */
+/* The minimum size in bytes of a frame that is kept for reuse. For smaller frames, `malloc` rarely needs the kernel. */
 #define TW_LEAST_KEPT (1 << 16)
 
 void tw_release_frame(tw_frame *frame);
@@ -27,14 +25,12 @@ void tw_release_frame(tw_frame *frame);
 /* Release a reference to a pool. The last release frees the pool. `pool` may be NULL. */
 void tw_drop_pool(tw_pool *pool);
 
-/* Take ownership of a frame whose reference count is 0, and keep it for reuse or free it. */
+/* Keep a frame for reuse, or free it. Its reference count must be 0. */
 void tw_keep_spare(tw_pool *pool, tw_frame *frame);
 
-/* Take a frame with the same columns and room for `least` to `most` rows out of the pool, and empty it. Return NULL if
- * the pool has none. */
+/* Return an empty frame from the pool with these columns and room for `least` to `most` rows, or NULL. */
 tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most);
 
-/* Return the total size of a frame's buffers in bytes. */
 int64_t tw_bytes_of(const tw_frame *frame);
 
 #endif

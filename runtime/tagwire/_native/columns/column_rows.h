@@ -9,27 +9,26 @@ typedef struct {
     tw_frame *frame;
 } tw_walk;
 
-/* Conversion settings shared by all rows in a call. */
 typedef struct {
     const tw_source *rows;
-    const tw_source *versions;     /* array with each row's version; NULL if all rows use `tables[0]` */
+    const tw_source *versions;     /* an array with the version of each row; NULL if all rows use `tables[0]` */
     const tw_struct *const *tables; /* `tables[v - low]` is the plan for version v, or NULL if there is none */
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
-    int32_t value, error;          /* result columns for values and errors; `error` is -1 if there is no such column */
+    int32_t value, error;          /* indexes of the columns for values and errors; -1 if errors aren't stored */
     int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
     int tried;                     /* for decoding: whether C tries each row first; if not, Python decodes all rows */
 } tw_conversion;
 
 typedef struct {
     tw_frame *frame;
-    tw_buffers *out;           /* the column in `frame` that receives the encoded bytes */
+    tw_buffers *out;           /* the output column's buffer, which receives the encoded bytes */
     const tw_column *columns;
-    const tw_source *sources;  /* for each column of the message: the array or constant that provides its values */
+    const tw_source *sources;  /* for each column of the message: the array or constant with its values */
 } tw_emitter;
 
-/* Convert the rows from `*row` up to `count`. Return 0 after the last row. At a row that Python must handle, return its
- * error code and store its number in `*row`; the frame then contains only the rows before it. */
+/* Convert the rows from `*row` up to `count`. Return 0, or an error code if Python must handle a row. In that case, set
+ * `*row` to that row; the frame contains only the rows before it. */
 int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 

@@ -5,7 +5,7 @@ cdef enum:
 
 
 cdef class Shape(Owner):
-    """A C array that describes a tree of columns. Each column precedes its children.
+    """A table of columns for the C code. It lists a tree of columns, each before its children.
 
     Columns that always have the same number of values, such as the fields of a list's elements, form a level.
     """
@@ -21,7 +21,7 @@ cdef class Shape(Owner):
         self.root = root
         self.nodes = list(root.walk())
         if len(self.nodes) > MOST_COLUMNS:
-            raise NotNative(f"{len(self.nodes)} columns; native code goes up to {MOST_COLUMNS}")
+            raise NotNative(f"{len(self.nodes)} columns; native code supports at most {MOST_COLUMNS}")
         self.indexes = {id(node): index for index, node in enumerate(self.nodes)}
         self.count = len(self.nodes)
         self.columns = <tw_column *>self.memory(self.count * sizeof(tw_column))
@@ -34,7 +34,7 @@ cdef class Shape(Owner):
         return self.indexes[id(column)]
 
     cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
-        """Add a column and its descendants to the table, starting at `index`. Return the next free index."""
+        """Add a column and its descendants to the table, starting at `index`. Return the index after them."""
         cdef tw_column *c = &self.columns[index]
         cdef str format = column.format
         cdef int32_t end = index + 1
@@ -49,7 +49,7 @@ cdef class Shape(Owner):
             self.levels_count += 1
         else:
             if column.wire is not None:
-                kind_of(column.wire)  # raises NotNative for a type that native code can't handle
+                kind_of(column.wire)  # raises NotNative for an unsupported type
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:
@@ -62,7 +62,7 @@ cdef class Shape(Owner):
 
     cdef int leaf(self, tw_column *c, str format) except -1:
         if format.startswith("d:"):
-            raise NotNative("native columns have no decimals")
+            raise NotNative("native columns do not support decimals")
         if format in "uz":
             c.kind = TW_COLUMN_BYTES
         elif format == "b":
@@ -79,7 +79,7 @@ cdef class Shape(Owner):
         c.null_default = default is None
         if default is None or c.kind in (TW_COLUMN_STRUCT, TW_COLUMN_LIST):
             if default is not None and (default is not DEFAULT_STRUCT if c.kind == TW_COLUMN_STRUCT else len(default)):
-                raise NotNative(f"{column.name} has a default of its own")
+                raise NotNative(f"the struct field {column.name} has a custom default")
             return 0
         data = packed(column.format, default)
         block = Block(len(data))
@@ -98,7 +98,7 @@ cdef class Shape(Owner):
         return frame
 
     cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
-        """Store a Python value in a column, for a row that the C loop has left to Python."""
+        """Store a Python value in a column. Used for rows that only Python could convert."""
         cdef const tw_column *c = &self.columns[index]
         cdef bytes data
         cdef int32_t child = index + 1
@@ -133,7 +133,7 @@ cdef class Shape(Owner):
 
 
 cdef class Spares:
-    """A pool of frames for reuse, at most `most` bytes in total (see column_pool.h). Threads may share it."""
+    """A pool of frames for reuse, with a total size of at most `most` bytes (column_pool.h). Threads can share it."""
 
     cdef tw_pool *pool
 
@@ -146,11 +146,11 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Take an empty frame from the pool, with room for `least` to `most` rows. Return NULL if there is none."""
+        """Take an empty frame with room for `least` to `most` rows from the pool. Return NULL if there is none."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Attach a frame to this pool, to which it returns when its last reference is released. Return the frame."""
+        """Make a frame return to this pool when its last reference is released. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
@@ -170,7 +170,6 @@ cdef class Spares:
 
 
 cdef int check(int fault) except -1:
-    """Raise MemoryError for TW_NO_MEMORY, and OverflowError for TW_TOO_LONG."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_TOO_LONG:
@@ -207,5 +206,5 @@ cdef object attribute(object value, str name):
 
 
 cdef list pairs(object tags):
-    """Convert unknown tags to the entries of an Arrow map, in tag order."""
+    """Return unknown tags in the form of an Arrow map's entries, in tag order."""
     return [{"key": tag, "value": tags[tag]} for tag in sorted(tags)]

@@ -1,10 +1,8 @@
 /* Read values by index from imported Arrow arrays of any supported encoding.
  *
- * The C data interface does not specify the sizes of an array's buffers, and does not guarantee valid offsets. Offsets
- * are checked against each other, and against the length of the child or buffer that they point into, if its length is
- * known. If it isn't known, the offsets are trusted. Every consumer of the interface must do this; the arrays come from
- * the same process.
- */
+ * The C data interface does not specify the sizes of an array's buffers, and does not guarantee valid offsets. This
+ * code checks offsets against each other, and against the length of the child or buffer if that is known. Otherwise, it
+ * trusts the offsets, like every consumer of the interface, because the arrays come from the same process. */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
 
@@ -28,18 +26,17 @@ struct tw_source {
     uint8_t constant;
     int64_t width;
     int64_t length, offset;
-    const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
+    const uint8_t *valid;   /* validity bits; NULL if no value is null */
     const uint8_t *values;  /* main buffer of the array: its values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* for string views: all buffers of the array; data buffers begin at index 2 */
-    int64_t data_count;     /* number of data buffers of an array of string views */
+    const void **buffers;   /* for string views: all buffers of the array; those from index 2 contain strings */
+    int64_t data_count;     /* for string views: the number of buffers that contain strings */
     const tw_source *child;
 };
 
-/* Convert a value's index in the source to its index in the array's buffers. */
+/* Return the index of a value in the buffers of its array. */
 static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
 
-/* Return whether the value at an index is not null. */
 static inline int tw_is_there(const tw_source *s, int64_t at)
 {
     return s->kind != TW_SOURCE_NULL && (s->valid == NULL || tw_get_bit(s->valid, tw_source_index(s, at)));
@@ -85,8 +82,7 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get the range that a value's offsets describe, in the child array or in `data`. Return 0, or TW_BAD_INPUT if the
- * offsets are negative or descend. */
+/* Get a value's range in the child array or in `data`. Return 0, or TW_BAD_INPUT for negative or descending offsets. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;
@@ -107,14 +103,13 @@ static TW_RARE int tw_source_view(const tw_source *s, int64_t at, const uint8_t 
         return *size < 0 ? TW_BAD_INPUT : 0;
     if (buffer < 0 || buffer >= s->data_count || from < 0)
         return TW_BAD_INPUT;
-    /* An array of views has one more buffer at the end, which contains the sizes of the data buffers. */
+    /* The last buffer of an array of views contains the sizes of the buffers with strings. */
     if (from + *size > tw_source_number(s->buffers[2 + s->data_count], buffer, 8, 1))
         return TW_BAD_INPUT;
     *data = (const uint8_t *)s->buffers[2 + buffer] + from;
     return 0;
 }
 
-/* Get the address and size of a string or bytes value. Return 0 or TW_BAD_INPUT. */
 static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t **data, int64_t *size)
 {
     int64_t from;
@@ -131,8 +126,7 @@ static inline int tw_source_bytes(const tw_source *s, int64_t at, const uint8_t 
     return 0;
 }
 
-/* Get the index of a list's first element in the child array, and the number of its elements. Return 0 or
- * TW_BAD_INPUT. */
+/* Get the range of the child array that contains a list's elements. Return 0 or TW_BAD_INPUT. */
 static inline int tw_source_elements(const tw_source *s, int64_t at, int64_t *from, int64_t *count)
 {
     if (s->kind == TW_SOURCE_BLOCK_LIST) {

@@ -5,8 +5,8 @@
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* Masks for tw_put_short, which tests whether a string is ASCII. The 16 bytes starting at index 16 - n select the high
- * bit of each of the first n bytes. */
+/* Masks with which tw_put_short tests whether a string is ASCII. The 16 bytes at index 16 - n have the high bit set in
+ * their first n bytes. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
@@ -17,7 +17,7 @@ static const uint8_t tw_high_bits[32] = {
         memcpy(values + at * (int64_t)sizeof stored, &stored, sizeof stored); \
     } while (0)
 
-/* Decode the value of fixed width at `p` into `values`, or only validate it if `values` is NULL. The caller has checked
+/* Decode the fixed-width value at `p` into `values`, or only validate it if `values` is NULL. The caller has checked
  * that enough bytes are left. */
 static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *values, int64_t at)
 {
@@ -93,9 +93,10 @@ static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Store a string of up to 16 bytes. The caller has checked that 16 bytes can be read and written. Always copies 16
- * bytes, because a branch on the size would often be mispredicted; the next string overwrites the excess. Return 1, or
- * 0 with nothing stored if the string isn't ASCII. */
+/* Store a string of up to 16 bytes. Return 1, or 0 with nothing stored if the string isn't ASCII.
+ *
+ * Always copies 16 bytes, which the caller has checked to be in bounds, because a branch on the size would often be
+ * mispredicted. The next string overwrites the excess bytes. */
 static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
 {
     int64_t begin = b->size;
@@ -110,8 +111,10 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
     return 1;
 }
 
-/* Read a length and the string or bytes that follow it, or null. `place` is the caller's local copy of w->r.p; without
- * the copy, the compiler would load w->r.p again after each store into a column. */
+/* Read a length and then a string or bytes value, or null.
+ *
+ * `place` points to the caller's copy of w->r.p. Without the copy, the compiler would load w->r.p again after each
+ * store into a column. */
 static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **place, int64_t at)
 {
     const uint8_t *p = *place, *end = w->r.end;

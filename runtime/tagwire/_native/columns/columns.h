@@ -1,14 +1,14 @@
 /* Growable Arrow columns: rows are appended, and a rejected row is removed again.
  *
- * A frame owns a table of columns, in which each column precedes its children, and the columns' buffers. Columns that
+ * A frame owns a table of columns and their buffers. Each column precedes its children in the table. Columns that
  * always have the same number of values form a level: level 0 has one value per row, and each list column adds a level
- * for its elements. The caller reserves memory for a level with tw_reserve, and then writes each value at its index in
- * the level. Columns don't store lengths: to remove rows, tw_truncate shortens level 0, and finds the new lengths of
- * the other levels and of the string data in the offsets. Validity bitmaps start with all bits set, so only nulls have
- * to change them.
+ * for its elements. The caller makes room in a level with tw_reserve, and then stores each value at its index in the
+ * level.
  *
- * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code.
- */
+ * Columns don't store lengths. tw_truncate removes rows by shortening level 0; the offsets contain the new lengths of
+ * the other levels and of the string data. Validity bitmaps start with all bits set, so only nulls have to change them.
+ *
+ * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code. */
 #ifndef TAGWIRE_COLUMNS_H
 #define TAGWIRE_COLUMNS_H
 
@@ -19,10 +19,10 @@ enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUM
 enum tw_column_fault {
     TW_REFUSED = -1,   /* the bytes or the value are invalid according to the layout */
     TW_NO_MEMORY = -2,
-    TW_TOO_LONG = -3,  /* a column has more elements or bytes than int32 offsets can express */
+    TW_TOO_LONG = -3,  /* more elements or bytes than int32 offsets can express */
     TW_NO_VERSION = -4,
-    TW_BAD_INPUT = -5, /* the input is an inconsistent Arrow array */
-    TW_UNTRIED = -6,   /* not supported in C; the interpreter may accept the row */
+    TW_BAD_INPUT = -5, /* the input is an invalid Arrow array */
+    TW_UNTRIED = -6,   /* not supported in C, but the interpreter may accept the row */
 };
 
 /* Use Python's raw allocator, which tracemalloc can observe. It was added to the limited API in Python 3.13. */
@@ -52,8 +52,8 @@ typedef struct {
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* all validity bits at this index and above are still set */
-    int32_t first, end;  /* range of the level's columns in the table, including descendants in other levels */
+    int64_t touched;     /* this and all later validity bits have not changed, so they are still set */
+    int32_t first, end;  /* range of the level's columns in the table; it can include columns of deeper levels */
 } tw_level;
 
 typedef struct {
@@ -89,8 +89,6 @@ struct tw_column_frame {
 #  define tw_let_go(frame) __atomic_sub_fetch(&(frame)->holders, 1, __ATOMIC_ACQ_REL)
 #endif
 
-/* ---------------------------------------------------------------- bits and offsets */
-
 static inline int tw_get_bit(const uint8_t *bits, int64_t at) { return bits[at >> 3] >> (at & 7) & 1; }
 
 static inline void tw_put_bit(uint8_t *bits, int64_t at, int bit)
@@ -112,12 +110,9 @@ static inline void tw_put_offset(tw_buffers *b, int64_t at, int64_t offset)
     memcpy(b->values + 4 * at, &narrow, 4);
 }
 
-/* ---------------------------------------------------------------- memory */
-
 /* Reallocate a buffer. Return 0, or TW_NO_MEMORY with the buffer unchanged. */
 int tw_resize(uint8_t **buffer, int64_t size);
 
-/* Return the size in bytes that `count` values need in a column's main buffer. */
 static inline int64_t tw_values_size(const tw_column *c, int64_t count)
 {
     switch (c->kind) {
@@ -132,7 +127,6 @@ static inline int64_t tw_values_size(const tw_column *c, int64_t count)
     }
 }
 
-/* Grow the columns of a level. tw_reserve calls this function if a level needs more memory. */
 TW_RARE int tw_grow_level(tw_frame *frame, int32_t index, int64_t needed);
 
 /* Make room for a total of `needed` values in each column of a level. */
@@ -151,15 +145,13 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 
 TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
 
-/* Make room for a total of `size` bytes of string data in a column, and for an eighth more to avoid reallocations. */
+/* Make room for `size` bytes of string data in a column. Adds an eighth to avoid later reallocations. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
 {
     return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
 }
 
-/* ---------------------------------------------------------------- storing values */
-
-/* Copy 1 to 16 bytes as two words, which may overlap. For strings that short, this is faster than calling memcpy. */
+/* Copy 1 to 16 bytes. Two copies of 8 or 4 bytes, which may overlap, are faster than calling memcpy. */
 static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
 {
     uint64_t first, last;
@@ -197,13 +189,12 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. If the column isn't nullable, store a placeholder, which nobody reads because a parent is null. */
+/* Store a null. In a column that isn't nullable, store a placeholder, which isn't read because the parent is null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
-/* Store a column's default. Return 0 or an error code. */
 int tw_put_default(tw_frame *frame, int32_t column, int64_t at);
 
-/* Remove row `rows` and all rows after it from all columns. */
+/* Remove row `rows` and all rows after it. */
 TW_RARE void tw_truncate(tw_frame *frame, int64_t rows);
 
 #endif

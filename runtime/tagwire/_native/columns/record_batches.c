@@ -3,8 +3,6 @@
 #include "columns/magic2_columns_impl.h"
 #include "columns/record_constants_impl.h"
 
-/* ---------------------------------------------------------------- plans */
-
 static int tw_is_nullable_bytes(const tw_field *f)
 {
     return tw_way_of(f) == TW_BYTES && f->nullable && f->longest >= TW_UVARINT_MAX;
@@ -31,9 +29,7 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* ---------------------------------------------------------------- headers */
-
-/* Return whether the batch at `p` may have the format `b->tried`, whose batches begin with a varint length. */
+/* Return whether the batch at `p` may have the format `b->tried`, whose magic byte follows a varint length. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -49,7 +45,7 @@ static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
     return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
 }
 
-/* Return the plan for the batch at `p`; NULL if only Python can determine the batch's format. */
+/* Return the plan for the batch at `p`; NULL if only Python can determine its format. */
 static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     static const uint8_t zeros[17];
@@ -64,9 +60,8 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the numbers that tw_batch_slot lists, such as the last offset, from the fields of a batch header. Store them
- * in the slots after the fields. If a number needs more than 64 bits, return TW_UNTRIED, so that Python handles the
- * batch. */
+/* Compute the numbers in tw_batch_slot, such as the last offset, and store them in the slots after the header fields.
+ * Return TW_UNTRIED if a number needs more than 64 bits. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -83,8 +78,7 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* Return whether a batch's base offset is not above the last offset of the previous batch. The base offset may
- * be corrupt, because no checksum covers it. */
+/* Return whether a batch's base offset, which no checksum covers, isn't above the previous batch's last offset. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
@@ -114,8 +108,6 @@ static int tw_walk_head(tw_batches *b)
     return tw_work_out(b->plan, b->head, b->position, b->next - b->position);
 }
 
-/* ---------------------------------------------------------------- rows */
-
 static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = 0;
@@ -124,7 +116,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return fault;
 }
 
-/* Complete a batch's rows, `first` up to `end`: fill the columns that are constant in a batch, and set their length. */
+/* Finish the rows of a batch, from `first` up to `end`: fill the columns with one value per batch. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = tw_put_constants(b, first, end);
@@ -153,8 +145,10 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
     return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
 }
 
-/* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
- * records before the invalid one. Not inlined, because inlining makes the loop over batches about 5 % slower. */
+/* Read records until the batch ends or the frame is full. After an error, the frame contains all records before the
+ * invalid one.
+ *
+ * Not inlined: inlining makes the loop over batches about 5 % slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -238,7 +232,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). */
+    /* Some clients write 0 as a wrapper's offset and absolute offsets in the messages inside (KAFKA-5365). */
     if (b->head[plan->base_offset] == 0) {
         b->head[plan->head->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
@@ -261,9 +255,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     return 0;
 }
 
-/* ---------------------------------------------------------------- batches */
-
-/* Add a row for the batch itself, if only headers are read. */
+/* If only headers are read, add a row for the batch itself. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -275,7 +267,7 @@ static int tw_take_head(tw_batches *b)
     return fault;
 }
 
-/* Open the batch at `position`: read its header and prepare to read its records. */
+/* Read the header of the batch at `position`, and prepare to read its records. */
 static int tw_open_batch(tw_batches *b)
 {
     const tw_record_plan *plan = b->plan = tw_plan_at(b, b->data + b->position, b->size - b->position);
@@ -293,13 +285,13 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->head[plan->attributes] & plan->codec_mask) {
-        /* A batch without records may have nothing to decompress, although its attributes name a codec. */
+        /* a batch without records may name a codec, although there is nothing to decompress */
         int is_empty = !plan->is_message && b->head[plan->packed] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
     }
     if (plan->is_message) {
         fault = tw_open_records(b, b->data + b->position, b->next - b->position);
-        b->w.r.trusted = 1; /* tw_walk_head has already verified the checksum */
+        b->w.r.trusted = 1; /* tw_walk_head has verified the checksum */
         return fault;
     }
     return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);

@@ -1,10 +1,10 @@
-"""Build the plan of a record format for the loop in record_batches.c, which reads batches into columns.
+"""Build plans for reading batches into columns. record_batches.c contains the loop that follows them.
 
 The loop reads headers and records with the engine's own plans. This file adds a sink for each field: the column or slot
-in which the field is stored. A column with one value per batch is a constant, computed from the batch header.
+in which the field is stored. A column with one value per batch is a constant, which is computed from the batch header.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32  # CRC tables, filled in once and never changed
+cdef tw_crc32c_tables CRC32C, CRC32  # filled in once and never changed
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
@@ -19,10 +19,7 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan(Owner):
-    """The plan for reading batches in one record format. With `headers_only`, records are not read.
-
-    With `verified`, checksums are verified even if only headers are read.
-    """
+    """The plan for batches of one format. `headers_only`: don't read records. `verified`: always verify checksums."""
 
     cdef tw_record_plan c
     cdef Shape shape
@@ -30,7 +27,7 @@ cdef class RecordPlan(Owner):
     cdef int codec_shift
     cdef object format, names
     cdef dict words
-    cdef tw_constant *file  # the value of the file name column; NULL if there is no such column
+    cdef tw_constant *file  # the file name's column; NULL if there is none
 
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
@@ -38,13 +35,13 @@ cdef class RecordPlan(Owner):
         plan = format.plans.outline if is_outline else format.plans.header
         records = format.plans.records
         if plan is None or (records is None and not headers_only):
-            raise NotNative(f"the engine has no plan for {format.name}")
+            raise NotNative(f"the engine does not support the record format {format.name}")
         self.shape, self.format = shape, format
         self.kept += [plan, records]
         self.words = words
         self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
-            raise NotNative(f"the batch header of {format.name} has {self.c.head.items_count} items")
+            raise NotNative(f"the batch header of {format.name} has {self.c.head.items_count} fields; native columns support {TW_MOST_HEAD_ITEMS}")
         layout = format.outline if is_outline else format.header
         self.names = {item.name: index for index, item in enumerate(layout.root.items)}
         self.c.head_sinks = self.head_sinks()
@@ -55,10 +52,7 @@ cdef class RecordPlan(Owner):
         self.c.leaves_wrappers = verified and self.c.is_message
         self.constants(headers_only)
 
-    # ------------------------------------------------------------ batch headers
-
     cdef const tw_sink *head_sinks(self) except NULL:
-        """Return sinks that store field N of a batch header in slot N."""
         cdef tw_sink *sinks = self.sinks_of(self.c.head)
         cdef Py_ssize_t index
         for index in range(self.c.head.items_count):
@@ -66,7 +60,7 @@ cdef class RecordPlan(Owner):
         return sinks
 
     cdef tw_sink *sinks_of(self, const tw_struct *s) except NULL:
-        """Return sinks that discard all fields of a struct. Raises NotNative if C can't read the struct."""
+        """Return sinks that discard all fields of a struct. Raises NotNative for fields that C can't read."""
         cdef tw_sink *sinks = <tw_sink *>self.memory(s.items_count * sizeof(tw_sink))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -75,14 +69,13 @@ cdef class RecordPlan(Owner):
             sinks[index].column = sinks[index].slot = -1
             if field.kind == TW_ARRAY:
                 if field.nullable or field.element.kind != TW_STRUCT or field.element.marker or field.element.minimum < 1:
-                    raise NotNative("native columns have no such array")
+                    raise NotNative("native columns do not support this kind of array")
                 sinks[index].inner = self.sinks_of(field.element.child)
             elif not field.framing.is_number and field.kind != TW_TEXT and field.kind != TW_BINARY:
-                raise NotNative("native columns have no such field")
+                raise NotNative("native columns do not support this kind of field")
         return sinks
 
     cdef int32_t slot(self, str role) except -2:
-        """Return the slot of the batch header field with this role (such as "base_offset"), or -1 if there is none."""
         item = self.format.fields.get(role)
         return -1 if item is None else self.names[item.name]
 
@@ -113,8 +106,6 @@ cdef class RecordPlan(Owner):
             raise NotNative(f"{format.name} has no base timestamp")
         return 0
 
-    # ------------------------------------------------------------ records
-
     cdef int records(self, object records) except -1:
         cdef const tw_struct *s = self.c.record
         cdef tw_sink *sinks = self.sinks_of(s)
@@ -135,7 +126,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # columns that stay null, because this format has no such field
+        for column in columns.values():  # these columns stay null, because the format has no such field
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -170,8 +161,6 @@ cdef class RecordPlan(Owner):
                 self.c.inputs_count += 1
         return 0
 
-    # ------------------------------------------------------------ constants
-
     cdef int constants(self, bint headers_only) except -1:
         cdef tw_constant *constants = <tw_constant *>self.memory(len(self.shape.root.children) * sizeof(tw_constant))
         self.c.constants = constants
@@ -198,7 +187,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            # Null for compressed messages: a wrapper's header doesn't contain the base offset of its messages.
+            # null for compressed messages: a wrapper's header doesn't contain its base offset
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
@@ -211,15 +200,15 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up `c` for a dictionary column with the names of attribute values, such as the name of the codec."""
+        """Set up a column with the names of attribute bits, such as the codec's name. It is dictionary-encoded."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
-        if group is None:  # the format has no attribute bits with this name
+        if group is None:  # this format has no such attribute bits
             c.number = word(self.words[name], "none") if name == "compression" else -1
             c.null_number = name == "timestamp_type"
             return 0
         if not group.values:
-            raise NotNative(f"{self.format.name} gives no names to the bits of {name}")
+            raise NotNative(f"the record format {self.format.name} does not name the bits of {name}")
         c.words = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
         for index, value in enumerate(group.values):
             numbers[index] = word(self.words[name], value.partition("-")[0])

@@ -1,7 +1,7 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the frame version before each metadata record (KIP-631), which is always 1 so far */
-/* Returned instead of a version if a payload does not have the requested type. */
+#define TW_METADATA_FRAME 1 /* the number before each metadata record (KIP-631); 1 is the only one that exists */
+/* Returned in place of a version if the payload has another record type. */
 #define TW_NO_TYPE INT64_MIN
 
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)
@@ -14,7 +14,7 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* Move `r` past the type and version of a payload, and return the version; TW_NO_TYPE if the type isn't `wanted`. */
+/* Skip the record type and version before a message. Return the version, or TW_NO_TYPE if the type isn't `wanted`. */
 static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {

@@ -1,26 +1,25 @@
-"""The Python interface to the C loop that reads record batches into columns."""
 
 
 cdef enum:
-    MOST_BYTES = 0x7FFFFFFF  # limit for the bytes in one column of a frame
+    MOST_BYTES = 0x7FFFFFFF  # the maximum number of bytes in a string column
 
 
 @final
 cdef class RecordColumns:
     """Reads the batches of log files into rows. Python adds the rows of batches that the C loop can't read.
 
-    `formats` is a `tagwire.records.FormatSet`. With `ordered`, Python must handle a batch whose base offset isn't
-    above the previous batch's last offset. Raises NotNative if C can't read these formats.
+    `formats` is a `tagwire.records.FormatSet`. With `ordered`, Python must handle a batch whose base offset isn't above
+    the previous batch's last offset. Raises NotNative if C can't read these formats.
     """
 
     cdef Shape shape
     cdef list plans
     cdef tw_batches b
     cdef Chunk made
-    cdef dict words  # for each dictionary column, a dict from strings to indexes
+    cdef dict words  # from the name of each dictionary column to a dict from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
+    cdef list room  # for each column: the size of its strings in the last frame, which the next frame reserves
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
@@ -51,7 +50,7 @@ cdef class RecordColumns:
                 self.b.tried, self.b.tried_magic = &plan.c, format.magic
                 self.b.tried_zigzag = places.length_is_varint.zigzag
             else:
-                raise NotNative(f"the engine can't tell {format.name} from other formats")
+                raise NotNative(f"the engine can't distinguish batches of {format.name} from those of other formats")
         return 0
 
     cdef int frame(self) except -1:
@@ -67,25 +66,21 @@ cdef class RecordColumns:
                 check(tw_make_room_for(self.made.frame, index, size))
         return 0
 
-    # ------------------------------------------------------------ position
-
     @property
     def position(self):
-        """The position of the open batch or, if no batch is open, of the next batch."""
+        """The file position of the open batch or, if no batch is open, of the next batch."""
         return self.b.position
 
     @property
     def index(self):
-        """The number of records read from the open batch."""
         return self.b.index
 
     @property
     def last_offset(self):
-        """The last offset of the last batch that was read to its end."""
         return self.b.last_offset
 
     def begin(self, str file, int64_t position, first_offset):
-        """Continue with another file at `position`. Records below `first_offset` (unless None) are dropped."""
+        """Continue in another file, at `position`. If `first_offset` is set, records with lower offsets are dropped."""
         self.name(file)
         self.b.first_offset = INT64_MIN if first_offset is None else first_offset
         self.b.last_offset = -1
@@ -108,20 +103,18 @@ cdef class RecordColumns:
         if last_offset is not None:
             self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))
 
-    # ------------------------------------------------------------ rows
-
     def walk(self, data, int64_t start, int64_t end):
-        """Read the batches that begin before `end`. `data` contains the file's bytes, starting at position `start`.
+        """Read the batches that begin before file position `end`. `data` has the file's bytes from position `start`.
 
         Returns "done" at the end, "full" if the array is full, or the reason why Python must handle the next batch:
-        "rejected" if it is invalid or extends beyond `data`, "unclear" if C can't read it but Python may be able to.
-        While a batch is open, `data` must stay the same.
+        "rejected" if it is invalid or extends beyond `data`, "unclear" if C can't read it but Python may be able to. As
+        long as a batch is open, each call must pass the same `data`.
         """
         cdef Py_buffer view
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            # Shift the pointer, so that C code can index the data by file position.
+            # shift the pointer, so that C code can use file positions as indexes
             self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)
             self.b.size = start + view.len
             self.b.end = min(end, self.b.size)
@@ -145,7 +138,6 @@ cdef class RecordColumns:
         return "unclear" if halt == TW_UNCLEAR or halt == TW_UNTRIED else "rejected"
 
     cdef int unpack(self) except -100:
-        """Decompress the open batch's records and prepare to read them. Return 0 or an error code."""
         from tagwire.wire.compression import DecompressionError, decompress_in_place
 
         cdef const tw_record_plan *plan = self.b.plan
@@ -180,7 +172,7 @@ cdef class RecordColumns:
                 return plan
 
     def put(self, values):
-        """Add one row. `values` maps column names to values."""
+        """Add a row. `values` is a dict from column names to values."""
         cdef tw_frame *frame = self.made.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
@@ -196,7 +188,7 @@ cdef class RecordColumns:
         return self.made.length() >= self.b.most_rows
 
     def take(self):
-        """Return the rows collected so far as an Arrow array, and begin a new array."""
+        """Return the rows read so far as an Arrow array, and begin a new one."""
         cdef Chunk made = self.made
         self.guess = min(made.length(), self.b.most_rows)
         self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
@@ -212,7 +204,6 @@ cdef class RecordColumns:
 
 
 cdef tw_frame *texts(words) except NULL:
-    """Return a frame (columns.h) with a single column, which contains the strings `words`."""
     cdef Shape shape = Shape(Column("", "u"))
     cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
     try:

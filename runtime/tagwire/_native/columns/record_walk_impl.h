@@ -1,9 +1,8 @@
-/* Read batch headers and records into columns, with the plans that also decode objects (plan.h, framing.h).
+/* Read batch headers and records into columns, with the same plans that are used to create objects (plan.h, framing.h).
  *
- * A sink is the destination of a field: a column, a slot (a variable for the loop over batches), both, or neither. All
- * fields are checked, even if they are not stored. Functions return 0 or an error code; the caller removes rejected
- * rows.
- */
+ * A sink is the destination of a field: a column, a slot (a variable of the loop over batches), both, or neither. All
+ * fields are checked, even if they are not stored. Functions return 0 or an error code. After an error, the caller
+ * removes the row. */
 #ifndef TAGWIRE_RECORD_WALK_IMPL_H
 #define TAGWIRE_RECORD_WALK_IMPL_H
 
@@ -11,9 +10,6 @@
 #include "engine/number_reading.h"
 #include "engine/utf8.h"
 
-/* ---------------------------------------------------------------- column values */
-
-/* Store a number in an integer column of any width. Return TW_REFUSED if the number does not fit. */
 static inline int tw_put_number(tw_frame *frame, int32_t column, int64_t at, int64_t x)
 {
     uint8_t *values = frame->buffers[column].values;
@@ -39,7 +35,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
         return 0;
     x = (x & ~framing->hidden) * w->r.known[framing->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
-        return TW_UNTRIED; /* only Python can handle more than 64 bits */
+        return TW_UNTRIED; /* only Python can handle numbers of more than 64 bits */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)
@@ -95,11 +91,9 @@ static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record
         return 0;
     if (framing->is_number)
         return tw_put_number(w->frame, k->column, at, framing->absent);
-    tw_put_null(w->frame, k->column, at); /* stores an empty list in a list column that isn't nullable */
+    tw_put_null(w->frame, k->column, at); /* in a list column that isn't nullable, this stores an empty list */
     return 0;
 }
-
-/* ---------------------------------------------------------------- structs and arrays */
 
 static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at);
 
@@ -149,7 +143,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
     return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
-/* Read a value whose size in bytes an earlier field specifies. */
+/* Read a value whose size in bytes was in an earlier field. */
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
@@ -198,8 +192,7 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
 }
 
-/* Read a field that may have rules: a condition for its presence, a checksum, or a size that another field
- * specifies. */
+/* Read a field that may be absent, be a checksum, or have its size in another field. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;
@@ -223,7 +216,6 @@ static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *
     return tw_sink_number(f->framing, k, w, at, x);
 }
 
-/* Read the fields of a struct, and store field N in `sinks[N]`. */
 static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;

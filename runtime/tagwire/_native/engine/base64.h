@@ -64,8 +64,6 @@ static inline char *tw_put_padded_base64(char *out, const uint8_t *p, int64_t si
     return out;
 }
 
-/* Return the six bits that a base64 character encodes; -1 if the character is not in the alphabet. `url` selects the
- * URL-safe alphabet. */
 static inline int tw_base64_bits(uint8_t letter, int url)
 {
     if (letter >= 'A' && letter <= 'Z')
@@ -77,8 +75,7 @@ static inline int tw_base64_bits(uint8_t letter, int url)
     return letter == (url ? '-' : '+') ? 62 : letter == (url ? '_' : '/') ? 63 : -1;
 }
 
-/* Decode `size` base64 characters without padding into `out`. Return the number of bytes written, or -1 if a character
- * is invalid. If `url` is set, use the URL-safe alphabet. */
+/* Decode base64 without padding; `url` selects the URL-safe alphabet. Return the number of bytes, or -1 if invalid. */
 static inline Py_ssize_t tw_get_base64(uint8_t *out, const uint8_t *p, Py_ssize_t size, int url)
 {
     uint32_t bits = 0;

@@ -1,12 +1,12 @@
 """Provide `decode`, `encode` and related methods for message classes. Calling these methods runs no Python code.
 
-For a message class C, `C.decode` is a method of the class's codec, so that a call does not create a bound method. For a
-message m, `m.encode` is found as a method descriptor, as in built-in types. CPython calls all of these methods through
-vectorcall. Each method looks up the plan of the requested version in a table.
+For a message class C, `C.decode` is a method of the class's codec, so a call does not create a bound method. For a
+message m, `m.encode` is a method descriptor, as in built-in types. All methods use CPython's vectorcall protocol, and
+look up the plan of the requested version in a table.
 """
 
 cdef enum:
-    TABLE = 64  # number of versions in a codec's table; other versions are looked up in a dict
+    TABLE = 64  # the number of versions in the table; the plans of higher versions are in a dict
 
 
 @final
@@ -27,7 +27,7 @@ cdef class Codec:
         self.kept = []
 
     def calls(self):
-        """Return the methods to add to the message class, in a dict by name."""
+        """Return the methods to add to the message class, as a dict from names to methods."""
         return {
             "decode": self.decode,
             "decode_from": self.decode_from,
@@ -73,8 +73,6 @@ cdef class Codec:
         return 0
 
 
-# ---------------------------------------------------------------- methods of messages
-
 cdef extern from "Python.h":
     ctypedef struct PyMethodDef:
         const char *ml_name
@@ -91,7 +89,7 @@ cdef PyMethodDef ENCODED_SIZE
 
 
 cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:
-    """Fill in the C definition of a method. Its docstring `doc` must begin with the signature."""
+    """Fill in the C definition of a method. The docstring `doc` must begin with the method's signature."""
     method.ml_name, method.ml_meth, method.ml_flags, method.ml_doc = name, function, flags, doc
     return 0
 
@@ -108,7 +106,6 @@ define(
 
 
 cdef object descriptor(object cls, PyMethodDef *method):
-    """Return a method descriptor, which binds a C function to objects of a class."""
     return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, method)
 
 
@@ -138,7 +135,7 @@ cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyOb
 
 
 cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
-    """Return the version, a method's only argument, as a borrowed reference. Accepts it by position or by name."""
+    """Return the version, which is a method's only argument, as a borrowed reference."""
     if names == NULL and count == 1:
         return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):
@@ -147,10 +144,10 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 
 cdef inline Plan plan_of(object message, object version):
-    """Return the plan for a message object in one version; None if pure Python handles that version."""
+    """Return the plan for encoding a message in this version; None if pure Python handles the version."""
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):
-        codec = <Codec>found  # strong reference: creating a plan runs Python code, which might replace the codec
+        codec = <Codec>found  # a strong reference: creating a plan runs Python code, which might replace the codec
         return codec.plan(version)
     return Codec(type(message)).plan(version)  # a subclass inherits the methods, but has no codec of its own

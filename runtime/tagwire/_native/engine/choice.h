@@ -1,19 +1,18 @@
 /* The message fields that the user selected, as a tree with the same structure as the plan. Each selected path becomes
  * a column of the result. choosing.pxi creates each tree once. Trees never change.
  *
- * Pointers to Python objects are borrowed: the `Choosing` that owns these structs keeps the objects alive.
- */
+ * Pointers to Python objects are borrowed: the `Choosing` that owns these structs keeps the objects alive. */
 #ifndef TAGWIRE_CHOICE_H
 #define TAGWIRE_CHOICE_H
 
 #include "engine/plan.h"
 
-/* The maximum number of selected paths: the C stack holds arrays with one entry per path. */
+/* The maximum number of selected paths. Arrays with one entry per path are on the C stack. */
 #define TW_MOST_COLUMNS 64
 
 typedef struct tw_choice tw_choice;
 
-/* A column's value if the column's field is absent from the message, or does not exist in the message's version. */
+/* What to store in a column if its field is absent from the message, or does not exist in the message's version. */
 typedef struct {
     int column;
     int is_list;          /* if set, the column's value is a new empty list */
@@ -28,14 +27,14 @@ typedef struct {
     int column;              /* index of the column if a path ends at this field; otherwise -1 */
     uint8_t each, is_row, has_row, has_structs;
     Py_ssize_t columns_count, holes_count;
-    const int *columns;      /* indexes of the columns of all selected paths through this field */
-    const tw_hole *holes;    /* the values of these columns if the field is absent */
+    const int *columns;      /* the columns of all selected paths that begin with this field or lead through it */
+    const tw_hole *holes;    /* the values of `columns` if the field is absent */
 } tw_chosen;
 
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* copies of the plan's fields, whose runs (tw_field.run) end before selected fields */
+    const tw_field *items;    /* copies of the plan's fields, in which no run (tw_field.run) has a selected field */
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* selected tagged fields, in ascending order of tags */

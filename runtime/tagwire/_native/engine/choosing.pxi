@@ -11,7 +11,7 @@ from libc.string cimport memset
 @final
 @no_gc_clear
 cdef class Choosing(Owner):
-    """A selection of fields in one version of a message. Raises NotNative if C can't read the selected paths."""
+    """A selection of fields in one version of a message. Raises NotNative if C can't read these fields."""
 
     cdef const tw_choice *root
     cdef Plan plan
@@ -27,15 +27,13 @@ cdef class Choosing(Owner):
         self.whole = not paths.way
         self.drop = drop
         if plan.has_rules:
-            raise NotNative(f"{layout} has rules over several fields, which must be checked on whole structs")
+            raise NotNative(f"{layout} has rules that involve several fields, so it must be decoded as a whole")
         if plan.framed or self.width > TW_MOST_COLUMNS:
-            raise NotNative(f"{self.width} paths into {layout}; at most {TW_MOST_COLUMNS} are supported, and only in messages")
+            raise NotNative(f"{self.width} fields of {layout} are selected; the engine supports at most {TW_MOST_COLUMNS}, and only in messages")
         self.root = self.choice(layout.root, plan.root, paths.root)
 
-    # ------------------------------------------------------------ building the C structs
-
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Build the C structs for a struct's selected fields, which are the children of `step`."""
+        """Build the C structs for the selected fields of a struct. `step` has these fields as its children."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -66,7 +64,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return a C array with the selected ones of `fields`, whose names are `names`: a list, or a string for one."""
+        """Return a C array of the selected `fields`. `names` has the name of each field (a string if there is only one)."""
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names
@@ -94,7 +92,7 @@ cdef class Choosing(Owner):
             return 0
         if step.each:
             if type.length is None:
-                raise NotNative("an array continues to the end of its container")
+                raise NotNative("an array has no count, but extends to the end of the data")
             type = type.element
         if step.column is not None:
             while isinstance(type, Array):
@@ -106,7 +104,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Copy a struct's fields, and split runs of fixed-width fields (tw_field.run) at the selected fields."""
+        """Return a copy of a struct's fields in which no run of fixed-width fields contains a selected field."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index
         for index in range(s.items_count):
@@ -114,10 +112,8 @@ cdef class Choosing(Owner):
         set_runs(fields, s.items_count, <const void **>chosen)
         return fields
 
-    # ------------------------------------------------------------ absent fields
-
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set `chosen.holes`, the values of a field's columns for messages in which the field is absent."""
+        """Set `chosen.holes`, the column values for messages in which the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -129,7 +125,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add the values to use in the columns of `step` if the field is absent. `value` is the field's default."""
+        """Add the values of a field's columns if the field is absent. `value` is the default of the field `step`."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -144,18 +140,15 @@ cdef class Choosing(Owner):
             self.hole(holes, count, inner, getattr(value, name))
         return 0
 
-    # ------------------------------------------------------------ reading and rewriting
-
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message that begins at `offset` and extends to the end; None if C can't read it."""
+        """Return the rows of the message in the bytes from `offset` to the end; None if C can't read it."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
         """Change the selected values in a message's bytes, and return the new bytes.
 
-        `change(rows)` is called with the old values, and returns the new rows and the elements to append to arrays.
-
-        Returns None if C can't read the rows (`change` is then not called), or if C can't write the new values.
+        `change(rows)` gets the old values, and returns the new rows and the elements to append to arrays. Returns None
+        if C can't read the old values (`change` is then not called) or can't write the new ones.
         """
         cdef Marks marks = Marks()
         cdef tw_splice x
@@ -198,7 +191,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the message may be too deep: walk.h checks this, the C loop below doesn't
+        if depth < self.plan.depth:  # the message may exceed the depth limit: only walk.h checks it
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
@@ -224,5 +217,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Return whether the field `step`, or a field inside it, is an array whose elements become rows."""
+    """Return whether `step` selects an array whose elements become rows, directly or inside the field."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

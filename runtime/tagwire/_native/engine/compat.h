@@ -1,14 +1,13 @@
 /* Common names for features that differ between CPython releases, the limited API (abi3) and compilers.
  *
  * With Py_LIMITED_API, one binary runs on CPython 3.11 and all later releases. The only cost is that macros become
- * function calls.
- */
+ * function calls. */
 #ifndef TAGWIRE_COMPAT_H
 #define TAGWIRE_COMPAT_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h> /* Python.h does not declare PyMemberDef and T_OBJECT_EX for the limited API before 3.12 */
+#include <structmember.h> /* for the limited API before 3.12, Python.h does not declare PyMemberDef and T_OBJECT_EX */
 #include <stdint.h>
 #include <string.h>
 
@@ -34,10 +33,12 @@
 /* The attribute stored at a byte offset in a data class object; NULL if it was never set or was deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
-/* Read a value from an object's slot, a list or a dict. With the GIL, the reference is borrowed, which costs nothing. In
- * a free-threaded build, another thread may release the value at any time, so the reference is new, and a variable
- * declared as TW_HELD releases its reference at the end of its scope. TW_LOCK excludes other threads from an object,
- * but only as long as the code up to TW_UNLOCK neither waits nor runs Python code. */
+/* Macros that read a value from an object's slot, a list or a dict.
+ *
+ * With the GIL, the reference is borrowed, which costs nothing. In a free-threaded build, another thread may release
+ * the value at any time, so the reference is new, and a variable declared as TW_HELD releases it at the end of its
+ * scope. TW_LOCK keeps other threads from using an object, but only as long as the code up to TW_UNLOCK neither waits
+ * nor runs Python code. */
 #ifdef Py_GIL_DISABLED
 #  define TW_FREE_THREADED 1
 #  define TW_HELD __attribute__((cleanup(tw_release)))
@@ -64,7 +65,7 @@ static inline PyObject *tw_dict_value(PyObject *dict, PyObject *key)
 static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { return tw_slot(object, offset); }
 static inline int tw_claim(int *flag) { return __atomic_exchange_n(flag, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void tw_leave(int *flag) { __atomic_store_n(flag, 0, __ATOMIC_RELEASE); }
-/* Stop counting the references to an object that lives forever: counting would let threads wait for each other. */
+/* Stop counting references to an object that is never freed: threads would wait for each other to update the count. */
 static inline void tw_immortalize(PyObject *object)
 {
     if (object->ob_tid == _Py_ThreadId())
@@ -167,8 +168,6 @@ static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 #endif
 }
 
-/* ---------------------------------------------------------------- 128-bit numbers, for UUIDs */
-
 static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 {
 #if defined(Py_LIMITED_API)
@@ -180,8 +179,7 @@ static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 #endif
 }
 
-/* Store a number as 16 big-endian bytes. Return 0, or -1 (possibly with an exception set) if the number is negative or
- * needs more than 16 bytes. */
+/* Store a number as 16 big-endian bytes. Return 0, or -1 (perhaps with an exception) if it does not fit. */
 static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 {
 #if defined(Py_LIMITED_API)

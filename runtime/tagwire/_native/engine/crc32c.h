@@ -3,8 +3,7 @@
  * The pure Python engine uses a library. The native engine decodes columns without the GIL, and should not have to copy
  * a batch to compute its checksum, so it has its own code. It uses the SSE 4.2 instruction if the processor has it.
  * Otherwise, it uses eight tables that are computed when the module is loaded (M. Kounavis, F. Berry: "A Systematic
- * Approach to Building High Performance, Software-based, CRC Generators", 2005).
- */
+ * Approach to Building High Performance, Software-based, CRC Generators", 2005). */
 #ifndef TAGWIRE_CRC32C_H
 #define TAGWIRE_CRC32C_H
 
@@ -24,7 +23,7 @@
 
 typedef struct {
     uint32_t table[8][256];
-    uint32_t over[4][256];  /* four tables, one per checksum byte, that extend a checksum by TW_LANE zero bytes */
+    uint32_t over[4][256];  /* tables for appending TW_LANE zero bytes to a checksum, one per checksum byte */
     int by_processor;
 } tw_crc32c_tables;
 
@@ -106,7 +105,6 @@ __attribute__((target("sse4.2"))) static uint32_t tw_crc32c_by_processor(
 }
 #endif
 
-/* Extend `crc`, the checksum of earlier bytes, by `size` more bytes. `t` determines the polynomial. */
 static inline uint32_t tw_crc32c_extended(const tw_crc32c_tables *t, uint32_t crc, const uint8_t *p, int64_t size)
 {
 #ifdef TW_HAS_SSE42

@@ -1,7 +1,7 @@
 """Construct, compare and copy objects of data classes, and write their `repr`. None of this reads or writes wire bytes.
 
-`Struct` defines these methods in Python. `tagwire.message.binding` replaces each of them with a native method when it
-is first used. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the
+`Struct` defines these methods in Python. When one of them is first used, `tagwire.message.binding` replaces it with a
+native method. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the
 object's class. If C can't use the slots of that class directly, the native method calls the Python method.
 """
 
@@ -63,7 +63,7 @@ cdef str DATA_CLASS = "_data_class"
 cdef str INIT = "__init__"
 cdef str EQ = "__eq__"
 cdef str REPR = "__repr__"
-cdef object DATA_CLASS_LOCK = RLock()  # a reentrant lock, because defaults may be objects of other data classes
+cdef object DATA_CLASS_LOCK = RLock()  # reentrant, because a default may be an object of another data class
 
 
 @final
@@ -71,8 +71,8 @@ cdef object DATA_CLASS_LOCK = RLock()  # a reentrant lock, because defaults may 
 cdef class DataClass:
     """The slots of a data class, for access from C.
 
-    `goes_by_slots`: C may read the slots directly. `copies`: C may also create objects. `hides`: Python must write
-    the `repr`, because a field is sensitive or required.
+    `goes_by_slots`: whether C may read the slots directly. `copies`: whether C may also create objects. `hides`:
+    whether Python must write the `repr`, because a field is sensitive or required.
     """
 
     cdef tw_data_class c
@@ -94,7 +94,7 @@ cdef class DataClass:
         check_class(cls)
         names = cls._attributes
         if set(names) != set(slot_names(cls)) or cls.__dictoffset__:
-            raise NotNative(f"{cls.__name__} has other attributes than its fields")
+            raise NotNative(f"{cls.__name__} has attributes that aren't fields")
         cdef object fresh = cls._fresh()
         cdef dict rows = {row.name: row for row in cls.FIELDS}
         cdef set required = {row.name for row in cls.FIELDS if row.required}
@@ -131,7 +131,7 @@ cdef class DataClass:
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
         if self.has_unions:
-            return False  # C can't check that at most one alternative of a union is set
+            return False  # C can't check that at most one member of a union is set
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)
@@ -152,7 +152,7 @@ cdef int takes(object row, object parameter) except -1:
 
 
 cdef DataClass data_class(PyTypeObject *cls):
-    """Return the `DataClass` of a subclass of `Struct`. It is created on first use."""
+    """Return the `DataClass` of a subclass of `Struct`, which is created on first use."""
     cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
     if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
         return <DataClass>found
@@ -169,7 +169,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """Return what native code needs to compare objects of a class; NULL if Python must compare them."""
+    """Return the data for comparing objects of a class in C; NULL if Python must compare them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
@@ -178,7 +178,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return what native code needs to write the `repr` of a class's objects; NULL if Python must write it."""
+    """Return the data for writing the `repr` of objects in C; NULL if Python must write it."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
@@ -200,15 +200,12 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
+    """Let C construct the objects of a generated class whose `__init__` is `init`.
 
-    Return whether this call changed anything: false if C can't construct these objects, or already does.
+    Return False if nothing changes: C can't construct these objects, or already does.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
-
-
-# ---------------------------------------------------------------- methods of `Struct`
 
 
 cdef object eq(object struct, object other):
@@ -225,7 +222,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Return whether two structs have equal values of the same types. A memoryview is treated as bytes."""
+    """Return whether two structs have equal values of equal types. A memoryview is treated as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -304,7 +301,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # found if the array contains itself: copying an element then also copied the array
+    found = memo.get(id(array))  # copying an element has also copied the array, because the array contains itself
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)
@@ -312,7 +309,7 @@ cdef object deep_array(tuple array, object memo, int depth):
 
 
 cdef inline bint is_atomic(object value):
-    """Return whether a value is immutable, so that a copy can share it."""
+    """Return whether a value is immutable, so that copies can share it."""
     cls = type(value)
     return cls is int or cls is str or cls is bytes or value is None or cls is bool or cls is float or value is NO_TAGS
 
@@ -330,10 +327,7 @@ cdef object reduce(object message, object nothing):
     return PYTHON_REDUCE(message)
 
 
-# ---------------------------------------------------------------- the methods as attributes of `Struct` and `Message`
-
 cdef object python_method(str name):
-    """Return the pure Python engine's implementation of a `Struct` method."""
     found = vars(Struct)[name]
     return getattr(found, "call", found)
 
@@ -385,5 +379,4 @@ METHODS["__replace__"] = METHODS["replace"]
 
 
 def method(owner, name):
-    """Return the native method that replaces method `name` of the class `owner`."""
     return append_method(owner) if name == "append" else METHODS[name]

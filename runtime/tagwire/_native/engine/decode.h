@@ -1,8 +1,7 @@
 /* The main loop of decoding: read structs, arrays and tag sections from bytes into the slots of new objects.
  *
- * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time: its unset
- * slots are NULL, which the deallocator and the garbage collector accept.
- */
+ * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time, because the
+ * deallocator and the garbage collector accept slots that are still NULL. */
 #ifndef TAGWIRE_DECODE_H
 #define TAGWIRE_DECODE_H
 
@@ -13,8 +12,6 @@
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
 static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r);
-
-/* ---------------------------------------------------------------- tag sections */
 
 static int tw_keep_unknown(tw_reader *r, PyObject **unknown, int64_t tag, int64_t size)
 {
@@ -56,8 +53,6 @@ static int tw_read_section(const tw_struct *s, tw_reader *r, PyObject *object, P
     return more;
 }
 
-/* ---------------------------------------------------------------- structs */
-
 static inline int tw_fill_in(const tw_struct *s, PyObject *object, int untracked)
 {
     for (const tw_field *f = s->filled, *end = f + s->filled_count; f < end; f++)
@@ -98,8 +93,7 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether objects of this struct that have no unknown tags may stay untracked by the garbage collector (see
- * tracking.h). */
+/* Return whether the garbage collector need not track objects of this struct without unknown tags (tracking.h). */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -159,8 +153,6 @@ static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
     return present < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* ---------------------------------------------------------------- arrays */
-
 static PyObject *tw_read_to_end(const tw_field *f, tw_reader *r)
 {
     PyObject *tuple = NULL, *list = PyList_New(0);
@@ -211,9 +203,9 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
-/* If the next int32 array has the same bytes as the previous one, return a new reference to the previous array's tuple;
- * otherwise return NULL. For example, the in-sync replicas of a partition usually equal its replicas, so that both
- * fields can share a tuple. */
+/* If the next int32 array has the same bytes as the last one, return a new reference to the tuple of the last array;
+ * otherwise return NULL. For example, the in-sync replicas of a partition usually equal its replicas, so both fields
+ * can share a tuple. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
     if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
@@ -230,8 +222,7 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* Read an array's elements. The caller has already read their number, `count`, which is TW_NULL if the array is
- * null. */
+/* Read the elements of an array. `count` is their number, which the caller has read; TW_NULL for a null array. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;
@@ -262,7 +253,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* no element is tracked, so the garbage collector would later do the same */
+        PyObject_GC_UnTrack(tuple); /* no element is tracked, so the garbage collector would also untrack the tuple */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
@@ -310,6 +301,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* included last, because it uses the functions above; it defines tw_read_framed */
+#include "engine/framed_decode.h" /* included last, because it uses the functions above */
 
 #endif

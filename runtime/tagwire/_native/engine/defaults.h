@@ -4,7 +4,6 @@
 
 #include "engine/coercion.h"
 
-/* Create an object with empty slots. If `untracked` is set, the garbage collector does not track it. */
 static inline PyObject *tw_new_object(const tw_class *made, int untracked)
 {
     PyObject *object;
@@ -55,7 +54,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
 static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
-    int is_filled; /* by another thread, or by code that garbage collection has run during the allocation */
+    int is_filled; /* another thread, or code run by the garbage collector during the allocation, has filled the slot */
     if (value == NULL)
         return NULL;
     TW_LOCK(object);
@@ -67,8 +66,6 @@ static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot
         Py_DECREF(value);
     return tw_slot(object, slot);
 }
-
-/* ---------------------------------------------------------------- comparing */
 
 static int tw_differs_by_python(const tw_field *f, PyObject *value)
 {
@@ -83,8 +80,8 @@ static int tw_differs_by_python(const tw_field *f, PyObject *value)
     return differs;
 }
 
-/* Return 1 if two values are the same object, equal ints, or equal strings. Return 0 if they differ or if only Python
- * can decide. */
+/* Return 1 for the same object, equal ints, or equal strings; 0 for different values, or if Python must compare
+ * them. */
 static inline int tw_is_same(PyObject *value, PyObject *fresh)
 {
     if (value == fresh)
@@ -94,7 +91,7 @@ static inline int tw_is_same(PyObject *value, PyObject *fresh)
     return PyObject_RichCompareBool(value, fresh, Py_EQ) == 1;
 }
 
-/* Return 1 if every slot of a struct has its default. Return 0 if a value differs or if only Python can decide. */
+/* Return 1 if all slots of a struct have their defaults. Return 0 if a value differs or only Python can compare it. */
 static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 {
     if (Py_TYPE(object) != fresh->made.cls)
@@ -114,7 +111,7 @@ static inline int tw_same_floats(PyObject *one, PyObject *other)
     return memcmp(&x, &y, sizeof x) == 0;
 }
 
-/* Return whether a slot's value differs from its field's default: 1, 0, or -1 for an error. */
+/* Return 1 if a slot's value differs from the field's default, 0 if not, or -1 for an error. */
 static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
 {
     PyObject *fresh = f->value;

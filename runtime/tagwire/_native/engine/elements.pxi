@@ -1,7 +1,7 @@
-"""Read and write the records of a batch, separately from the batch header.
+"""Read and write the records of a batch without the batch header.
 
 A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. Callers
-pass such numbers of the batch header as `inputs`.
+therefore pass such numbers of the batch header as `inputs`.
 """
 
 
@@ -23,7 +23,7 @@ cdef class Elements:
     cdef list kept
     cdef object source
     cdef readonly tuple inputs
-    """The names of the numbers that callers must pass as `inputs`."""
+    """The names of the numbers that callers pass as `inputs`."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
     cdef Py_ssize_t given_slots[7]  # the slots of the record attributes that GIVEN_NAMES lists
@@ -36,7 +36,7 @@ cdef class Elements:
         builder.framed = True
         struct = layout.root
         if struct.depth >= DEEPEST or struct.cls is None or struct.cls is tuple:
-            raise NotNative(f"the engine can't make elements of {layout}")
+            raise NotNative(f"the engine can't read records of {layout}")
         self.source = layout
         self.element = builder.struct(struct)
         for index, item in enumerate(struct.items):
@@ -57,7 +57,6 @@ cdef class Elements:
         return 0
 
     def layout(self):
-        """Return the layout of one element."""
         return self.source
 
     @property
@@ -78,13 +77,12 @@ cdef class Elements:
         return 0
 
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
-        """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
+        """Return an iterator over the `count` elements (None: all) in the bytes from `pos` to `end`.
 
         If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`, which reads
-        the invalid element with the layout interpreter and raises the error. `elements` is the number of array elements
-        read so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form
-        of `LayoutReader.good`. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64
-        bits.
+        that element with the layout interpreter and raises the error. `elements` is the number of array elements read
+        so far, which count towards the limit. `good` lists the array elements that C found valid, in the form of
+        `LayoutReader.good`. Returns None if C can't apply the limits, or if an input needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if TW_FREE_THREADED and type(data) is bytearray:
@@ -118,7 +116,7 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` has a number for each input: the highest value of the attribute that is encoded relative to the input.
+        `highest` has one number per input: the highest value of the attribute that is encoded relative to this input.
         For the base offset, this is the highest offset. If C rejects an element, `data` is None, and `is_unsure` is
         true if the layout interpreter may still accept the element.
         """
@@ -160,7 +158,7 @@ cdef int see(
     cdef Py_ssize_t index
     if not framing.is_number:
         if name in bases or name in hidden or name in flags or name in follows:
-            raise NotNative(f"{name} is not a number of 64 bits")
+            raise NotNative(f"{name} is not a number that fits in 64 bits")
         return 0
     if name in bases:
         base, scale = bases[name]
@@ -169,7 +167,7 @@ cdef int see(
     framing.hidden = hidden.get(name, 0)
     if name in flags:
         if framing.is_guarded:
-            raise NotNative(f"{name} has a flag, but may be absent")
+            raise NotNative(f"{name} contains a flag, but may be absent")
         attribute, framing.flag_mask = flags[name]
         framing.flag_slot = builder.slot(cls, attribute)
     found = follows.get(name, ())
@@ -192,8 +190,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    When a loop requests an element, it has usually released the one that it received two steps before. The iterator
-    reuses that object for the new element, as `zip` reuses its tuples.
+    When a loop requests an element, it has usually released the element before the last one. That object is then reused
+    for the new element, as `zip` reuses its tuples.
     """
 
     cdef Elements plan
@@ -203,7 +201,7 @@ cdef class Reading:
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t left, index, most
     cdef bint busy
-    cdef int claimed  # in free-threaded builds: whether a thread is inside of `__next__`
+    cdef int claimed  # in free-threaded builds: whether a thread is inside `__next__`
 
     def __dealloc__(self):
         Py_XDECREF(self.r.numbers_tuple)
@@ -263,12 +261,12 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        # `rest` is the argument of `read`, or the batch object that `Magic2.records_of` has set.
+        # `rest` is the argument of `Elements.read`, or the batch whose records are read (Magic2.records_of).
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0
         from tagwire.message.engines import DisagreementError
 
         for value in self.others:
-            raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start} on")
-        raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start} on")
+            raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start}")
+        raise DisagreementError(self.plan.source, rejected=f"the bytes from offset {start - self.r.start}")

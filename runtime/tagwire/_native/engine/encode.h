@@ -1,10 +1,9 @@
 /* The main loop of encoding: write the slots of objects as bytes, or only count the bytes.
  *
  * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. That is safe until Python code
- * runs, because Python code could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python
- * code. Callers hold a reference to a value during such a call, and to a struct or array while its contents are
- * written.
- */
+ * runs, which could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python code. During such
+ * a call, the caller holds a reference to the value; it holds references to a struct or array as long as their contents
+ * are written. */
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
 
@@ -19,8 +18,6 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
-/* ---------------------------------------------------------------- structs */
-
 /* Return -1 if a field that this version doesn't have is not ignorable, and its value is not the default. */
 static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 {
@@ -34,8 +31,7 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if encoding in this version would lose the value of a field that the version doesn't have, or the unknown
- * tags of a struct without a tag section. */
+/* Return -1 if this version can't represent the value of a field, or the struct's unknown tags. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     if (tw_refuse_missing(s, object) < 0)
@@ -56,8 +52,7 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact Python int and return 1; the buffer must have room. If the value can't be written here, write nothing
- * and return 0: the caller must then use tw_write_value. */
+/* Write an exact Python int; the buffer has room. Return 1, or 0 if the caller must use tw_write_value. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -130,8 +125,8 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* Write a struct, and hold a reference to the object while it is written. An object of a subclass is first converted to
- * the base class, because the subclass may store its attributes differently. */
+/* Write a struct, and hold a reference to the object meanwhile. An object of a subclass is first converted to the base
+ * class, because the subclass may store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
@@ -155,7 +150,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a struct or a fixed-width value, after a null marker if the type has one. Without a marker, reject None. */
+/* Write a struct or fixed-width value. Reject None if the type has no marker byte. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -167,8 +162,6 @@ static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
     }
     return f->kind == TW_STRUCT ? tw_write_object(f->child, value, w) : tw_write_value(f->element, value, w);
 }
-
-/* ---------------------------------------------------------------- arrays */
 
 static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
 {
@@ -183,7 +176,7 @@ static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
     return 0;
 }
 
-/* Write an array's length and elements. `tuple` is an exact tuple, to which the caller holds a reference. */
+/* Write the length and elements of an exact tuple, to which the caller holds a reference. */
 static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     const tw_field *e = f->element;
@@ -229,8 +222,6 @@ static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* ---------------------------------------------------------------- values of any kind */
-
 static int tw_write_null(const tw_field *f, tw_writer *w)
 {
     if (!f->nullable || tw_make_room(w, 4) < 0)
@@ -275,7 +266,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Included last, because these headers use the functions above. They define tw_write_section and tw_write_framed. */
+/* Included last, because these headers use the functions above. */
 #include "engine/encode_tags.h"
 #include "engine/framed_encode.h"
 

@@ -1,7 +1,5 @@
-/* Read and write enum values. C looks up enum members without calling Python.
- *
- * A field's `element` is the type of the encoded integer; its `members` are the enum's members.
- */
+/* Read and write enum values without calling Python. A field's `element` is the type of the encoded integer; its
+ * `members` are the enum's members. */
 #ifndef TAGWIRE_ENUMS_H
 #define TAGWIRE_ENUMS_H
 
@@ -9,7 +7,7 @@
 #include "engine/values.h"
 
 /* Return the index of the enum member with this number, or -1. Most enums have consecutive numbers, so the first guess
- * is usually right; otherwise a binary search finds the member. */
+ * is usually right. Otherwise, a binary search finds the member. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;
@@ -44,8 +42,7 @@ static TW_MAYBE_UNUSED PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
     return tw_read_number(f->element, r, &x) < 0 ? NULL : tw_member_of(f->members, r->shared, x);
 }
 
-/* Skip an enum value. Return -1 if there are too few bytes, or if the enum is closed and has no member with this
- * number. */
+/* Skip an enum value. Return -1 if bytes are missing, or if a closed enum has no member with this number. */
 static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -54,8 +51,7 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return the width of an element type whose values need no validation, because all bytes are valid. Return 0 for other
- * types. */
+/* Return the width of an element type if any bytes are valid, so that its values need no validation; otherwise 0. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)
@@ -63,8 +59,8 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* Write an enum member or an int at `p`; the caller has made room and holds a reference to the value. Return -1 if the
- * value isn't an integer, is too large for the enum's integer type, or has no member in a closed enum. */
+/* Write an enum member or an int at `p`. The caller has made room and holds a reference to the value. Return -1 if the
+ * value isn't an integer, does not fit, or is not a member of a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -86,8 +82,8 @@ static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_
     return failed;
 }
 
-/* Return a borrowed reference to an enum value's name in JSON, and store its number in `x`. Return NULL without an
- * exception if the number has no name; with an exception if the value isn't a 64-bit integer. */
+/* Return the JSON name of an enum value as a borrowed reference, and store its number in `x`. Return NULL without an
+ * exception if the number has no name, and NULL with an exception if the value isn't a 64-bit integer. */
 static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
 {
     Py_ssize_t place = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);

@@ -1,9 +1,8 @@
 /* Encode record formats; the reverse of framed_decode.h.
  *
  * Objects don't store lengths, counts and checksums, so the writer computes them. It leaves gaps for lengths and
- * checksums, and fills the gaps when the struct is complete. It fills the last gap first, because each number depends
- * on the bytes after its gap. References from slots are borrowed, as in encode.h.
- */
+ * checksums, and fills the gaps when the struct is complete. The last gap is filled first, because a length or checksum
+ * depends on the bytes after it. References from slots are borrowed, as in encode.h. */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
 
@@ -15,15 +14,13 @@ PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap in the output for a length or checksum, and the data for computing the number that will fill the gap. */
+/* A gap in the output for a length or checksum. */
 typedef struct {
     const tw_field *field;
     /* `at`: offset of the gap; `covered`: offset of the first checksummed byte; `size`: size of the measured field */
     int64_t at, covered, size;
     int gap;
 } tw_mark;
-
-/* ---------------------------------------------------------------- values */
 
 static int tw_write_framed_array(const tw_field *f, PyObject *value, tw_writer *w)
 {
@@ -71,9 +68,7 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_framed_array(f, value, w);
 }
 
-/* ---------------------------------------------------------------- gaps */
-
-/* Leave a gap for a length or checksum. For a varint, make the gap as wide as the last varint that filled a gap. */
+/* Leave a gap for a length or checksum. The gap for a varint is as wide as the last varint that filled a gap. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -110,9 +105,6 @@ static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
     return 0;
 }
 
-/* ---------------------------------------------------------------- structs */
-
-/* Return a field's value, as tw_slot does. */
 static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObject *object)
 {
     PyObject *value;
@@ -180,8 +172,7 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Skip a field that must be absent because of another field's value. Return -1 if the object has a value for it that
- * isn't the default. */
+/* Skip a field that is absent because of another field's value. Return -1 unless the object has its default. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     TW_HELD PyObject *value = f->framing->frame != TW_VALUE ? NULL : tw_value_of(s, f, object);
@@ -192,8 +183,6 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
         return 0;
     return tw_differs(f, value) == 0 ? 0 : -1;
 }
-
-/* ---------------------------------------------------------------- fast paths */
 
 /* Return an upper limit for a struct's encoded size; 0 if the fast path can't write the struct. */
 static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
@@ -228,8 +217,8 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Fill the gap at `at`, which is `gap` bytes wide, with the number of bytes from the end of the gap to `p`. If that
- * number needs more or fewer bytes than the gap has, move the bytes after the gap. Return the new end of the bytes. */
+/* Write the number of bytes from the end of a gap to `p` into the gap, which is at `at` and `gap` bytes wide. If the
+ * number has another width, move the bytes after the gap. Return the new end of the bytes. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);
@@ -241,8 +230,7 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
     return p + (width - gap);
 }
 
-/* Write a struct on the fast path. Return 0 for success, -1 for an error, or 1 if nothing was written because the fast
- * path can't handle a value. */
+/* Write a struct on the fast path. Return 0, -1 for an error, or 1 if the fast path can't write this value. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
@@ -277,14 +265,12 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
     return 0;
 }
 
-/* ---------------------------------------------------------------- fields of a struct */
-
 static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     tw_mark marks[TW_FRAMES];
     if (s->is_short) {
         int failed;
-        TW_LOCK(object); /* so that no value is replaced by a larger one after room was made for it */
+        TW_LOCK(object); /* keeps a value from being replaced by a larger one after room was made for it */
         failed = tw_write_short(s, object, w);
         TW_UNLOCK();
         if (TW_LIKELY(failed <= 0))
@@ -357,8 +343,7 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Write an object, tuple or dict as a struct of a record format. If `object` is a data class object, the caller must
- * hold a reference to it. */
+/* Write an object, tuple or dict as a struct of a record format. The caller must hold a reference to an object. */
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     if (s->shape == TW_DICT)

@@ -1,16 +1,16 @@
-"""Read or write a frame, which is a header followed by a message, in one call."""
+"""Read or write a frame (a header and a message) in one call."""
 
 cdef enum:
-    WIDEST_HEADER = 16  # the maximum number of attributes in a header
+    WIDEST_HEADER = 16  # the maximum number of header attributes
 
 
 @final
 @no_gc_clear
 cdef class FramePlan:
-    """Reads and writes the frames of one message version: the header and the message.
+    """Reads and writes frames of one message version.
 
-    `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the
-    correlation ID and client ID in the copy. Raises NotNative if C can't handle the header or the class.
+    `read` returns objects of the class `frame`. `write` copies the header `template` and sets the correlation ID and
+    client ID in the copy. Raises NotNative if C can't handle the header or the class.
     """
 
     cdef Plan header, body
@@ -19,14 +19,14 @@ cdef class FramePlan:
     cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # slots of these IDs; -1 for an ID that the header doesn't have
+    cdef Py_ssize_t correlation_slot, client_slot  # -1 for an ID that the header doesn't have
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):
         cdef Py_ssize_t index
         names = header.MESSAGE.__slots__
         if len(names) > WIDEST_HEADER:
-            raise NotNative("headers with that many fields are read in Python")
+            raise NotNative(f"the header has more than {WIDEST_HEADER} fields")
         check_class(frame)
         self.frame, self.header, self.body = frame, header, body
         self.template = template.replace()
@@ -42,7 +42,6 @@ cdef class FramePlan:
 
     @property
     def message(self):
-        """The class of the message."""
         return self.body.MESSAGE
 
     def read(self, bytes data, gc):

@@ -1,9 +1,8 @@
-/* A tw_framing contains the properties that only fields of record formats have. It extends the field's tw_field.
+/* tw_framing: properties of a field that exist only in record formats, in addition to those in tw_field.
  *
- * A register is a numbered variable for a number that other fields depend on: presence bits, a length, a count, or the
- * base of deltas. Each such field has its own register, so nothing is looked up by name. Register 0 receives the
- * numbers that nothing depends on.
- */
+ * A register is a numbered variable for a number on which other fields depend: presence bits, a length, a count, or the
+ * base of deltas. Each such number has its own register, so nothing is looked up by name. Register 0 receives the
+ * numbers on which nothing depends. */
 #ifndef TAGWIRE_FRAMING_H
 #define TAGWIRE_FRAMING_H
 
@@ -12,7 +11,7 @@
 #define TW_REGISTERS 32
 /* The maximum number of lengths and checksums in a struct. */
 #define TW_FRAMES 8
-/* The value of `slot` for a field that objects don't store. */
+/* The `slot` of a field that objects don't store. */
 #define TW_NOWHERE (-1)
 
 enum tw_shape { TW_OBJECT, TW_TUPLE, TW_DICT };
@@ -21,30 +20,28 @@ enum tw_algorithm { TW_CRC32, TW_CRC32C };
 /* When encoding sets a bit (see tw_follow).
  *
  * TW_IF_EMPTY: if the attribute is None
- * TW_IF_GIVEN: if the attribute, an array, isn't empty
- * TW_IF_FLAGGED: if a second attribute is true; if the second attribute is None, the same as TW_IF_EMPTY
- */
+ * TW_IF_GIVEN: if the attribute, which is an array, isn't empty
+ * TW_IF_FLAGGED: if a second attribute is true; if that is None, the same as TW_IF_EMPTY */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
-/* Fast paths for the fields that make up most records. tw_way_of selects one for each field when the plan is created.
- * TW_ANY_WAY means that there is none. All varints are zig-zag varints.
+/* Fast paths for the fields of common records. tw_way_of selects one for each field when the plan is created. All
+ * varints are zig-zag varints.
  *
+ * TW_ANY_WAY: the field has no fast path
  * TW_PASS: fixed-width integer
  * TW_NUMBER: integer encoded as a varint
  * TW_BYTES: bytes or null, preceded by their size as a varint
  * TW_LIST: array of structs, usually empty, preceded by its element count as a varint
- * TW_BOUNDS: size of the rest of the struct in bytes, encoded as a varint
- */
+ * TW_BOUNDS: size of the rest of the struct in bytes, encoded as a varint */
 enum tw_way { TW_ANY_WAY, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_BOUNDS, };
 
-/* A group of bits within a number. */
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* the value of the bits must be less than this; 0 allows all values */
+    int64_t values;       /* the group's value must be less than this; 0 allows all values */
 } tw_bits;
 
-/* A bit of a number that encoding sets or clears depending on the values of other attributes. */
+/* A bit of a number that encoding computes from the values of other attributes. */
 typedef struct {
     int64_t mask;
     uint8_t how;          /* a tw_follows: when encoding sets the bit */
@@ -58,21 +55,21 @@ struct tw_framing {
     uint8_t is_usual; /* whether the field uses no properties except `is_number`, `keep`, `base` and `scale` */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
-    uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */
+    uint8_t algorithm;    /* a tw_algorithm, for a checksum and for the first field that it covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
     uint8_t unsigned_order;
     uint8_t filled;       /* for arrays: whether at least one element is required */
-    uint8_t keep;         /* register that receives the field's number (or `absent`); 0 if nothing depends on it */
+    uint8_t keep;         /* register that receives the field's number; 0 if nothing depends on the number */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
-    /* The attribute's value is B + S * number. `base` is the register that contains B (0 for most fields), and `scale`
-     * the register that contains S (1 for most fields). */
+    /* The attribute's value is base + scale * number; these are the registers of base and scale (0 and 1 by
+     * default). */
     uint8_t base, scale;
     uint8_t extent;       /* register with the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register with the element count; 0 if the array has its own count */
-    uint8_t last; /* for numbers that must ascend in an array: register with the previous element's number */
-    uint8_t ordered;      /* for arrays whose elements must ascend: register with the previous element's number */
+    uint8_t last; /* for a field by which an array is sorted: register with the previous element's number */
+    uint8_t ordered;      /* for an array sorted by a field: register with the previous element's number */
     uint8_t sum;          /* for the first field that a checksum covers: register with the checksum */
     uint8_t packing;      /* register whose bits contain the number of the compression codec */
     int8_t place;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
@@ -81,12 +78,12 @@ struct tw_framing {
     int8_t covered;       /* `place` of the checksum whose coverage begins at this field; -1 if there is none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number to use in place of this field if it is absent */
-    int64_t hidden;       /* bits of the number that the attribute does not store */
+    int64_t absent;       /* the number in place of this field if it is absent */
+    int64_t hidden;       /* the bits of the number that the attribute does not store */
     int64_t packing_mask;
     uint8_t packing_shift;
-    PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */
-    Py_ssize_t flag_slot; /* slot of a bool attribute that stores the bit `flag_mask` of the number */
+    PyObject *codecs;     /* tuple of codec names; index 0 means uncompressed */
+    Py_ssize_t flag_slot; /* slot of the bool attribute for the bit `flag_mask` of the number */
     int64_t flag_mask;
     Py_ssize_t bits_count, follows_count;
     const tw_bits *bits;

@@ -7,7 +7,7 @@ look up nothing by name.
 """
 
 cdef enum:
-    ZERO = 1  # the register that always contains 0; register 0 is for numbers that are never used
+    ZERO = 1  # the register that always contains 0; register 0 is for numbers on which nothing depends
     ONE = 2  # the register that always contains 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
@@ -20,11 +20,9 @@ cdef class Known:
 
 
 cdef class FramedBuilder(Builder):
-    """Builds plans for messages and record formats."""
-
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # from the name of each number that the caller must pass to its register
+    cdef dict inputs  # from the name of each number that the caller passes to the number's register
     cdef object ordering
 
     def __cinit__(self, Shared shared):
@@ -33,26 +31,23 @@ cdef class FramedBuilder(Builder):
         self.inputs = {}
 
     cdef bint decide(self, object root) except -1:
-        """Set `framed` to whether any struct of this layout needs framings (see framing.h), and return it."""
         self.framed = any([is_framed(struct) for struct in structs_of(root)])
         return self.framed
 
-    # ------------------------------------------------------------ registers
-
     cdef int new_register(self) except -1:
         if self.registers == TW_REGISTERS:
-            raise NotNative(f"more than {TW_REGISTERS} fields determine the length, count or value of others")
+            raise NotNative(f"too many fields determine the length, count or value of others; the engine supports at most {TW_REGISTERS}")
         self.registers += 1
         return self.registers - 1
 
     cdef int register_of(self, str name) except -1:
-        """Return the register of the nearest earlier field called `name` or, if there is none, of the input `name`."""
+        """Return the register of the nearest earlier field with this name or, if there is none, of the input `name`."""
         cdef Known known
         for scope in reversed(self.scopes):
             if name in scope:
                 known = scope[name]
                 if not known.framing.is_number:
-                    raise NotNative(f"{name} is not a number, so other items can't depend on it")
+                    raise NotNative(f"{name} is not a number, so other fields can't depend on it")
                 if not known.framing.keep:
                     known.framing.keep = self.new_register()
                 return known.framing.keep
@@ -61,17 +56,15 @@ cdef class FramedBuilder(Builder):
         return self.inputs[name]
 
     cdef dict scope(self):
-        """Return the fields already planned in the current struct, as a dict by name."""
+        """Return the fields of the current struct that are already planned, by name."""
         return self.scopes[len(self.scopes) - 1]
-
-    # ------------------------------------------------------------ structs
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
         cdef Block block = Block(sizeof(tw_struct))
         cdef tw_struct *s = <tw_struct *>block.at
         self.kept += [block, layout]
         if layout.section is not None:
-            raise NotNative(f"{layout.name} has tagged fields together with lengths, counts or checksums")
+            raise NotNative(f"{layout.name} has both tagged fields and fields with lengths, counts or checksums")
         s.framed = True
         s.enclosed = layout.is_enclosed
         self.made_of(s, layout)
@@ -84,7 +77,7 @@ cdef class FramedBuilder(Builder):
         return s
 
     cdef int made_of(self, tw_struct *s, object layout) except -1:
-        """Set the Python type of a struct's values: data class, tuple or dict."""
+        """Set the Python type for the values of a struct: data class, tuple or dict."""
         if layout.cls is None:
             s.shape = TW_DICT
         elif layout.cls is tuple:
@@ -124,7 +117,7 @@ cdef class FramedBuilder(Builder):
             self.checks(framing, item, layout)
             if ordering is not None and ordering[0] == item.name:
                 if not framing.is_number:
-                    raise NotNative(f"elements that ascend by {item.name}, which is not a number")
+                    raise NotNative(f"an array is sorted by {item.name}, which is not a number")
                 framing.last, framing.unsigned_order, framing.is_checked = ordering[1], ordering[2], True
             framing.is_usual = item.is_unframed and not (framing.is_guarded or framing.sum or framing.last or is_stated(item.type))
             known = Known()
@@ -132,8 +125,6 @@ cdef class FramedBuilder(Builder):
             known.place = framing.place
             self.scope()[item.name] = known
         return fields
-
-    # ------------------------------------------------------------ fields
 
     cdef int condition(self, tw_framing *framing, object item) except -1:
         if item.condition is not None:
@@ -175,11 +166,11 @@ cdef class FramedBuilder(Builder):
             self.ordering = (type.order.field, framing.ordered, type.order.unsigned)
         self.element(field, type.element, None)
         if self.ordering is not None:
-            raise NotNative(f"{type} ascends, but holds no structs")
+            raise NotNative(f"{type} is sorted, but its elements are not structs")
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Describe a length, count or checksum field in `framing`: for example, which array a count belongs to."""
+        """Set up `framing` for a length, count or checksum: for example, the array that a count belongs to."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT
@@ -191,7 +182,7 @@ cdef class FramedBuilder(Builder):
         else:
             framing.counts_itself = type.counts_itself
             if type.of and type.counts_itself:
-                raise NotNative(f"{item.name} counts itself, but measures {type.of} alone")
+                raise NotNative(f"{item.name} includes its own size, but is the length of {type.of} only")
         if s.marks_count == TW_FRAMES:
             raise NotNative(f"{layout.name} has more than {TW_FRAMES} lengths and checksums")
         framing.place = s.marks_count
@@ -201,7 +192,7 @@ cdef class FramedBuilder(Builder):
     cdef int framed_default(self, tw_struct *s, tw_field *field, tw_framing *framing, object item, object cls) except -1:
         struct = item.type.struct.cls if isinstance(item.type, Nested) else None
         if item.default is DEFAULT_STRUCT and (s.shape != TW_OBJECT or struct is None):
-            raise NotNative(f"the default of {item.name} is made of dicts")
+            raise NotNative(f"the default of {item.name} contains dicts")
         self.default(field, cls, item.default, struct)
         if type(item.default) is int and framing.is_number:
             framing.absent = number(item.default)
@@ -213,7 +204,7 @@ cdef class FramedBuilder(Builder):
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
             if not framing.is_number:
-                raise NotNative(f"{item.name} is not a number of 64 bits, but has named bits, or one value only")
+                raise NotNative(f"{item.name} has named bits or a fixed value, but is not a number that fits in 64 bits")
             framing.is_checked = True
             framing.has_equals = item.equals is not None
             framing.equals = number(item.equals or 0)
@@ -228,7 +219,7 @@ cdef class FramedBuilder(Builder):
                 framing.sum = self.register_of(name)
                 framing.covered = (<Known>self.scope()[name]).place
                 if framing.frame == TW_CHECKSUM:
-                    raise NotNative(f"{item.name} is a checksum under a checksum")
+                    raise NotNative(f"the checksum {item.name} is covered by another checksum")
                 framing.algorithm = ALGORITHMS[check.algorithm]
         return 0
 
@@ -238,7 +229,6 @@ UINT32 = Fixed(WIRE_TYPES["uint32"])
 
 
 cdef int64_t number(object value) except? -1:
-    """Convert a number from a layout to an int64. Raises NotNative if it doesn't fit."""
     if not -(1 << 63) <= value < 1 << 63:
         raise NotNative(f"{value} has more than 64 bits")
     return value
@@ -268,7 +258,7 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Return whether the fields of a struct need a tw_framing (framing.h), for example because one may be absent."""
+    """Return whether a struct has a field that needs a tw_framing (framing.h), for example because it may be absent."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
@@ -282,8 +272,6 @@ def is_stated(kind):
     """Return whether a type is an array whose count is in another field, or that must be sorted or not empty."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
-
-# ---------------------------------------------------------------- functions that C calls
 
 cdef extern from "Python.h":
     object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
@@ -312,7 +300,6 @@ cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_s
 
 
 cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t size):
-    """Convert an iterable to a tuple. Raises ValueError if it doesn't have exactly `size` elements."""
     found = tuple(value)
     if len(found) != size:
         raise ValueError
@@ -320,5 +307,4 @@ cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t siz
 
 
 cdef public int has_unknown_names "tw_has_unknown_names"(PyObject *names, PyObject *values) except -1:
-    """Return whether a dict has a key that isn't a field name."""
     return not (<dict>values).keys() <= <object>names

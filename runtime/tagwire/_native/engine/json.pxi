@@ -68,11 +68,11 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class JsonPlan(Owner):
-    """The plan for converting one version of a message to and from JSON."""
+    """Converts one version of a message to and from JSON."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
-    cdef const tw_json_reading *reading  # the plan for reading JSON; NULL if Python must create the objects
+    cdef const tw_json_reading *reading  # NULL if Python must create the objects
     cdef dict structs
     cdef dict readings
 
@@ -86,10 +86,7 @@ cdef class JsonPlan(Owner):
         except NotNative:
             self.reading = NULL
 
-    # ------------------------------------------------------------ plans
-
     cdef const tw_json_struct *struct(self, Builder builder, object layout) except NULL:
-        """Return the plan for writing a struct, with the fields in the order of the class's attributes."""
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
             return <const tw_json_struct *>block.at
@@ -131,7 +128,7 @@ cdef class JsonPlan(Owner):
             return <const tw_json_reading *>block.at
         cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
         if not c.copies or c.has_unions:
-            raise NotNative(f"objects of {cls.__name__} are created by Python code")
+            raise NotNative(f"only Python code can create objects of {cls.__name__}")
         block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
         cdef tw_json_reading *made = <tw_json_reading *>block.at
@@ -170,8 +167,6 @@ cdef class JsonPlan(Owner):
             SHARED.learn_uuids()
         return 0
 
-    # ------------------------------------------------------------ values
-
     cdef object value(self, object message, bint is_lossless):
         cdef tw_json_style style
         style.shared, style.lossless = &SHARED.c, is_lossless
@@ -186,15 +181,13 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message, or None if a rule on several fields is broken, so that Python raises the error."""
+        """Return the message; None if it breaks a rule on several fields, so that Python raises the error."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
             except TagwireError:
                 return None
         return message
-
-    # ------------------------------------------------------------ text
 
     cdef object text(self, object message, bint is_lossless, int indent):
         cdef tw_json_writer w
@@ -225,7 +218,7 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Take ownership of a new reference. For NULL, raise the pending exception or, if there is none, return None."""
+    """Take ownership of a new reference. For NULL, raise the pending exception, or return None if there is none."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
@@ -249,20 +242,18 @@ cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
 
 
 cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
-    """Return a value as JSON text whose lines are indented for this nesting depth."""
+    """Return a value as JSON text for this nesting depth."""
     from tagwire.message.json_text import dumped
 
     text = dumped(value, None if indent < 0 else indent)
     return text.replace("\n", "\n" + " " * (indent * depth)) if indent > 0 else text
 
 
-# ---------------------------------------------------------------- called by `tagwire.message.json` and `json_text`
-
 cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """Return the JSON plan of a version; None if pure Python handles the version. Plans are created on first use."""
+    """Return the JSON plan of a version, which is created on first use; None if pure Python handles the version."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:
@@ -278,19 +269,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Convert a message to a dict of JSON values; None if only Python can convert it. Raises the errors of `encode`."""
+    """Return a message as a dict of JSON values; None if only Python can convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Convert a dict of JSON values to a message; None if only Python can convert it."""
+    """Return the message that a dict of JSON values describes; None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Convert a message to JSON text; None if only Python can convert it. Raises the errors of `encode`."""
+    """Return a message as JSON text; None if only Python can convert it. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -298,6 +289,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Convert JSON text to a message; None if only Python can convert it."""
+    """Return the message that JSON text describes; None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

@@ -1,17 +1,14 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
- * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion. When
- * writing, this happens for values of types that decoding never creates; when reading, for any invalid input. If there
- * is an error, Python raises it.
- */
+ * Functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion: when
+ * writing, for values of types that decoding never creates; when reading, for any invalid input. Python then raises the
+ * error, if there is one. */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
 
 #include "engine/data_class.h"
 #include "engine/enums.h"
 #include "engine/values.h"
-
-/* ---------------------------------------------------------------- plans for writing */
 
 typedef struct tw_json_struct tw_json_struct;
 
@@ -20,8 +17,8 @@ typedef struct {
     PyObject *key;
     const char *text;             /* the key as JSON text, including quotes and colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* the plan of a nested struct or of an array's structs; otherwise NULL */
-    uint8_t records;              /* whether the field contains record batches, which Kafka prints as "" */
+    const tw_json_struct *child;  /* the plan of a nested struct, or of an array's structs; otherwise NULL */
+    uint8_t records;              /* whether the field contains record batches, which Kafka's JSON shows as "" */
 } tw_json_field;
 
 struct tw_json_struct {
@@ -31,8 +28,6 @@ struct tw_json_struct {
     Py_ssize_t unknown_slot;
 };
 
-/* ---------------------------------------------------------------- plans for reading */
-
 typedef struct tw_json_reading tw_json_reading;
 
 typedef struct {
@@ -40,7 +35,7 @@ typedef struct {
     const char *text;             /* the key in UTF-8 */
     Py_ssize_t text_size;
     const tw_json_reading *child;
-    Py_ssize_t attribute;         /* the attribute's index in the data class */
+    Py_ssize_t attribute;         /* the index of the attribute in the data class */
     Py_ssize_t longest;           /* in bytes: maximum size of a string, exact size of bytes[N]; otherwise 0 */
     uint8_t kind;                 /* the tw_kind of the value, or of an array's elements */
     uint8_t number;               /* the tw_kind of the integer that encodes an enum */
@@ -55,8 +50,7 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* Create an object from the attribute values in `placed` (NULL means the default), and release these references. If
- * `made` is 0, only release them and return NULL. */
+/* Create an object from attribute values (NULL: the default), and release them. If `made` is 0, only release them. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;

@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# A dict from the (family, width) of a wire type to (tw_kind if unsigned, tw_kind if signed).
+# From the (family, width) of a wire type to its kinds: (unsigned tw_kind, signed tw_kind).
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# How a length that precedes a struct can be encoded, each with the layout type of the field that contains the length.
+# The possible encodings of a length that precedes a struct, each with the layout type of the length field.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """Base class of objects that own C plans. The list `kept` keeps the objects alive that a plan points to."""
+    """The base class of objects that own C plans. `kept` has the objects to which a plan points."""
 
     cdef list kept
 
@@ -68,9 +68,9 @@ cdef int kind_of(object wire) except -1:
         return TW_BLOCK
     kinds = KINDS.get((wire.family, wire.width))
     if wire.is_enum and wire.is_closed:
-        raise NotNative(f"native columns can't reject unknown numbers of the closed register {wire.enum.__name__}")
+        raise NotNative(f"native columns can't reject numbers that the closed enum {wire.enum.__name__} does not contain")
     if kinds is None:
-        raise NotNative(f"native code has no wire type {wire.name}")
+        raise NotNative(f"native code does not support the wire type {wire.name}")
     return kinds[wire.low < 0]
 
 
@@ -78,24 +78,24 @@ cdef int length_of(object code) except -1:
     for known, number in LENGTHS:
         if code == known:
             return number
-    raise NotNative(f"the engine has no length {code.name}")
+    raise NotNative(f"the engine does not support lengths of type {code.name}")
 
 
 def enclosed(items):
-    """Return (encoding of the length before the struct, or None if there is none; a tuple of the other fields)."""
+    """Split a struct's items. Return (encoding of a length before the struct or None, tuple of the other items)."""
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items
     for length, code in ENCLOSING:
         if first.code == code:
             return length, items[1:]
-    raise NotNative(f"the engine has no length {first.code}")
+    raise NotNative(f"the engine does not support lengths of type {first.code}")
 
 
 cdef int refuse_unlike(object item) except -1:
     """Raise NotNative for a field that only record-format plans support, such as a compressed field."""
     if item.condition is not None:
-        raise NotNative(f"{item.name} depends on another field")
+        raise NotNative(f"the presence of {item.name} depends on another field")
     if not item.is_unframed:
-        raise NotNative(f"{item.name} is framed, compressed, or has only one value")
+        raise NotNative(f"{item.name} is a length, count or checksum, is compressed, or has a fixed value")
     return 0

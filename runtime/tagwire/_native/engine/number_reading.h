@@ -1,14 +1,11 @@
 /* Read and check the numbers and lengths of record formats, without creating Python objects.
  *
  * framed_decode.h uses these functions to read objects, and record_walk_impl.h and magic2_impl.h use them to read
- * columns. Functions return -1 for invalid bytes.
- */
+ * columns. Functions return -1 for invalid bytes. */
 #ifndef TAGWIRE_NUMBER_READING_H
 #define TAGWIRE_NUMBER_READING_H
 
 #include "engine/wire.h"
-
-/* ---------------------------------------------------------------- numbers */
 
 static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
 {
@@ -27,8 +24,8 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Read a varint of at most `size` bytes into `*x`. Return the varint's end, or NULL if it is invalid. Varints of one or
- * two bytes, the most common ones, have a fast path. */
+/* Read a varint of at most `size` bytes; one or two bytes are the most common. Return its end, or NULL if it is
+ * invalid. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;
@@ -47,8 +44,7 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
     return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
-/* Return 0 if a number is allowed in its field; otherwise -1. If an array must be sorted by the field, also compare the
- * number with the previous element's. */
+/* Return 0 if a number is allowed, or -1. In a sorted array, also compare it with the previous element's number. */
 static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
     if (framing->has_equals && x != framing->equals)
@@ -72,15 +68,13 @@ static inline int tw_add(int64_t a, int64_t b, int64_t *sum)
     return ((a ^ *sum) & (b ^ *sum)) >= 0;
 }
 
-/* ---------------------------------------------------------------- conditions and lengths */
-
 static inline int tw_holds(const tw_framing *framing, const int64_t *known)
 {
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* Check the size that was read from the length field at `start`. If it is the size of the rest of the struct, limit
- * the reader to it. Return 0, or -1 if not enough bytes are left. */
+/* Check the size that was read from the length field at `start`. If it is the size of the rest of the struct, let the
+ * reader end where the struct ends. Return 0, or -1 if not enough bytes are left. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)
@@ -92,9 +86,7 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
     return 0;
 }
 
-/* ---------------------------------------------------------------- fast paths */
-
-/* Return the fast path for a field, or TW_ANY_WAY if it has none. */
+/* Return the fast path for a field; TW_ANY_WAY if it has none. */
 static inline int tw_way_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;

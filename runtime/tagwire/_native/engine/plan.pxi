@@ -1,16 +1,15 @@
 """Create plans: convert a layout to the C structs that the main loops follow.
 
-This module raises `NotNative` for layouts and classes that could make the loops unsafe, so that the loops don't need to
-check for them.
+Raises `NotNative` for layouts and classes that could make the loops unsafe, so that the loops need no checks for them.
 """
 
 cdef enum:
-    DEEPEST = 100  # the maximum nesting depth of structs, limited because each level uses space on the C stack
+    DEEPEST = 100  # maximum nesting depth of structs: each level takes space on the C stack
 
 @final
 @no_gc_clear
 cdef class Template:
-    """The slot values of `cls._fresh()`, which C copies to create default structs."""
+    """The slot values of a new `cls` object, which C copies to create default structs."""
 
     cdef tw_fresh c
     cdef object cls
@@ -41,10 +40,8 @@ cdef class Builder(PlanBuilder):
             known = self.slots[cls, name] = checked_slot(cls, name)
         return known
 
-    # ------------------------------------------------------------ structs
-
     cdef const tw_struct *struct(self, object layout) except NULL:
-        """Return the plan of a struct. Create it on first use."""
+        """Return the plan of a struct, which is created on first use."""
         cdef tw_struct *s
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
@@ -73,7 +70,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field that represents the length before a struct, for traces and errors."""
+        """Return a field for the length before a struct, for traces and errors."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -83,17 +80,16 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Give a field or element type the number by which traces refer to it."""
+        """Set the number by which traces refer to a field or element type."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
-        """Return the plan of a struct in a record format: see framing.pxi."""
-        raise NotNative(f"{layout.name} is framed")
+        raise NotNative(f"{layout.name} has fields that only record formats can have")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Set `filled` to the fields that decoding sets to defaults: tagged ones, and those not in this version."""
+        """Set `filled`: the fields that decoding sets to defaults, because they are tagged or not in this version."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -133,10 +129,8 @@ cdef class Builder(PlanBuilder):
             self.shared.learn_uuids()
         return 0
 
-    # ------------------------------------------------------------ defaults
-
     cdef int default(self, tw_field *field, object owner, object default, object cls) except -1:
-        """Set a field's default. A struct's default is a template to copy; any other default is a shared value."""
+        """Set a field's default: for a struct, a template to copy; otherwise a value that all objects share."""
         cdef Template template
         if default is not DEFAULT_STRUCT or cls is None:
             field.value = self.keep(default)
@@ -181,7 +175,7 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Return whether objects decoded without views can't be part of a reference cycle: see tracking.h."""
+    """Return whether objects decoded without views can't be part of a reference cycle (tracking.h)."""
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):
@@ -202,9 +196,9 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Convert an enum's members to a C struct. The objects that own its memory are added to `kept`."""
+    """Convert an enum's members to a C struct. Adds the owners of its memory to `kept`."""
     if kind_of(wire.base) == TW_UINT64:
-        raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
+        raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}; the engine supports only enums whose numbers fit in 63 bits")
     members = sorted(wire.enum)
     cdef Block block = Block(sizeof(tw_enum))
     cdef Block numbers = Block(len(members) * sizeof(int64_t))
@@ -235,7 +229,7 @@ def slot_names(cls):
 
 
 def can_be_shared(value):
-    """Return whether a value is immutable. Several structs may share such a value."""
+    """Return whether a value is immutable, so that several structs can share it."""
     if type(value) is tuple:
         return not value
     if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):

@@ -4,34 +4,29 @@
 cdef class PlanBuilder(Owner):
     """Builds a plan: a layout converted to C structs, which the C loops follow.
 
-    The argument `owner` of its methods is the destination of the decoded values: a data class or a column, or None if
-    the values are only validated.
+    The argument `owner` of its methods is where decoded values are stored: a data class or a column. It is None for
+    values that are only validated.
     """
 
-    # ------------------------------------------------------------ overridden for each kind of plan
+    # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the `owner` argument for values inside the field `item` or, if it is None, inside array elements."""
+        """Return the `owner` of the values in the field `item`; if `item` is None, of the elements of an array."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Initialize the tw_field of a field or of an array's elements. The kind is set later."""
+        """Initialize the tw_field of a field or of an array's elements, except for its kind."""
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:
-        """Set the slot or column that stores the field's value."""
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
-        """Set the type code, such as TW_BOOL, of a field with a primitive type."""
         field.kind = kind_of(wire)
         return 0
 
     cdef const tw_struct *child(self, object layout, object owner) except NULL:
-        """Return the plan (the C structs) of a nested struct."""
         raise NotNative(f"{layout.name} is a struct")
-
-    # ------------------------------------------------------------ common to all plans
 
     cdef int section(self, tw_struct *s, object section, object owner) except -1:
         fields = () if section is None else section.fields
@@ -87,7 +82,7 @@ cdef class PlanBuilder(Owner):
             field.bits = type.bits
             field.zigzag = TW_ZIGZAG if type.zigzag else TW_TWOS_COMPLEMENT if type.signed else TW_UNSIGNED
         else:
-            raise NotNative(f"the engine has no type {type}")
+            raise NotNative(f"the engine does not support the type {type}")
         return 0
 
     cdef int element(self, tw_field *field, object type, object owner) except -1:
@@ -103,7 +98,7 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Group adjacent fixed-width fields into runs with one size check each, except field N if `apart[N]` isn't NULL."""
+    """Group adjacent fixed-width fields into runs with one size check each. If `apart[N]` isn't NULL, omit field N."""
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

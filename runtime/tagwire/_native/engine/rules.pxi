@@ -1,4 +1,4 @@
-"""Add the rules that involve several fields (rules.h) to plans, and find duplicate keys in arrays for the C code."""
+"""Add the rules of rules.h to plans, and find duplicate keys in arrays for the C code."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:
@@ -14,7 +14,6 @@ cdef extern from "engine/rules.h":
 
 
 cdef const tw_rules *rules_of(Builder builder, object layout) except? NULL:
-    """Return the rules for a struct; NULL if there are none."""
     cdef tw_rules *rules
     cdef tw_union *unions
     cdef tw_keyed *keyed

@@ -1,27 +1,25 @@
 /* Compare values as `Struct.__eq__` does: floats by their bits, arrays element by element.
  *
- * Comparing objects may run Python code, such as `__eq__` methods, which may change any object. During a comparison,
- * references to the compared values are held. Comparing exact numbers, strings and bytes runs no Python code.
- */
+ * Comparing objects may run Python code, such as `__eq__` methods, which may change any object. References to the
+ * compared values are therefore held meanwhile. Comparing exact numbers, strings and bytes runs no Python code. */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H
 
 #include "engine/data_class.h"
 
-/* TW_EQUAL compares only values. TW_IDENTICAL also compares their types, but treats memoryview and bytes as the same
- * type. */
+/* TW_EQUAL compares only values. TW_IDENTICAL also compares types, but treats memoryview and bytes as the same type. */
 enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* class of the last compared objects, cached with its attributes */
+    PyTypeObject *cls;       /* the class of the last compared objects */
     const tw_data_class *c;  /* the attributes of `cls`; NULL if Python must compare objects of this class */
 } tw_comparing;
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
-/* Compare two values without running Python code. Return 1 if they are equal, 0 if not, or -1 if the comparison might
- * run Python code. */
+/* Compare two values without running Python code. Return 1 if they are equal, 0 if not, or -1 if that isn't
+ * possible. */
 static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
@@ -39,7 +37,6 @@ static inline int tw_same_exact(PyObject *one, PyObject *other)
     return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
 }
 
-/* Compare two tuples. The caller must hold references to both. */
 static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
 {
     Py_ssize_t size = TW_TUPLE_SIZE(one);
@@ -61,8 +58,7 @@ static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Compare two arrays, each of which is a tuple or a list. Comparing elements may run Python code that changes a
- * list. */
+/* Compare two tuples or lists. Comparing elements may run Python code that changes a list. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
 #ifdef Py_GIL_DISABLED
@@ -130,8 +126,8 @@ static int tw_same_by_python(PyObject *one, PyObject *other)
     return same;
 }
 
-/* Compare two values. The caller must hold references to both. Return 1 if they are equal, 0 if not, or -1 with an
- * exception. */
+/* Compare two values, to which the caller holds references. Return 1 if they are equal, 0 if not, or -1 for an
+ * error. */
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 {
     int same = tw_same_exact(one, other);
@@ -167,7 +163,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
     return tw_same_by_python(one, other);
 }
 
-/* Return whether an attribute's value equals its value in an object constructed without arguments. */
+/* Return whether an attribute's value is the same as in an object constructed without arguments. */
 static TW_MAYBE_UNUSED int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
 {
     return value == a->fresh ? 1 : tw_same(t, value, a->fresh);

@@ -1,12 +1,12 @@
-"""The serializers that `C.serializer(version)` returns for versions that the native engine can handle.
+"""The serializers that `C.serializer(version)` returns if the native engine can handle a version of message class C.
 
 The C code reports only success or failure. After a failure, the layout interpreter repeats the work and raises an error
 with a position. If the interpreter succeeds, the engine has a bug, and DisagreementError is raised.
 """
 
 cdef enum:
-    STACK = 1024  # size of the output buffer on the C stack, used before memory is allocated
-    SLACK = 64  # extra bytes to allocate, because the C code requests room for more bytes than it writes
+    STACK = 1024  # size of the output buffer on the C stack, which is used first
+    SLACK = 64  # bytes to allocate in addition, because the C code requests room for more bytes than it writes
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -17,10 +17,7 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 @final
 @no_gc_clear
 cdef class Plan:
-    """The serializer for one version of a message, which follows a plan created from the version's layout.
-
-    Raises NotNative if only the pure Python engine can handle the layout or the message's class.
-    """
+    """The serializer for one version of a message. Raises NotNative if the native engine can't handle the version."""
 
     cdef const tw_struct *root
     cdef const tw_shared *shared
@@ -30,11 +27,10 @@ cdef class Plan:
     cdef list types
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
-    """Whether structs have unions or arrays with unique keys. Then only the layout interpreter can locate errors."""
-    cdef Py_ssize_t last_size  # size of the last message, used to guess how much memory the next message needs
+    """Whether structs have rules on several fields (rules.h), so that only the layout interpreter can locate errors."""
+    cdef Py_ssize_t last_size  # the size of the last message, as an estimate for the next one
 
     cdef readonly object MESSAGE
-    """The message's data class."""
     cdef readonly object VERSION
     cdef object kinds
 
@@ -42,7 +38,7 @@ cdef class Plan:
         cdef FramedBuilder builder = FramedBuilder(SHARED)
         depth = layout.root.depth
         if depth > DEEPEST:
-            raise NotNative(f"structs are {depth} deep; the engine supports a depth of at most {DEEPEST}")
+            raise NotNative(f"structs are nested {depth} levels deep; the engine supports {DEEPEST} levels")
         self.framed = builder.decide(layout.root)
         self.has_rules = layout.root.has_rules
         self.root = builder.struct(layout.root)
@@ -55,7 +51,6 @@ cdef class Plan:
         self.VERSION = layout.version
 
     def layout(self):
-        """Return the layout that this plan was made from."""
         return self.source
 
     @property
@@ -65,8 +60,6 @@ cdef class Plan:
 
     def __repr__(self):
         return f"<native serializer of {self.source}>"
-
-    # ------------------------------------------------------------ decoding
 
     def decode(self, data, *, strict=True, views=False, limits=NO_LIMITS, gc=True):
         """Decode the message in `data`; see `Message.decode`."""
@@ -144,12 +137,10 @@ cdef class Plan:
         if tried and strict:
             from tagwire.message.engines import DisagreementError
 
-            raise DisagreementError(self.source, rejected=f"an input of {len(buf)} bytes, read from offset {offset} on")
+            raise DisagreementError(self.source, rejected=f"an input of {len(buf)} bytes, read from offset {offset}")
         if end != NULL:
             end[0] = stop
         return value
-
-    # ------------------------------------------------------------ reading without creating objects
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
         """Return the `ErrorPosition` of the first error in the bytes; None if they are valid."""
@@ -178,21 +169,19 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The (name, type) pairs of all fields and array elements, numbered as in spans. Elements have no name."""
+        """The (name, type) pairs of all fields and array elements, by their numbers in spans. Elements have no name."""
         return self.types
 
     @property
     def span_kinds(self):
-        """A cache for `tagwire.explain.trace`: the span kinds derived from `span_types`; None before the first trace."""
+        """The kinds of spans, which `tagwire.explain.trace` derives from `span_types`; None before the first trace."""
         return self.kinds
 
     @span_kinds.setter
     @critical_section
     def span_kinds(self, kinds):
-        if self.kinds is None:  # set only once, because another thread may be reading the value
+        if self.kinds is None:  # set only once, because another thread may already use the value
             self.kinds = kinds
-
-    # ------------------------------------------------------------ encoding
 
     def encode(self, message):
         """Encode a message; see `Message.encode`."""
@@ -231,7 +220,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Compute a message's size by a dry run of encoding. If C rejects the message, use the layout interpreter."""
+        """Compute a message's size by encoding without storing bytes. If C rejects the message, use the interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -268,7 +257,7 @@ cdef class Walk:
     cdef readonly object place
     """The `ErrorPosition` of the error, for `reject_bytes`; None if the bytes are valid."""
     cdef readonly list open
-    """Numbers of the rows in `rows` whose spans contain the error, outermost first."""
+    """The numbers of the spans that contain the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w
@@ -305,7 +294,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has slot -2, so `implied` is never encoded
+    w.implied_slot = -2  # no field has the slot -2, so `implied` is never encoded
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -313,7 +302,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Initialize the registers: the register ONE always contains 1, and all others are 0 at first."""
+    """Set all registers to 0, except the one that always contains 1."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -329,7 +318,7 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Forget the valid array elements (`good`) and the rejected struct (`refused`) of an earlier read."""
+    """Forget the valid array elements (`good`) and the rejected struct (`refused`) of the last read."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 
@@ -356,12 +345,11 @@ cdef inline object taken(PyObject *value):
 
 
 cdef int reraise() except -1:
-    """Raise the exception that the C API has set."""
     return -1
 
 
 cdef int refused_value() except -1:
-    """Clear the current exception if it is in WRITE_FAULTS: a value is invalid. Raise any other exception."""
+    """Clear the current exception if it rejects a value (WRITE_FAULTS). Raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_FAULTS):
@@ -382,5 +370,4 @@ cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """Return a limit as a 64-bit number. None means unlimited."""
     return limit if limit is not None and limit < INT64_MAX else INT64_MAX

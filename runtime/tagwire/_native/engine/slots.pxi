@@ -1,8 +1,8 @@
 """Find where data classes store their attributes, and check that the engine may write there.
 
 Slots have fixed offsets in objects. Each class has a table of these offsets (`Py_tp_members`), which is verified with a
-test object. If a class overrides how attributes are read or set, NotNative is raised, and the pure Python engine
-handles the class.
+test object. Raises NotNative for a class that overrides how attributes are read or set; the pure Python engine then
+handles it.
 """
 
 
@@ -11,7 +11,7 @@ cdef extern from "engine/tracking.h":
 
 
 class NotNative(Exception):
-    """Raised for a layout or class that only pure Python can handle. The message explains why."""
+    """Raised for a layout or class that only pure Python can handle, with the reason."""
 
 
 cdef Py_ssize_t slot_of(object cls, str name) except -1:
@@ -28,7 +28,7 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
         if member.name == wanted and member.type == T_OBJECT_EX:
             return member.offset
         member += 1
-    raise NotNative(f"{cls.__name__}.{name} is not in the table of its class's slots")
+    raise NotNative(f"the slot table of {cls.__name__} does not contain {name}")
 
 
 cdef int check_class(object cls) except -1:
@@ -40,12 +40,12 @@ cdef int check_class(object cls) except -1:
     try:
         object.__new__(cls)
     except TypeError as fault:
-        raise NotNative(f"{cls.__name__} can't be created without its fields: {fault}") from None
+        raise NotNative(f"{cls.__name__} can't be created without arguments: {fault}") from None
     for name in ("__setattr__", "__getattribute__"):
         if getattr(cls, name) is not getattr(object, name):
-            raise NotNative(f"{cls.__name__} has a {name} of its own")
+            raise NotNative(f"{cls.__name__} defines its own {name}")
     if hasattr(cls, "__getattr__"):
-        raise NotNative(f"{cls.__name__} has a __getattr__ of its own")
+        raise NotNative(f"{cls.__name__} defines its own __getattr__")
     return 0
 
 
@@ -54,12 +54,12 @@ cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
     probe = object.__new__(cls)
     mark = object()
     if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
-        raise NotNative(f"{cls.__name__}.{name} is outside of its object")
+        raise NotNative(f"the offset of the slot {cls.__name__}.{name} is outside the object")
     if TW_SLOT(<PyObject *>probe, slot) != NULL:
-        raise NotNative(f"{cls.__name__}.{name} is not empty in a new object")
+        raise NotNative(f"the slot {cls.__name__}.{name} is not empty in a new object")
     setattr(probe, name, mark)
     if TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
-        raise NotNative(f"{cls.__name__}.{name} is not at the offset that its class gives")
+        raise NotNative(f"the slot {cls.__name__}.{name} is not at the offset in its class's slot table")
     return 0
 
 
@@ -85,7 +85,7 @@ cdef allocfunc allocator(object cls) except NULL:
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return the data for allocating objects of a class that `check_class` accepts. The class must stay alive."""
+    """Return the data for allocating objects of a class that `check_class` accepted. The class must stay alive."""
     cdef tw_class made
     made.cls = <PyTypeObject *><PyObject *>cls
     made.alloc = allocator(cls)
@@ -96,7 +96,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """The data that all plans of this module share. UUID support is added when a plan first needs it."""
+    """The data that all plans share. Data for UUIDs is added when the first plan needs it."""
 
     cdef tw_shared c
     cdef list kept
@@ -122,7 +122,7 @@ cdef class Shared:
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        # The size is 0 if CPython doesn't store its small ints in an array.
+        # 0 if CPython doesn't store its small ints in an array
         self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0
         return 0
 
@@ -144,7 +144,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether changing the address and size of a copied memoryview makes it a correct slice."""
+    """Return whether a copied memoryview becomes a correct slice if its address and size are changed."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61
@@ -165,5 +165,5 @@ cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
     mark = object()
     getattr(cls, name).__set__(probe, mark)
     if slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__ or TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
-        raise NotNative(f"uuid.UUID.{name} is not at the offset that its class gives")
+        raise NotNative(f"the slot uuid.UUID.{name} is not at the offset in its class's slot table")
     return slot

@@ -1,10 +1,9 @@
 /* Decide which objects the garbage collector must track: those that may be part of a reference cycle.
  *
- * The collector visits every tracked object repeatedly, which takes longer than decoding if a message is large.
- * Therefore, an object that contains only numbers, strings, bytes and tuples of these is not tracked, just as CPython
- * untracks tuples of such values. Such an object can become part of a cycle only if a value is assigned that the
- * field's type does not allow.
- */
+ * The collector repeatedly visits every tracked object. For a large message, this takes longer than decoding. An object
+ * that contains only numbers, strings, bytes and tuples of these is therefore not tracked, just as CPython untracks
+ * tuples of such values. It can become part of a cycle only if an attribute is set to a value that its type does not
+ * allow. */
 #ifndef TAGWIRE_TRACKING_H
 #define TAGWIRE_TRACKING_H
 
@@ -13,7 +12,7 @@
 #ifndef Py_LIMITED_API
 
 /* Return whether a tuple can't be part of a reference cycle, because none of its elements is a container. If so,
- * untrack the tuple, as the garbage collector itself would. */
+ * untrack the tuple, as the garbage collector would. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
     if (!PyObject_GC_IsTracked(tuple))
@@ -23,7 +22,7 @@ static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
         if (element == NULL || PyType_IS_GC(Py_TYPE(element)))
             return 0;
     }
-    if (!TW_FREE_THREADED) /* another thread may be using the tuple */
+    if (!TW_FREE_THREADED) /* otherwise, another thread may be using the tuple */
         PyObject_GC_UnTrack(tuple);
     return 1;
 }
@@ -34,7 +33,7 @@ static inline int tw_is_atomic(PyObject *value)
     return !PyType_IS_GC(Py_TYPE(value)) || (PyTuple_CheckExact(value) && tw_is_atomic_tuple(value));
 }
 
-#else /* with the limited API, values can't be checked: objects that Python code constructs are always tracked */
+#else /* with the limited API, values can't be checked, so objects constructed in Python are always tracked */
 
 static inline int tw_is_atomic(PyObject *value)
 {

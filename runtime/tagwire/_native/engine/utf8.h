@@ -1,15 +1,12 @@
-/* Validate UTF-8 without calling Python. Accepts exactly the bytes that Python's strict decoder accepts.
- *
- * Source: the table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no overlong
- * sequences, nothing above U+10FFFF.
- */
+/* Validate UTF-8 without calling Python. Accepts exactly the bytes that Python's strict decoder accepts. Source: the
+ * table of well-formed byte sequences in the Unicode standard (3.9, table 3-7): no surrogates, no overlong sequences,
+ * nothing above U+10FFFF. */
 #ifndef TAGWIRE_UTF8_H
 #define TAGWIRE_UTF8_H
 
 #include "engine/compat.h"
 
-/* Return the size in bytes of the UTF-8 sequence at `p`; 0 if it is not well-formed. `left` is the number of bytes from
- * `p` to the end of the string. */
+/* Return the size of the UTF-8 sequence at `p`; 0 if it is not well-formed. `left` bytes are left in the string. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
     uint8_t low = 0x80, high = 0xBF; /* the allowed values of the second byte */
@@ -37,7 +34,7 @@ static int tw_utf8_sequence(const uint8_t *p, int64_t left)
     return size;
 }
 
-/* Return whether all bytes are ASCII. Tests one word at a time; the last two words may overlap. */
+/* Return whether all bytes are ASCII. Tests eight bytes at once; the last two groups of eight may overlap. */
 static inline int tw_is_ascii(const uint8_t *p, int64_t size)
 {
     const uint8_t *end = p + size;
@@ -74,8 +71,7 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 }
 
 #ifndef Py_LIMITED_API
-/* Return the size in UTF-8 of a string that isn't ASCII; -1 if Python must encode the string, for example because it
- * contains lone surrogates. */
+/* Return the size in UTF-8 of a string that isn't ASCII; -1 if Python must encode it, as with a lone surrogate. */
 static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 {
     Py_ssize_t count;

@@ -2,14 +2,12 @@
  *
  * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), Kafka's
  * documentation of record batches (zig-zag varints). Varints that are longer than necessary are rejected, as everywhere
- * in strict decoding.
- */
+ * in strict decoding. */
 #ifndef TAGWIRE_WIRE_H
 #define TAGWIRE_WIRE_H
 
 #include "engine/plan.h"
 
-/* Big-endian loads and stores. Compilers turn each function into one memory access and a byte swap. */
 static inline uint16_t tw_get16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
 static inline uint32_t tw_get32(const uint8_t *p)
 {
@@ -41,7 +39,6 @@ static inline void tw_put64(uint8_t *p, uint64_t x)
     tw_put32(p + 4, (uint32_t)x);
 }
 
-/* Return whether a 64-bit number is in the range of an integer kind. Return 0 for kinds that aren't integers. */
 static inline int tw_fits(int kind, int64_t x)
 {
     switch (kind) {
@@ -64,7 +61,7 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
-/* Read an integer of the given kind. A uint64 is returned as the int64 with the same bits. */
+/* Read an integer of this kind. A uint64 is returned as the int64 with the same bits. */
 static inline int64_t tw_get_int(int kind, const uint8_t *p)
 {
     switch (kind) {
@@ -85,7 +82,7 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
     }
 }
 
-/* Write an integer of the given kind at `p`. Return 0, or -1 if the number is out of range. */
+/* Write an integer of this kind at `p`. Return 0, or -1 if the number is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
     switch (kind) { /* a single switch, because column encoding calls this function in its innermost loop */
@@ -113,17 +110,14 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
     }
 }
 
-/* ---------------------------------------------------------------- varints */
-
-/* The maximum value of a length, count or tag. */
+/* The highest length, count or tag. */
 #define TW_UVARINT_MAX 0x7FFFFFFF
 #define TW_NULL (-1)              /* the length that means null */
 #define TW_FAULT (-2)
 
 #define TW_PADDED (-2)
 
-/* Read a varint of at most `size` bytes. Return 0 on success, -1 if the varint is invalid, or TW_PADDED if it is longer
- * than necessary. */
+/* Read a varint. Return 0, -1 if it is invalid, or TW_PADDED if it is longer than necessary. */
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
 {
     uint64_t x = 0;
@@ -164,7 +158,7 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
-/* Convert a varint's bits to the number that they encode. The field specifies how the sign is encoded. */
+/* Convert a varint's bits to the number. The field specifies how the sign is encoded. */
 static inline int64_t tw_signed(const tw_field *f, uint64_t x)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -190,9 +184,7 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
     return p;
 }
 
-/* ---------------------------------------------------------------- lengths */
-
-/* Read a length that is encoded as `code` specifies. Return TW_NULL if it means null, or TW_FAULT if it is invalid. */
+/* Read a length with this encoding (tw_length_code). Return TW_NULL for null, or TW_FAULT for invalid bytes. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
@@ -226,8 +218,8 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_FAULT : n;
 }
 
-/* Read the marker byte of a nullable value, if the field has one. Return 1 if a value follows, 0 for null, or -1 for an
- * error. */
+/* Read the marker byte of a nullable value. Return 1 if a value follows or there is no marker, 0 for null, -1 if
+ * invalid. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
 {
     int64_t marker;
@@ -251,16 +243,15 @@ static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
     return NULL;
 }
 
-/* Read the number of entries in a tag section. Return 0 for an optional buffer (KIP-482 draft), which does not store
- * its number of entries. */
+/* Read the number of entries in a tag section; 0 for an optional buffer (KIP-482 draft), which does not store it. */
 static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 {
     return s->section == TW_TAGGED_SECTION ? tw_read_uvarint(r) : 0;
 }
 
-/* Read the tag and the size of the next entry in a tag section, or in an optional buffer (KIP-482 draft). In a tag
- * section, `*left` is the number of entries left. On entry, `*tag` must be the previous entry's tag, or -1. Return 1
- * for an entry, 0 if there are no more, or -1 for an error. */
+/* Read the tag and size of the next entry in a tag section, whose number of unread entries is `*left`, or in an
+ * optional buffer (KIP-482 draft). On entry, `*tag` must be the previous entry's tag, or -1. Return 1, 0 if there are
+ * no more entries, or -1 for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
     int64_t last = *tag;
@@ -287,8 +278,7 @@ static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left,
 /* The maximum number of bytes in an encoded length. */
 #define TW_LENGTH_WIDTH 5
 
-/* Write a length at `p`; the caller has made room. Return the end of the output, or NULL if the length is out of
- * range. */
+/* Write a length; the caller has made room. Return the end of the output, or NULL if the length is out of range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
 {
     switch (code) {
@@ -309,11 +299,10 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     case TW_LENGTH_UVARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
-        return p; /* arrays that extend to the end of the data have no length */
+        return p; /* an array that extends to the end of the data has no length */
     }
 }
 
-/* Write a null length at `p`; the caller has made room. Return the end of the output. */
 static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
 {
     switch (code) {
@@ -328,8 +317,6 @@ static inline uint8_t *tw_put_null_length(uint8_t *p, int code)
         return p + 1;
     }
 }
-
-/* ---------------------------------------------------------------- growing buffers */
 
 static inline int64_t tw_written(const tw_writer *w) { return w->counted + (w->p - w->start); }
 
@@ -421,8 +408,8 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* Leave a gap for a length, and store the gap's offset in `*place`. After the bytes have been written, tw_close fills
- * the gap. In the rare case that the gap has the wrong width, tw_close moves the bytes. */
+/* Leave a gap for a length, and store its offset in `*place`. tw_close fills the gap when the bytes after it have been
+ * written. In the rare case that the gap has the wrong width, it moves these bytes. */
 static inline int tw_open(tw_writer *w, int code, int64_t *place)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
@@ -433,8 +420,7 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Fill the gap at offset `at`, which is `gap` bytes wide, with `width` bytes of data. If the widths differ, move the
- * bytes after the gap. */
+/* Fill a gap of `gap` bytes with `width` bytes of data. If the widths differ, move the bytes after the gap. */
 static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *data, int width)
 {
     if (w->counting) {
@@ -451,7 +437,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `place` with the length of what was written after it: the number of bytes minus `uncounted`. */
+/* Fill the gap at `place` with the number of bytes written after it, minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

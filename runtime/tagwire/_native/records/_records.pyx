@@ -50,9 +50,9 @@ cdef enum:
 cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
-    The `count` records take up the bytes from `pos` to `end`. `bases` has the batch's base offset, a timestamp,
-    and whether all records have exactly this timestamp; if not, it is the base timestamp. `has_attributes` is false if
-    the records have no attributes byte. Raises ValueError for positions outside the buffer.
+    The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple of the batch's base offset, a
+    timestamp, and whether all records have exactly this timestamp; if not, it is the base timestamp. `has_attributes`
+    is false if the records have no attributes byte. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -83,9 +83,9 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
           bytes head not None, Py_ssize_t most, bint is_text):
     """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
 
-    Each JSON line begins with `head`. If `is_text`, lines are tab-separated text instead, and end with `head` and the
-    record's attributes. Stops when `most` bytes are written, or before a record that only Python can read; this record
-    may be invalid. `Source` describes the other arguments.
+    Each line is JSON and begins with `head`. With `is_text`, it is tab-separated text instead, and ends with `head` and
+    the record's attributes. Stops after `most` bytes, or before a record that only Python can read, which may be
+    invalid. The other arguments are the same as those of `Source`.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
@@ -98,7 +98,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:
         with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # reserve memory once, because growing the buffer copies it
+            tw_reserve_output(&out, <size_t>expected)  # reserve memory at once, because growing the buffer copies it
             tw_write_lines(&out, &source.batch, line_head, <size_t>most)
         if out.failed:
             raise MemoryError
@@ -108,10 +108,10 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return one byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
+    """Return a byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
 
     Flag 1: the record's offset is in `lasts`, a sorted buffer of int64. Flag 2: its key is null. Flag 4: its value is
-    null. `Source` describes the other arguments.
+    null. The other arguments are the same as those of `Source`.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
@@ -127,10 +127,7 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a batch's records, as in `tagwire.records.totals`; None if Python must read the records.
-
-    `Source` describes the arguments.
-    """
+    """Return the totals of a `Source`, as in `tagwire.records.totals`; None if Python must read its records."""
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_totals t
     cdef bint is_right
@@ -204,7 +201,7 @@ cdef class Rows:
         column.ends = <const int32_t *>self.held(ends, (column.first + count + 1) * sizeof(int32_t) if count else 0)
         for row in range(column.first, column.first + count):
             if not 0 <= column.ends[row] <= column.ends[row + 1]:
-                raise ValueError(f"row {row - column.first}: its end is before its start")
+                raise ValueError(f"row {row - column.first}: the offsets are negative or descend")
         return 0
 
     cdef int numbers(self, tw_column *column, object buffers) except -1:
@@ -224,7 +221,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return a buffer's address, and keep the buffer alive. Raises ValueError for fewer than `least` bytes."""
+        """Return a buffer's address, and keep the buffer in memory. Raises ValueError for fewer than `least` bytes."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
@@ -266,10 +263,10 @@ cdef class RecordRun:
              most_records):
         """Append records of a batch that `facts` has accepted, until a limit is reached.
 
-        The first record of an empty batch may exceed the limits. `kept` has one byte per record, which is 0 if the
-        record must be omitted; None keeps all records. Returns the position of the next record, the number of records
-        left, and the next record's offset. That offset is None if the record's deltas would be out of range in the new
-        batch. Raises ValueError for positions outside `data`.
+        The first record of an empty batch may exceed the limits. `kept` has one byte per record, which is 0 to omit the
+        record; None keeps all records. Returns the position of the next record, the number of records left, and the
+        next record's offset. This offset is None if the new batch can't represent the record's deltas. Raises
+        ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -279,7 +276,7 @@ cdef class RecordRun:
         cdef bint is_right
         if kept is not None:
             if len(kept) != count:
-                raise ValueError(f"{len(kept)} marks for {count} records")
+                raise ValueError(f"kept: expected {count} bytes, one per record, got {len(kept)}")
             kept_of = <const uint8_t *>PyBytes_AsString(kept)
         with nogil:
             is_right = tw_take_records(&self.run, &source.batch, kept_of, bytes_bound, records_bound, &next_offset)
@@ -288,16 +285,17 @@ cdef class RecordRun:
         return source.pos(), source.batch.left, next_offset if is_right else None
 
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
-        """Append rows as records, until a limit is reached. The first record of an empty batch may exceed the limits.
+        """Append rows as records, until a limit is reached. Return (next_row, can_continue).
 
-        Returns (next_row, can_continue). `can_continue` is false if row `next_row` doesn't fit into an empty batch
-        either, or if its offset isn't higher than the previous row's. Raises ValueError for rows that don't exist.
+        The first record of an empty batch may exceed the limits. `can_continue` is false if row `next_row` does not
+        even fit into an empty batch, or if its offset isn't higher than the previous row's. Raises ValueError for rows
+        that don't exist.
         """
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
         cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
         cdef bint is_right
         if not 0 <= row <= stop <= rows.count:
-            raise ValueError(f"rows {row} to {stop} of {rows.count}")
+            raise ValueError(f"invalid range: rows {row} to {stop} of {rows.count}")
         with nogil:
             is_right = tw_append_rows(&self.run, &rows.rows, &row, stop, bytes_bound, records_bound)
         if self.run.out.failed:
@@ -309,22 +307,19 @@ cdef class RecordRun:
 
     @property
     def data(self):
-        """The encoded records, as bytes."""
         return bytes_of(&self.run.out)
 
     @property
     def size(self):
-        """The size of `data` in bytes."""
         return <Py_ssize_t>self.run.out.size
 
     @property
     def base_timestamp(self):
-        """The timestamp that deltas are relative to; -1 if it was not given and there are no records yet."""
+        """The timestamp to which deltas are relative; -1 if it was not given and there are no records yet."""
         return self.run.base_timestamp if self.run.has_base else -1
 
     @property
     def last_offset(self):
-        """The offset of the last record."""
         return self.run.last_offset
 
     @property

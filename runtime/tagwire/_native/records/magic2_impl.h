@@ -1,11 +1,10 @@
 /* Read magic 2 records: length, optional attributes byte, two deltas, key, value and headers.
  *
- * Native code that writes JSON lines, moves records to other batches, or decodes columns uses these functions to read
- * records without creating objects. The functions report only success or failure. If C rejects a record, Python reads
- * it again, and either raises the error or accepts the record, because its encoding is valid but too unusual for C.
+ * Native code uses these functions to write JSON lines, move records to other batches, and decode columns, all without
+ * creating objects. The functions report only success or failure. If C rejects a record, Python reads it again, and
+ * raises the error or accepts the record, because its encoding is valid but too unusual for C.
  *
- * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints.
- */
+ * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints. */
 #ifndef TAGWIRE_MAGIC2_IMPL_H
 #define TAGWIRE_MAGIC2_IMPL_H
 
@@ -13,8 +12,7 @@
 #include "engine/utf8.h"
 #include "records/batch.h"
 
-/* The unread headers of a record. Passed by value, so that the compiler can keep the record's other members in CPU
- * registers. */
+/* The unread headers of a record. Passed by value, so that the other members can stay in CPU registers. */
 typedef struct {
     const uint8_t *p, *end;
     int64_t count;
@@ -23,8 +21,7 @@ typedef struct {
 /* A record. Its pointers refer to the bytes that it was read from. */
 typedef struct {
     int64_t timestamp, offset; /* deltas from the batch's base timestamp and base offset */
-    const uint8_t *body;       /* start of the key's length. When a record is moved, the bytes from `body` to `end` are
-                                * copied unchanged */
+    const uint8_t *body;       /* start of the key's length. Moving a record copies the bytes from `body` to `end` */
     const uint8_t *key, *value;
     int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
     tw_magic2_headers headers;
