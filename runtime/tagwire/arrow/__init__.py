@@ -110,14 +110,11 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return the possible versions, and an Arrow array with each row's version.
-
-    The array is None if `version` is an integer, the version of all rows.
-    """
+    """Return the possible versions, and an Arrow array with each row's version (None if all rows have the same)."""
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(
-                f"argument `versions` needs an array of versions as `version`, got {version}; leave `versions` out"
+                f"`versions` is only for an Arrow array of versions, but `version` is {version}; omit `versions`"
             )
         return (version,), None
     return tuple(message.VERSIONS if versions is None else versions), version

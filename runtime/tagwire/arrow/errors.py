@@ -8,7 +8,7 @@ E = TypeVar("E", bound=TagwireError)
 
 
 class ColumnError(TagwireError):
-    """An Arrow array can't be used, because it has the wrong type, is damaged, or is too long."""
+    """Raised for an Arrow array that can't be used, because it has the wrong type, is damaged, or is too long."""
 
 
 def in_row(error: E, row: int) -> E:
@@ -19,7 +19,7 @@ def in_row(error: E, row: int) -> E:
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Return the value of the `error` column for an error: a dict with path, offset and reason."""
+    """Return an error as the `error` column shows it: a dict with path, offset and reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):

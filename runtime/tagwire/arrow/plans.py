@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 _KEPT = 64
-"""The maximum number of cached decoders and encoders. A single job needs fewer."""
+"""The maximum number of cached decoders and encoders; a single job needs fewer."""
 _SPARE_BYTES = 1 << 25
 """The maximum size, in bytes, of the free memory that native decoders, encoders and log readers keep for reuse."""
 _ERRORS = ("raise", "null", "column")
@@ -129,5 +129,5 @@ def _message(options: ColumnOptions) -> Column:
 
 def _layouts(options: ColumnOptions) -> dict[int, Layout]:
     if not options.versions:
-        raise ColumnError(f"{options.message.NAME}: give a version; the columns depend on it")
+        raise ColumnError(f"{options.message.NAME}: pass a version, because the columns depend on it")
     return {version: layout_of(options.message, version) for version in options.versions}

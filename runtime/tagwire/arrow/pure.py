@@ -81,10 +81,7 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert each value of an Arrow array or stream with `row(value, version)`.
-
-        `rows_of` converts an Arrow array to the list of Python values that are passed to `row`.
-        """
+        """Convert each value with `row(value, version)`. `rows_of` returns the values of an Arrow array as a list."""
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
@@ -143,8 +140,6 @@ class PureDecoder(_Pure):
     """Decodes columns in pure Python, like `tagwire._columns.Decoder`."""
 
     def decode(self, data: Any, versions: Any, errors: str, strict: bool, limits: Limits) -> Any:
-        """Decode an Arrow array or stream of encoded messages to columns."""
-
         def row(value: bytes, version: int) -> Any:
             message = self.message.decode(value, version, strict=strict, limits=limits)
             return _plain(self.value, message, (), (self.message.NAME, version))
@@ -168,8 +163,6 @@ class PureEncoder(_Pure):
         self.everything = everything
 
     def encode(self, data: Any, versions: Any, errors: str) -> Any:
-        """Encode an Arrow array or stream of structs to a column of messages."""
-
         def row(value: Any, version: int) -> bytes:
             owner = self.message.NAME, version
             encoded: bytes = _object(self.everything, value, (), owner).encode(version)
@@ -181,9 +174,6 @@ class PureEncoder(_Pure):
         _check(self.pa, self.everything, chunk.type, "")
         values: list[Any] = chunk.cast(_with_numbers(self.pa, chunk.type)).to_pylist()
         return values
-
-
-# ---------------------------------------------------------------- types
 
 
 def _with_numbers(pa: Any, type: Any) -> Any:
@@ -226,7 +216,7 @@ def _unit(column: Column) -> str:
 
 
 def _width(column: Column) -> int:
-    """Return the number of bytes in each value of a fixed-size binary column; 0 for columns of other types."""
+    """Return the width in bytes of a fixed-size binary column; 0 for columns of other types."""
     kind, _, width = column.format.partition(":")
     return int(width) if kind == "w" else 0
 
@@ -280,14 +270,8 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
         _check(pa, child, field.type, f"{path}.{field.name}" if path else field.name)
 
 
-# ---------------------------------------------------------------- values
-
-
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Convert a field's value to the Python object from which pyarrow builds an element of `column`.
-
-    `owner` is the message name and version, for error messages.
-    """
+    """Convert a field's value to an object for pyarrow. `owner` is the message name and version, for errors."""
     if value is None:
         return None
     if column.format == "+s":
@@ -303,10 +287,7 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Convert the Python object that pyarrow returns for an element of `column` to the value of a message field.
-
-    `owner` is the message name and version, for error messages.
-    """
+    """Convert an object from pyarrow to a field's value. `owner` is the message name and version, for errors."""
     if value is None:
         return None
     if column.format == "+s":

@@ -1,4 +1,4 @@
-"""A batch of records. Its header is decoded at once, its records on demand, and its original bytes are kept."""
+"""A batch of records. The header is decoded at once, and the records when they are requested."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -22,12 +22,12 @@ def read_batch(
 ) -> "RecordBatch":
     """Return the batch, or outermost message, at `pos`. Its checksum is verified unless `outline` is true.
 
-    With `strict=False`, iterating over the batch reads its records as leniently as Kafka does. Raises LimitError if a
-    limit is exceeded, and DecodeError, whose offset counts from the start of `buf`.
+    With `strict=False`, iterating over the batch reads records as leniently as Kafka does. Raises LimitError if a limit
+    is exceeded, and DecodeError, whose offset counts from the start of `buf`.
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # if so, `plan` reads the records as one bytes field
+    has_records = format.records is not None  # if there are records, `plan` reads them as a single bytes field
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -37,7 +37,7 @@ def read_batch(
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
-    """Return a RecordBatch for `data`. Skips verification, because tagwire itself has just encoded these bytes."""
+    """Return a RecordBatch of bytes that tagwire itself has just encoded, without verifying them."""
     plan = format.plans.header
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
@@ -50,7 +50,7 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 
 
 class RecordBatch:
-    """A batch of any format. In message set formats, it is one outermost message with any messages that it wraps.
+    """A batch of any format. In message set formats, it is one outermost message with the messages that it wraps.
 
     Iteration yields `Record`s. An attribute for which the format has no field has the value that Kafka uses for "none":
     -1, False or None.
@@ -79,11 +79,9 @@ class RecordBatch:
         self._begun: Walk | None = None
         self._quick = format.plans.quick if strict else None
 
-    # ------------------------------------------------------------ the header
-
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values by name. Decoded only on first access if native code has checked the batch as a whole."""
+        """The header's values by name. If native code has checked the batch, they are decoded on first access."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property
@@ -160,7 +158,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp that the records' deltas are relative to. With a delete horizon (v2), this is the horizon."""
+        """The timestamp to which the records' deltas are relative. With a delete horizon (v2), this is the horizon."""
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -222,13 +220,11 @@ class RecordBatch:
     def records_size(self) -> int:
         """The size of the stored records in bytes, after compression. `size` also includes the header.
 
-        In message set formats, this is the size of the whole message or, for a wrapper, of its compressed value.
+        In message set formats, this is the size of the message or, for a wrapper, of its compressed value.
         """
         if self._format.records is not None:
             return len(self._header["payload"])
         return self.size if self.codec == "none" else len(self._header["value"] or b"")
-
-    # ------------------------------------------------------------ the records
 
     @cached_property
     def _bounds(self) -> tuple[int, int]:
@@ -275,7 +271,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
+        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -295,7 +291,7 @@ class RecordBatch:
         """
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        # A compressed batch without records may have no data to decompress.
+        # a compressed batch without records may have no data to decompress
         if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
@@ -310,15 +306,13 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        # Keep the decompressed records, so that iterating after `len()` doesn't decompress them again.
+        # keeps the decompressed records, so that iterating after `len()` doesn't decompress them again
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 
     @cached_property
     def _counted(self) -> int:
         return sum(1 for _ in self)
-
-    # ------------------------------------------------------------ encode, compare, copy and pickle
 
     def encode(self) -> bytes:
         """Return the bytes of the batch, exactly as they were read or built."""
@@ -335,7 +329,6 @@ class RecordBatch:
         return read_batch(data, 0, self._format, self._limits)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both batches have the same format and bytes."""
         if not isinstance(other, RecordBatch):
             return NotImplemented
         return (self.format, self.encode()) == (other.format, other.encode())

@@ -1,8 +1,8 @@
 """Build batches of any format from records.
 
 A builder collects the records and properties of a batch, and encodes them with all deltas, bits, lengths and checksums.
-In message set formats, a compressed batch is a single wrapper message. Uncompressed records become consecutive
-messages: they are built as one object (`MessageSet`), but reading them returns one batch per message.
+In message set formats, compressed records become a single wrapper message. Uncompressed records become consecutive
+messages; these are built as one object (`MessageSet`), but reading them returns one batch per message.
 """
 
 import re
@@ -79,7 +79,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # Slots, because method lookup is faster without a `__dict__`, and `append` is called for each record.
+    # `append` is called for each record, and finding a method is faster without a `__dict__`.
 
     def __init__(
         self,
@@ -108,8 +108,8 @@ class BatchBuilder:
 
         `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copying stored records:
         it allows a null value without the tombstone flag, which readers accept but producers may not write.
-        `attribute_bits` are unnamed bits in the attributes of the copied batch or wrapper, and `wrapper_key` is the
-        wrapper's key. Raises FormatError for an unknown format.
+        `attribute_bits` and `wrapper_key` are for copying a batch: they are the attribute bits without a name, and the
+        key of a wrapper. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -177,12 +177,12 @@ class BatchBuilder:
         return last + 1
 
     _append = append
-    """The pure Python implementation of `append`."""
+    """Appends a record in pure Python."""
     if not TYPE_CHECKING:
         append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
-        """Start to encode appended records with the native engine. Return False if it can't encode them."""
+        """Start to encode appended records natively. Return False if the native engine can't encode them."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
@@ -193,7 +193,7 @@ class BatchBuilder:
 
     @property
     def records(self) -> list[Record]:
-        """The records so far, as a list that callers may modify. The first access makes an object for each record."""
+        """The records so far, as a list that callers may modify. The first access creates an object for each record."""
         if self._records is None:
             self._records = [] if self._gathering is None else gathered(self.format, self._gathering)
             self._gathering = None
@@ -203,7 +203,7 @@ class BatchBuilder:
     def size(self) -> int:
         """The exact size in bytes of the batch so far, before compression, to compare with a producer's `batch.size`.
 
-        If the data can't be compressed, the final size can be slightly larger. Computing the size takes as long as
+        If the data can't be compressed, the built batch can be slightly larger. Computing the size takes as long as
         `build`, except for v2 batches whose records were all added by `append` with the native engine. Raises
         EncodeError like `build`.
         """
@@ -226,7 +226,7 @@ class BatchBuilder:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:
-        _ = self.records  # makes record objects, because the native collector can't be copied
+        _ = self.records  # creates record objects, because the native engine's data can't be copied
         return super().__getstate__()
 
     def build(self) -> RecordBatch:
@@ -238,9 +238,9 @@ class BatchBuilder:
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
-        """Build a batch of these records. At most a few thousand record objects are in memory at a time.
+        """Build a batch of these records. At most a few thousand record objects exist at the same time.
 
-        If the format has the bit `ignore_message_attributes`, records are written with attributes only if
+        In a format with the bit `ignore_message_attributes`, records are written with attributes only if
         `has_attributes` is true. Raises EncodeError for values that the format can't represent.
         """
         self._records = list(islice(records, AT_ONCE))
@@ -257,7 +257,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the current records and then `more`, with a call of `write` for each chunk of records.
+        """Encode the current records and then `more`, one chunk of records with each call of `write`.
 
         Returns (encoded records, number of records).
         """
@@ -286,15 +286,15 @@ class BatchBuilder:
         self.check_kinds()
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
-                self.fail(name, f"is {value}, but the format has no field for it")
+                self.fail(name, f"expected -1, got {value}: the format has no field for it")
         for name, flag in self.flags.items():
             if flag and name not in self.format.bits:
-                self.fail(name, "is set, but the format has no bit for it")
+                self.fail(name, "expected False, got True: the format has no bit for it")
         self.check_records()
         if self.timestamp_type not in ("create", "append"):
             self.fail("timestamp_type", f"expected create or append, got {shown(self.timestamp_type)}")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
-            self.fail("timestamp_type", "is append, but the format has no bit for it")
+            self.fail("timestamp_type", "expected create, got append: the format has no bit for it")
         self.check_fields_exist()
 
     def check_kinds(self) -> None:
@@ -317,9 +317,9 @@ class BatchBuilder:
         """Raise EncodeError if a property was given that this kind of batch can't store."""
         fields = self.format.fields
         if self.append_time != -1 and self.timestamp_type != "append":
-            self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
+            self.fail("append_time", f"expected -1 for timestamp_type create, got {self.append_time}")
         if self.ignore_message_attributes is not None and _IGNORED not in self.format.bits:
-            self.fail(_IGNORED, "is given, but the format has no bit for it")
+            self.fail(_IGNORED, f"expected None, got {self.ignore_message_attributes}: the format has no bit for it")
         is_wrapper = self.format.records is None and self.compression != "none"
         has_field = {
             "last_offset": is_wrapper or "last_offset_delta" in fields,
@@ -331,18 +331,18 @@ class BatchBuilder:
         }
         for name, exists in has_field.items():
             if not exists and getattr(self, name) not in (None, -1):
-                self.fail(name, f"is {shown(getattr(self, name))}, but these batches have no field for it")
+                self.fail(name, f"this kind of batch has no field for it, got {shown(getattr(self, name))}")
         given = [each for each in (self.base_offset, self.last_offset) if each is not None]
         if given and not self.as_read and self.records:
             self.check_offsets(self.records[0].offset, self.records[-1].offset)
 
     def check_offsets(self, first: Any, last: Any) -> None:
-        """Raise EncodeError if the given base offset or last offset contradicts the offsets of the records."""
+        """Raise EncodeError if the base offset or last offset contradicts the records' offsets."""
         is_message = self.format.records is None and self.compression == "none"
         if is_message and self.base_offset not in (None, first):
-            self.fail("base_offset", f"is {self.base_offset}, but a message set begins with its first message, {first}")
+            self.fail("base_offset", f"expected {first}, the offset of the first message, got {self.base_offset}")
         if self.last_offset is not None and isinstance(last, int) and self.last_offset < last:
-            self.fail("last_offset", f"is {self.last_offset}, below the last record's offset, {last}")
+            self.fail("last_offset", f"expected at least {last}, the last record's offset, got {self.last_offset}")
 
     def check_records(self) -> None:
         if not {*map(type, self._records or ())} <= {Record}:
@@ -354,7 +354,7 @@ class BatchBuilder:
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records, or of `written`, which contains `count` records already encoded."""
+        """Return a batch of the builder's records; of `written`, if it has `count` records that are already encoded."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
@@ -390,7 +390,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # Sorting fails if a header is invalid. The code below then raises an EncodeError that says where and why.
+        # Invalid headers can't be sorted. The code below then raises an EncodeError that says where and why.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
@@ -404,10 +404,7 @@ class BatchBuilder:
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
     def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
-        """Encode the records in Python.
-
-        Use the fast path if possible. Otherwise, use the layout interpreter, which is slower but raises exact errors.
-        """
+        """Encode the records in Python, on the fast path if possible, or else with the layout interpreter."""
         records = self.format.records
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
@@ -428,11 +425,10 @@ class BatchBuilder:
         return bytes(data)
 
     def check_kinds_of(self, records: list[Record]) -> None:
-        """Raise EncodeError for records whose values have the wrong type."""
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Call `make` for each record and return the results. Adds the record's index to the path of an EncodeError."""
+        """Call `make` for each record and return the results. An EncodeError gets the record's index in its path."""
         made: list[Any] = []
         try:
             for record in records:
@@ -442,7 +438,6 @@ class BatchBuilder:
         return made
 
     def first(self) -> Record | None:
-        """Return the first record; None if there are none."""
         if self._gathering is not None:
             return Record(*self._gathering.first, None, None)  # callers read only its offset and timestamp
         return self.records[0] if self.records else None
@@ -461,12 +456,12 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Rename roles such as `base_offset` to the format's field names. Drop those that the format does not have."""
+        """Rename roles such as `base_offset` to the format's field names. Omit those that the format does not have."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
     def codec(self) -> str:
-        """Return the spec's name for the codec. Raises EncodeError if the format does not have the codec."""
+        """Return the spec's name for the codec. Raises EncodeError if the format does not support it."""
         for codec in self.format.codecs:
             if codec.partition("-")[0] == self.compression:
                 return codec
@@ -491,7 +486,7 @@ class BatchBuilder:
         if has_any is None:
             has_any = any(record.attributes for record in self.records)
         if has_any and self.ignore_message_attributes:
-            self.fail(_IGNORED, "is set, but records have attributes")
+            self.fail(_IGNORED, "expected False or None, got True: some records have attributes")
         setting = self.ignore_message_attributes
         return not has_any if setting is None else setting
 
@@ -505,8 +500,5 @@ def _later(error: EncodeError, before: int) -> EncodeError:
 def build(
     records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
 ) -> RecordBatch:
-    """Build a batch of these records. Keyword arguments are passed to `BatchBuilder`.
-
-    Raises EncodeError for values that can't be represented.
-    """
+    """Build a batch of records. Arguments are as in `BatchBuilder`. Raises EncodeError for invalid values."""
     return BatchBuilder(format, **batch).extend(records).build()

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Build messages from the builder's records and then `more`. If they are compressed, put them into a wrapper.
-
-    Raises EncodeError for invalid values.
-    """
+    """Build messages from the builder's records and then `more`, in a wrapper if they are compressed."""
     format, codec = builder.format, builder.codec()
     is_relative = format.magic > 0 and codec != "none"
     base = builder.bases(builder.first())[0] if is_relative else 0
@@ -62,7 +59,7 @@ def _message(builder: "BatchBuilder", record: Record, base: int) -> dict[str, An
     format = builder.format
     is_appended = builder.timestamp_type == "append"
     if "base_timestamp" not in format.fields and record.timestamp != -1:
-        reject(format, "timestamp", f"is {record.timestamp}, but the format has no timestamps")
+        reject(format, "timestamp", f"expected -1, got {record.timestamp}: the format has no timestamps")
     number = record_attributes(format, record, as_read=builder.as_read)
     if is_appended:
         number = format.bits["timestamp_type"].put(number, 1)

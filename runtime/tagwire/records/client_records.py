@@ -1,8 +1,8 @@
 """Records as producers and consumers see them, with the additions of KIP-82 and KIP-87.
 
-KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
+KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are either
 strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not: setting a key replaces its value. If
-a key is an enum member with a codec, the codec encodes and decodes the values of that key.
+a key is an enum member with a codec, the codec encodes and decodes its values.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,13 +34,13 @@ Deserializer = Callable[[bytes], Any]
 
 
 class _ClientRecord:
-    """The base class of producer and consumer records. Like `Record`, they are compared by all their values."""
+    """The base class of producer and consumer records, which are compared by all their values."""
 
     __slots__ = ("_headers",)
 
     _headers: Headers | IntHeaders
     _SHOWN: ClassVar[tuple[tuple[str, Any], ...]]
-    """The attributes in `repr` order, each with the value that `repr` omits."""
+    """The attributes in the order of `repr`, each with the value for which `repr` omits it."""
 
     def _values(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name, _ in self._SHOWN])
@@ -87,7 +87,7 @@ class _ClientRecord:
 
 
 _ALWAYS: Final = object()
-"""A default that no attribute equals, so that `repr` always shows the attribute."""
+"""A default for attributes that `repr` always shows, because no value equals it."""
 
 
 class ProducerRecord(_ClientRecord):
@@ -149,7 +149,6 @@ class ProducerRecord(_ClientRecord):
         return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """Raise EncodeError for a null value with `tombstone=False`."""
         if self._tombstone not in (None, False, True):
             raise EncodeError(
                 f"expected True, False or None, got {shown(self._tombstone)}",
@@ -179,20 +178,21 @@ class ProducerRecord(_ClientRecord):
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
-            self._reject(key, f"expected bytes, got {got(content)}; give a serializer")
+            self._reject(key, f"expected bytes, got {got(content)}; pass a serializer")
         owned = None if content is None else bytes(content)
         if isinstance(key, str):
             if isinstance(self._headers, IntHeaders):
-                self._reject(key, "no format has both string and int keys, and the record already has int keys")
+                self._reject(key, "expected an int key, like the record's other header keys; no format has both kinds")
             self._headers.add(key, owned)
             return
         if isinstance(key, bool) or not isinstance(key, int) or not -(1 << 31) <= key < 1 << 32:
             self._reject(key, f"expected a string or an int32 as the header key, got {got(key)}")
         if isinstance(self._headers, Headers) and len(self._headers):
-            self._reject(key, "no format has both string and int keys, and the record already has string keys")
+            self._reject(key, "expected a string key, like the record's other header keys; no format has both kinds")
         found = None if allow_reserved else range_of(unsigned_key(key))
         if found is not None and found.reserved:
-            self._reject(key, f"the key is reserved: {found.name}, 0x{found.first:08X} to 0x{found.last:08X}")
+            keys = f"0x{found.first:08X} to 0x{found.last:08X}"
+            self._reject(key, f"the keys {keys} are reserved ({found.name}); pass allow_reserved=True")
         known = self._headers.items() if isinstance(self._headers, IntHeaders) else ()
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
@@ -286,7 +286,7 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return `IntHeaders` for int keys, `Headers` for string keys. Without headers, `format` decides between them."""
+    """Return `IntHeaders` for int keys, `Headers` for string keys. If there are no headers, `format` decides."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)

@@ -1,7 +1,7 @@
-"""Control records: markers that brokers write among the records.
+"""Control records: the markers that brokers write between records.
 
-A control record's key consists of two int16 numbers: the version and the type of the marker. Its value is decoded as
-one of Kafka's messages, or stays bytes if the package of those messages is not installed.
+A marker's key consists of two int16 numbers: the version and the type of the marker. Its value is decoded as one of
+Kafka's messages, or stays bytes if the package of those messages is not installed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,11 @@ CONTROL_TYPES: Final = {
     5: ("kraft_version", "KRaftVersionRecord"),
     6: ("kraft_voters", "VotersRecord"),
 }
-"""For each type number, the name of the marker type and the name of the message in its value."""
+"""From each type number to the name of the marker type, and the name of the message in its value."""
 
 
 class ControlRecord:
-    """A decoded marker.
-
-    `type` is the name of the marker's type, or `unknown`. `message` is its decoded value; None for an unknown type.
-    """
+    """A decoded marker. `type` is its type's name or "unknown". `message` is its decoded value; None if unknown."""
 
     __slots__ = ("key_version", "message", "number", "type", "value")
 
@@ -84,7 +81,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
     message = None
     known = registry
     if known is None:
-        with suppress(ImportError):  # the messages package may be missing; values then stay bytes
+        with suppress(ImportError):  # if the messages package is not installed, values stay bytes
             known = kafka_messages()
     name = CONTROL_TYPES.get(number, ("", ""))[1]
     if known is not None and name in known.names() and record.value is not None and len(record.value) >= 2:
@@ -93,7 +90,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a marker's value. It begins with a version, which some messages also have as their first field."""
+    """Decode a marker's value. The version in front of it is also the first field of some of its messages."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

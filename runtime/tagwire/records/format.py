@@ -46,7 +46,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""Maps each role of a field in a batch or message to the names that Kafka and proposals have given the field."""
+"""From each role of a field in a batch or message to the field's names in Kafka and in proposals."""
 
 _PACKED: Final = "payload"
 
@@ -101,7 +101,6 @@ class Format:
 
     @cached_property
     def record(self) -> StructLayout:
-        """The layout of a record."""
         if self.records is None:
             return self.root
         assert isinstance(self.records.type, Array) and isinstance(self.records.type.element, Nested)
@@ -109,7 +108,7 @@ class Format:
 
     @cached_property
     def has(self) -> frozenset[str]:
-        """The names of all fields and named attribute bits of a record."""
+        """The names of a record's fields and named attribute bits."""
         return frozenset((*(item.name for item in self.record.items), *self.record_bits))
 
     @cached_property
@@ -125,7 +124,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """A batch's layout in which a single bytes field contains all records, which may be compressed."""
+        """The layout of a batch in which one bytes field contains all records, which may be compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -138,7 +137,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """The `header` layout, but with the checksum as a plain number that is not verified."""
+        """The `header` layout with the checksum as a plain number, which is not verified."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.header.root.items
@@ -177,7 +176,6 @@ class Format:
         return none if name is None else int(header[name])
 
     def unnamed_bits(self, attributes: int) -> int:
-        """Return the bits of `attributes` that the format does not name."""
         for group in self.bits.values():
             attributes &= ~group.mask
         return attributes

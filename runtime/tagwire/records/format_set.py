@@ -1,11 +1,11 @@
-"""The set of record formats that a reader accepts, by magic byte.
+"""The record formats that a reader accepts, by magic byte.
 
-A log may outlive its first format and contain several, even within one file. Each batch's magic byte identifies its
-format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic
-byte, because readers can't distinguish formats with equal magic bytes.
+A log may outlive its first format and contain several, even in one file. Each batch's magic byte identifies its format.
+By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic byte,
+because readers can't distinguish formats with equal magic bytes.
 
 Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes the magic
-byte, so each possible position must be tried. If bytes fit two formats, the checksums decide.
+byte, so both positions must be tried. If the bytes fit two formats, the checksums decide.
 """
 
 import re
@@ -83,14 +83,15 @@ class FormatSet:
         """Return the formats that the batch at `pos` may have.
 
         `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. If several
-        formats have this magic byte, those in which the batch would exceed the data are left out, unless all would be.
+        formats have this magic byte, those in which the batch would be longer than that are left out, unless all would
+        be.
         """
         if self.alone is not None:
             return [self.alone]
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            # In the usual case, at most one format has this magic byte, at byte 16 as in Kafka's formats.
+            # in the usual case, at most one format has this magic byte, at byte 16 as in Kafka's formats
             return found
         return [
             each
@@ -99,7 +100,7 @@ class FormatSet:
         ] or found
 
     def claims(self, header: bytes, pos: int) -> list[Format]:
-        """Return the formats whose magic byte matches the batch at `pos`. The batch length is not checked."""
+        """Return the formats with the magic byte of the batch at `pos`, regardless of the batch length."""
         found = []
         if len(header) - pos > MAGIC_AT and (usual := self.by_magic.get(header[pos + MAGIC_AT])) is not None:
             found.append(usual)
@@ -123,10 +124,10 @@ class FormatSet:
 
     @cached_property
     def native_reader(self) -> "BatchReader | None":
-        """The native reader of v2 batches. Used only with the default limits, because it can't enforce others.
+        """The native reader of v2 batches. It works only with the default limits.
 
-        None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
-        other formats.
+        None for lenient sets, for sets without magic 2, and if native code can't distinguish magic 2 from the other
+        formats.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
@@ -147,10 +148,7 @@ class FormatSet:
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """A regular expression that matches the offset (below 2^56), length and magic byte at the start of a batch.
-
-        None if the length is not at byte 8 in every format.
-        """
+        """A pattern for a batch's offset (below 2^56), length and magic byte; None unless all lengths are at byte 8."""
         ways = []
         for each in self.formats:
             positions, magic = each.header_positions, re.escape(bytes((each.magic & 0xFF,)))
@@ -180,14 +178,11 @@ class FormatSet:
 
 
 Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
-"""The argument `format` of readers: `auto`, names with commas, your own format, several of these, or a FormatSet."""
+"""The argument `format` of readers: `auto`, comma-separated names, your own format, a list of these, or a FormatSet."""
 
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
-    """Return a FormatSet for a name, several names, or a format. `auto` means v0, v1, v2 and v3.
-
-    Raises FormatError for an unknown name.
-    """
+    """Return a FormatSet. `auto` means v0, v1, v2 and v3. Raises FormatError for an unknown name."""
     if type(given) is str:
         return _by_name(given, only, strict)
     if isinstance(given, FormatSet):
@@ -220,7 +215,6 @@ def _is_findable(format: Format) -> bool:
 
 
 # Find formats by name. Generated formats are imported when they are first needed.
-#
 # For a format of your own, pass its class, or first give it a name with `register`.
 
 _formats: Final[dict[str, Format]] = {}
@@ -253,7 +247,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        # With `setdefault`, all threads use the same object, even if several of them get here at once.
+        # with `setdefault`, all threads use the same object, even if several get here at once
         found = _formats.setdefault(name, found)
     return found
 

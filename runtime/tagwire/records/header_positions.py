@@ -17,18 +17,16 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
 
 LONGEST: Final = 64
-"""The number of header bytes from which the magic byte and the last offset can be read in every format."""
+"""The number of header bytes that contain the magic byte and the last offset in every format."""
 
 
 class ChecksumPosition(NamedTuple):
-    """The positions of a format's checksum and of the first byte it covers, relative to the end of the length field."""
+    """Where a format's checksum and the first byte that it covers are, relative to the end of the length field."""
 
     algorithm: str
     at: int
     begin: int
-    """The position of the first byte that the checksum covers."""
     first: str
-    """The name of the first field that the checksum covers."""
 
 
 class HeaderPositions:
@@ -76,12 +74,11 @@ class HeaderPositions:
 
     @property
     def has_length(self) -> bool:
-        """Whether batches have a length field."""
         return self._code is not None
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The varint type of the length field; None if there is no length field, or if its width is fixed."""
+        """The varint type of the length field; None if the format has no length field, or one of fixed width."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
@@ -141,10 +138,7 @@ class HeaderPositions:
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, end: int, pos: int) -> int:
-        """Return the batch size in bytes.
-
-        `length` is the value of the batch's length field, and `end` the position after that field.
-        """
+        """Return the batch size in bytes, from the value of the length field and the position after it."""
         return length + (self.length_at or 0 if self._counts_itself else end - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:
@@ -153,7 +147,6 @@ class HeaderPositions:
         return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
 
     def has_magic(self, header: bytes, pos: int) -> bool:
-        """Return whether the batch at `pos` has the format's magic byte."""
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
@@ -164,12 +157,11 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item is the batch's length field, which counts only the bytes after itself."""
+    """Return whether an item is the length field of the batch, which counts the bytes after itself."""
     return isinstance(item.type, Extent) and not item.type.of
 
 
 def _width(items: tuple[Item, ...]) -> int | None:
-    """Return the total size of layout items in bytes; None if the size varies."""
     width = 0
     for item in items:
         code = item.type.code if isinstance(item.type, Extent) else item.type

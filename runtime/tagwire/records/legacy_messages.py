@@ -2,10 +2,10 @@
 
 A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the offsets inside are
 absolute (or whatever the producer wrote). In magic 1, they are relative, and the wrapper has the offset of its last
-message. Some clients write a wrapper with offset 0, whose messages have offsets 0, 1, 2 and so on; as in Kafka, these
-offsets are not changed. With append time, the wrapper's timestamp applies to all its messages. Old converters have
-written messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31,
-KIP-32, KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
+message. Some clients write a wrapper with offset 0 around messages with offsets 0, 1, 2 and so on; as in Kafka, these
+offsets are not changed. With append time, the wrapper's timestamp applies to all messages inside. Old converters have
+put messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31, KIP-32,
+KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
@@ -64,11 +64,11 @@ class MessageSet(RecordBatch):
 
 
 _MIXED = ("v0", "v1")
-"""The formats that lenient readers accept in each other's wrappers."""
+"""The formats whose messages lenient readers accept in a wrapper of the other format."""
 MAGIC_AT = 16
 """The position of the magic byte in both formats."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
-"""The attribute bits that may be set in a wrapper. All other bits are allowed only in the messages inside it."""
+"""The attribute bits that a wrapper may have. Other bits are allowed only in the messages inside it."""
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
@@ -86,10 +86,7 @@ def record_of(format: Format, header: dict[str, Any], offset: int, appended: int
 
 
 class Messages:
-    """The messages in a wrapper.
-
-    Raises DecodeError or LimitError if the wrapper's value isn't a message set of the same magic.
-    """
+    """The messages in a wrapper. Raises DecodeError or LimitError unless its value is a message set of its magic."""
 
     def __init__(
         self,
@@ -131,7 +128,7 @@ class Messages:
             self.shift = own - last
         for offset in (min(self.offsets) + self.shift, max(self.offsets) + self.shift):
             if not is_int64(offset):
-                self.reject("offset", f"record offset {offset}", "a number of 64 bits")
+                self.reject("offset", f"record offset {offset}", "a 64-bit number")
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -139,7 +136,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Return the offsets of all messages. Raises an error if any message is invalid, before records are yielded."""
+        """Return the offsets of all messages. Raises an error for any invalid message before records are returned."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -152,11 +149,10 @@ class Messages:
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
-        """Iterate over the messages as records. Each has its own timestamp, even if the wrapper has an append time."""
+        """Iterate over the messages as records with their own timestamps, even if the wrapper has an append time."""
         return self.natively(self.shift, None) or self.by_layout(None)
 
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
-        """Read the messages with the native engine. Return None if it can't read them."""
         plans = self.format.plans
         if plans.records is None or self.is_mixed:
             return None
@@ -165,13 +161,12 @@ class Messages:
         return plans.records.read(self.data, 0, len(self.data), None, inputs, self.limits, self.rejected)
 
     def by_layout(self, appended: int | None) -> Iterator[Record]:
-        """Yield the messages as records, read without the native engine."""
         for (format, header), offset in zip(self.batch_headers(), self.offsets, strict=True):
             has_time = "base_timestamp" in format.fields
             yield record_of(format, header, offset + self.shift, appended if has_time else None)
 
     def rejected(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
-        """Let the interpreter read the message that the native engine rejected, and raise the exact error."""
+        """Let the interpreter raise the exact error for the message that the native engine rejected."""
         return self.batch_headers(index, pos, elements, good)
 
     def batch_headers(

@@ -1,7 +1,7 @@
 """Format a batch's records as JSON lines, in native code and without an object for each record.
 
-For records that native code rejects, and formats whose records have other fields than magic 2, `tagwire.log.dump` makes
-the same lines from record objects.
+If native code rejects a record, or if a format's record fields differ from magic 2, `tagwire.log.dump` makes the same
+lines from record objects.
 """
 
 from collections.abc import Callable, Generator
@@ -12,14 +12,14 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import walk_natively
 
 _AT_ONCE: Final = 1 << 20
-"""The maximum number of bytes of lines in memory. All lines of a batch could be thousands of times more."""
+"""The maximum number of bytes of lines in memory. All lines of a compressed batch could be thousands of times more."""
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
     """Yield chunks of lines, one line per record. Each line begins with `header`, the JSON that all lines share.
 
-    The generator returns None if it formatted all records, else the number of formatted records. With `is_text`, a line
-    has tab-separated fields instead, and ends with `header` and the names of the batch's and the record's attributes.
+    With `is_text`, a line has tab-separated fields instead, and ends with `header` and the names of the batch's and the
+    record's attributes. The generator returns None if it formatted all records, else the number of formatted records.
     """
     lines = _native()
     found = None if lines is None else walk_natively(batch)
@@ -42,6 +42,6 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # there is no native code, or it is an older version without this function
+    except ImportError:  # there is no native code, or an older version without this function
         return None
     return lines

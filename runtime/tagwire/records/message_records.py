@@ -1,11 +1,10 @@
 """Read and convert the records in messages: Produce requests, Fetch responses, and any other message with records.
 
-The spec names the format of a records field in each version (`recordFormats`), so the records can be read, and
+The spec names the format of a records field in each version (`recordFormats`). With it, records can be read, and
 converted for a peer that uses an older version.
 
-A response may have records of a lower magic than its version's format, as they are stored in the log, and its last
-batch may be truncated at the size that the client requested. A request has only whole batches in the format of its
-version.
+A request has only whole batches in the format of its version. A response may also have records of a lower magic, as
+they are stored in the log, and its last batch may be truncated at the size that the client requested.
 """
 
 from __future__ import annotations
@@ -115,10 +114,8 @@ def convert_records(
     describe the current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or,
     in a response, an older format. Truncated batches, and batches that the new format can't represent (markers, empty
     batches), are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists those that
-    a version does not have.
-
-    With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for invalid records, and otherwise the
-    same errors as `decode_records`.
+    a version does not have. With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for invalid
+    records, and otherwise the same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -148,19 +145,13 @@ def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet
     return "auto" if found.name in _OF_THE_FIELD else found
 
 
-# ---------------------------------------------------------------- find fields with records
-
-
 def has_records_field(cls: type[Struct]) -> bool:
     """Return whether a struct has a records field, directly or in a nested struct."""
     return any(_is_carrier(row) or (row.struct is not None and has_records_field(row.struct)) for row in cls.FIELDS)
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return a function that maps a `FieldRow` to its record format: `format` if it is set, otherwise the spec's.
-
-    The function returns "" for a field without records.
-    """
+    """Return a function from a `FieldRow` to its record format, or to "". `format` overrides the spec's formats."""
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -168,7 +159,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield (field, name of the record format in this version) for each records field, also in nested structs."""
+    """Yield (field, name of its record format in this version) for the records fields in a message class."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:
@@ -186,10 +177,10 @@ def _formats(cls: type[Message], version: int | None, format: FormatName | None)
     if requested not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, requested, cls.VERSIONS)
     if not has_records_field(cls):
-        raise TagwireError(f"{cls.NAME} has no records")
+        raise TagwireError(f"{cls.NAME} has no field with records")
     found = formats_by_row(cls, requested, format)
     if not _names_any(cls, found):
-        raise TagwireError(f"{cls.NAME} v{requested}: the spec does not specify the record format; pass the format")
+        raise TagwireError(f"{cls.NAME} v{requested}: the spec does not name a record format; pass one as `format`")
     return found
 
 
@@ -222,11 +213,8 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
         yield at, value
 
 
-# ---------------------------------------------------------------- convert records
-
-
 class _Conversion:
-    """Converts the records in one message to other formats. `losses` collects the values that are lost."""
+    """Converts the records in one message. `losses` collects the values that are lost."""
 
     def __init__(
         self,
@@ -245,9 +233,9 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Convert all records in a struct and its nested structs. Return the struct, or a copy if anything changes.
+        """Return the struct, or a copy in which all records are converted, even those in nested structs.
 
-        The struct is the last of `holders`; before it are the structs that enclose it. `path` is the struct's path.
+        The struct is the last of `holders`, after the structs that enclose it. `path` is the struct's path.
         """
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
@@ -265,7 +253,7 @@ class _Conversion:
         return holders[-1].replace(**changes) if changes else holders[-1]
 
     def records(self, source: MessageRecords, target: Format) -> Any:
-        """Return a field's records in another format, or the original bytes if no batch has to be converted."""
+        """Return a field's records in another format; the original bytes if no batch must be converted."""
         parts: list[bytes] = []
         read, is_changed = 0, False
         for index, batch in enumerate(source):
@@ -281,7 +269,7 @@ class _Conversion:
         return b"".join(parts)
 
     def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:
-        """Convert a batch to another format. Return b"" if the format can't represent the batch."""
+        """Return a batch in another format; b"" if that format can't represent it."""
         why = left_out(batch, target)
         if why:
             self.losses.append(RecordLoss(at, len(batch), why))

@@ -1,6 +1,6 @@
-"""Move records from one batch to another in native code, without making objects of them.
+"""Move records from one batch to another in native code, without creating objects.
 
-This works for formats whose records have the fields of magic 2, with an attributes byte in each. For other formats, and
+This works for formats whose records have the fields of magic 2, each with an attributes byte. For other formats, and
 for records that native code rejects, the caller moves `Record` objects instead, with the same result.
 """
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 try:
     from tagwire._records import facts
-except ImportError:  # the installation has no native code
+except ImportError:  # there is no native code
     facts = None  # type: ignore[assignment]
 
 IS_LAST: Final = 1
 HAS_NO_KEY: Final = 2
 HAS_NO_VALUE: Final = 4
-"""The flags of a record: `IS_LAST`, `HAS_NO_KEY` and `HAS_NO_VALUE`."""
+"""The bits in `Movable.facts`, which has a byte for each record."""
 _NONE: Final = array("q")
 
 
@@ -68,7 +68,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
     `Movable.facts` marks records as IS_LAST if their offsets are in `lasts`, a buffer of ascending int64 numbers. With
     `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
-    that can't be decompressed or has a wrong record count: reading its records as objects then reports the error.
+    that can't be decompressed or has a wrong record count, because reading its records as objects reports the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -116,14 +116,14 @@ class BatchHeader(NamedTuple):
     size: int
     """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None
-    """The records' own timestamps, if the columns don't have them; else None."""
+    """The timestamps of the records if the columns don't have them; else None."""
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
-    """Return the header for rebuilding this batch from its records; None if the exact bytes can't be rebuilt.
+    """Return the header from which this batch can be rebuilt with its records; None if the bytes would differ.
 
     The batch is rebuilt once as a test. The header includes `timestamps` if the broker replaced them, or if one is
-    above `latest`, the highest timestamp that the columns can hold (milliseconds since 1970). Raises DecodeError for
+    above `latest`, the highest timestamp that the columns can store (milliseconds since 1970). Raises DecodeError for
     records that can't be read.
     """
     if not _is_plain(batch):
@@ -158,20 +158,18 @@ def rebuilt(header: BatchHeader, records: Iterable[Record], limits: Limits = DEF
     found = list(records)
     if header.timestamps is not None:
         if len(header.timestamps) != len(found):
-            _reject(header, f"expected {len(header.timestamps)} records, as many as timestamps, got {len(found)}")
+            _reject(header, f"expected {len(header.timestamps)} records, one per timestamp, got {len(found)}")
         for record, timestamp in zip(found, header.timestamps, strict=True):
             record.timestamp = timestamp
     format = format_of(header.format)
     if format.records is None:
-        _reject(header, f"format {header.format} has no batch headers, so records can't be moved to another header")
+        _reject(header, f"the format {header.format} has no batch headers, so batches can't be rebuilt from a header")
     outline = read_outline(
         header.data + bytes(max(0, header.size - len(header.data))), FormatSet(format, only=True), limits
     )
     data = header.data + _written(outline, found)
     if len(data) != header.size:
-        _reject(
-            header, f"expected {header.size - len(header.data)} bytes, as before, got {len(data) - len(header.data)}"
-        )
+        _reject(header, f"expected a batch of {header.size} bytes, the original size, got {len(data)}")
     return read_batch(data, 0, format, limits)
 
 

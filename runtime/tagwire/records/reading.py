@@ -52,7 +52,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of the formats, other than `formats`, in which there is a complete and valid batch at `pos`.
+    """Return the names of all formats except `formats` in which `data` has a complete and valid batch at `pos`.
 
     `data` may be any object that has a length and whose slices are bytes.
     """
@@ -68,12 +68,12 @@ def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> li
 
 
 def naming_hint(names: Sequence[str]) -> str:
-    """Return a hint for an error message: `valid as ...` with the formats, and the option that selects a format."""
-    return f"valid as {' or '.join(names)}: name it with --record-format"
+    """Return a hint for an error message: the formats in which the batch is valid, and the option to select one."""
+    return f"the batch is valid as {' or '.join(names)}: select a format with --record-format"
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the batch at `pos`. Its bytes determine which of these formats it has."""
+    """Read the batch at `pos` in the one of these formats that its bytes have."""
     found = formats.candidates(buf, pos)
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)
@@ -83,7 +83,7 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
 
 
 def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the first batch of `buf`. Its checksum is verified only to decide between two possible formats."""
+    """Read the first batch of `buf`. Its checksum is verified only if it could have two formats."""
     found = formats.candidates(buf, 0)
     if len(found) == 1:
         return read_batch(buf, 0, found[0], limits, outline=True)
@@ -102,8 +102,10 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *
         return right[0]
     both = " and ".join(each.name for each in candidates)
     if right:
-        _reject(pos, f"a batch that is valid as {both}", "one of them; give only that format")
-    _reject(pos, f"a batch that could be {both} by its magic, but is neither: {', '.join(errors)}", "one of them")
+        _reject(
+            pos, f"a batch that is valid as {both}", "one that is valid in a single format; pass only the right format"
+        )
+    _reject(pos, f"a batch with the magic byte of {both}, but valid in neither: {', '.join(errors)}", "one valid batch")
 
 
 def _reject_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:

@@ -16,10 +16,7 @@ from tagwire.text_format import shown
 def record_fields(
     format: Format, record: Record, base_offset: int, base_timestamp: int, *, as_read: bool
 ) -> dict[str, Any]:
-    """Return the field values of a record. Raises EncodeError for invalid values.
-
-    With `as_read`, a null value without the tombstone flag is allowed.
-    """
+    """Return a record's field values. Raises EncodeError. `as_read` allows null values without the tombstone flag."""
     return {
         "attributes": record_attributes(format, record, as_read=as_read),
         "timestamp_delta": record.timestamp - base_timestamp,
@@ -31,7 +28,7 @@ def record_fields(
 
 
 def check_kinds(format: Format, record: Record) -> None:
-    """Raise EncodeError for values of the wrong type, before they are used in arithmetic."""
+    """Raise EncodeError for values of the wrong type, because arithmetic with them would raise other errors."""
     for name in ("offset", "timestamp", "attributes"):
         value = getattr(record, name, None)
         if not isinstance(value, int):
@@ -43,14 +40,14 @@ def check_kinds(format: Format, record: Record) -> None:
 
 
 def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
-    """Return the record's headers as dicts. Raises EncodeError if there are any, but the format has no headers."""
+    """Return the record's headers as dicts. Raises EncodeError if the format has no headers."""
     if record.headers and "headers" not in format.has:
-        reject(format, "headers", "are given, but the format has none")
+        reject(format, "headers", f"expected none, got {len(record.headers)}: the format has no headers")
     return tuple([{"key": key, "value": value} for key, value in record.headers])
 
 
 def put_headers_in_order(format: Format, records: list[Record]) -> None:
-    """Sort the headers of records whose headers were given as mappings, in the order that the format requires."""
+    """Sort the headers of records to which they were given as mappings, in the order that the format requires."""
     order = format.header_order
     if order is None:
         return
@@ -61,15 +58,12 @@ def put_headers_in_order(format: Format, records: list[Record]) -> None:
 
 
 def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
-    """Return a record's attributes byte, including the bits that depend on its key, value and headers.
-
-    Raises EncodeError if `Record.attributes` already sets such bits.
-    """
+    """Return a record's attributes byte with the bits that depend on its values. Raises EncodeError if they are set."""
     bits = format.record_bits
     number = record.attributes
     named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]
     if named:
-        reason = f"is {number}, which sets bits of {' and '.join(named)}; the builder sets these itself"
+        reason = f"expected an int without the bits of {' and '.join(named)}, which the builder sets, got {number}"
         reject(format, "attributes", reason)
     flags = {
         "key_is_null": record.key is None,
@@ -85,8 +79,8 @@ def _with_tombstone(format: Format, record: Record, number: int, *, as_read: boo
     bit = format.record_bits.get("is_tombstone")
     if bit is None:
         if record.tombstone is not None and record.tombstone != (record.value is None):
-            reason = f"is {record.tombstone}, but the format tells a tombstone by its null value alone"
-            reject(format, "tombstone", reason)
+            reason = f"expected {record.value is None} or None, got {record.tombstone}"
+            reject(format, "tombstone", f"{reason}: only null values are tombstones in this format")
         return number
     if record.value is None and record.tombstone is False and not as_read:
         reason = (

@@ -9,8 +9,8 @@ def should_retain(record: Record, format: "str | Format", *, is_latest: bool = T
     """Return whether compaction keeps a record, by the rules of its format.
 
     `is_latest` means that no later record has the same key. Records that mark a delete are not kept: in formats with a
-    tombstone bit, those with `Record.is_tombstone` set; in other formats, those with a null value. If `is_compacted`
-    is false, all records are kept.
+    tombstone bit, those with `Record.is_tombstone` set; in other formats, those with a null value. If `is_compacted` is
+    false, all records are kept.
     """
     if not is_compacted:
         return True

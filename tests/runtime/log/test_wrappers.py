@@ -183,7 +183,7 @@ def test_a_timestamp_of_more_than_64_bits_is_an_error(base: int, delta: int, tmp
     zigzag = uvarint_bytes(delta << 1 if delta >= 0 else -2 * delta - 1)
     record = b"\0" + zigzag + b"\0\1\1\0"
     data = batch_of(uvarint_bytes(len(record) << 1) + record, 1, 0, base)
-    with pytest.raises(log.LogError, match="expected a number of 64 bits"):
+    with pytest.raises(log.LogError, match="expected a 64-bit number"):
         [list(batch) for batch in log.read(written(tmp_path, data))]
     (report,) = verify_partition(log.Partition(tmp_path / "t-0"))
     assert [each.rule for each in report.problems] == ["TWL106"]
@@ -191,7 +191,7 @@ def test_a_timestamp_of_more_than_64_bits_is_an_error(base: int, delta: int, tmp
 
 def test_offsets_of_a_wrapper_of_more_than_64_bits_are_an_error() -> None:
     (batch,) = read_batches(wrapper(2**63 - 1, 1, 1, 0))
-    with pytest.raises(DecodeError, match="expected a number of 64 bits"):
+    with pytest.raises(DecodeError, match="expected a 64-bit number"):
         list(batch)
 
 
@@ -206,9 +206,9 @@ def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
     saved, *_ = salvage(log.Partition(path.parent), tmp_path / "saved")
     assert name in saved.problems[0].message
     for read in (lambda: list(log.read(path)), lambda: list(log.columns(path))):
-        with pytest.raises(log.LogError, match="name it with --record-format"):
+        with pytest.raises(log.LogError, match="select a format with --record-format"):
             read()
     path.write_bytes(drafts)
     for options in ([], ["--guess"], ["--record-format", "auto"]):
         result = tagwire_result("explain", *options, path)
-        assert name in result.output and "name it with --record-format" in result.output, result.output
+        assert name in result.output and "select a format with --record-format" in result.output, result.output

@@ -15,7 +15,7 @@ FIRST: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": 1_700_000_000_
 
 
 class Number:
-    """An object that can be converted to an integer, but only through `__index__`."""
+    """An object that only `__index__` can convert to an integer."""
 
     def __index__(self) -> int:
         return 5
@@ -72,7 +72,7 @@ def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchB
 
 
 def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
-    """Build the batch with `extend` instead of `append`. Records get the offsets that `append` would choose."""
+    """Build the batch with `extend`. Records get the offsets that `append` would choose."""
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:
@@ -137,7 +137,7 @@ def test_records_come_back_as_they_were_given() -> None:
     calls = [FIRST, {"headers": [("a", b"1")], "attributes": 3}, {"offset": 9, "value": b""}]
     builder = appended(calls)
     assert builder.records == listed(calls).records
-    builder.records[1].value = b"changed"  # once a record was read, the builder has `Record` objects
+    builder.records[1].value = b"changed"  # after reading a record, the builder contains `Record` objects
     builder.append(b"more")
     assert [record.value for record in builder.build()] == [b"v", b"changed", b"", None]
     assert builder.records[-1] == Record(10, -1, b"more", None)

@@ -67,7 +67,7 @@ NUMBERS = (
             ("v2", PLAIN, {name: "no"}, name)
             for name in ("is_transactional", "is_control", "ignore_message_attributes")
         ],
-        # settings that this format can't store, and invalid values
+        # properties that the format can't store, and invalid values
         *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
         ("v1", PLAIN, {"base_offset": 4}, "base_offset"),
         *[("v2", PLAIN, {name: wrong}, name) for name, wrong in (("last_offset", -5), ("attribute_bits", "x"))],
@@ -169,7 +169,7 @@ def test_an_unknown_format() -> None:
 def test_codec_bits_in_record_attributes_are_rejected(name: str, number: int) -> None:
     record = Record(0, -1 if name == "v0" else 5, b"k", b"v", attributes=number)
     for making in (lambda: build([record], name), lambda: BatchBuilder(name).append(b"k", b"v", attributes=number)):
-        with pytest.raises(EncodeError, match="which sets bits of compression") as caught:
+        with pytest.raises(EncodeError, match="without the bits of compression") as caught:
             made = making()
             assert isinstance(made, BatchBuilder)
             made.build()

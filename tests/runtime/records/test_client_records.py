@@ -85,9 +85,9 @@ def test_an_int_header_is_set_once_and_they_ascend_unsigned() -> None:
 @pytest.mark.parametrize("key", [0x00010000, 0x00250000, 0x00400000, 0xFFFFFFFF, -1])
 def test_reserved_key_is_written_only_on_request(key: int) -> None:
     record = ProducerRecord("t", b"v")
-    with pytest.raises(EncodeError, match="the key is reserved: "):
+    with pytest.raises(EncodeError, match="are reserved"):
         record.set_header(key, b"")
-    with pytest.raises(EncodeError, match="the key is reserved: "):
+    with pytest.raises(EncodeError, match="are reserved"):
         ProducerRecord("t", b"v", headers=((key, b""),))
     record.set_header(key, b"x", allow_reserved=True)
     [read] = build([record.record()], "kip82-int")

@@ -1,7 +1,7 @@
 """Read and write golden bytes of every record format, computed by hand.
 
-Each case lists its bytes field by field, with the checksum as a number. A test computes the checksums again bit by bit,
-without tagwire's libraries. docs/spec-language.md defines the keys of the specs.
+Each case lists its bytes field by field, with the checksum as a number. A test computes the checksums again, bit by
+bit, without tagwire's libraries. docs/spec-language.md defines the keys of the specs.
 """
 
 from typing import Any
@@ -19,8 +19,8 @@ from tagwire.records import format_names, format_of, read_batches
 NO_PRODUCER = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
 NO_PID = {"pid": -1, "epoch": -1, "first_sequence": -1}
 
-# A record of magic 2 or 3 without its length and attributes takes 11 bytes; all its numbers are zig-zag varints.
-# The 11 bytes: timestampDelta 00, offsetDelta 00, key 02 6b, value 04 7676, and one header (02, key 02 68, null 01).
+# The 11 bytes of a magic 2 or 3 record after its length and attributes: timestamp delta 00, offset delta 00, key 02 6b,
+# value 04 7676, and one header (02, key 02 68, null 01). All numbers are zig-zag varints.
 RECORD = {
     "attributes": 0,
     "timestamp_delta": 0,
@@ -43,9 +43,9 @@ def batch(magic: int, **fields: Any) -> dict[str, Any]:
 INT_HEADERS = ({"key": 1, "value": b"a"}, {"key": 2, "value": b""})
 
 CASES: list[tuple[str, str, str, dict[str, Any]]] = [
-    # The message size is 17 bytes (hex 11): crc 4, magic 1, attributes 1, key 4 + 1 (length and data), value 4 + 2.
+    # The message size is 17 bytes (hex 11): CRC 4, magic 1, attributes 1, key 4 + 1 (length and data), value 4 + 2.
     ("v0", "key and value", "0000000000000008 00000011 @89e88014 00 00 00000001 6b 00000002 7676", message(0)),
-    # The message size is 14 bytes (hex 0e): crc 4, magic 1, attributes 1, null key 4, null value 4.
+    # The message size is 14 bytes (hex 0e): CRC 4, magic 1, attributes 1, null key 4, null value 4.
     ("v0", "nulls", "0000000000000008 0000000e @a7ec6803 00 00 ffffffff ffffffff", message(0, key=None, value=None)),
     # The message size is 25 bytes (hex 19): 17 as in v0, and 8 for the timestamp. The timestamp 300 is hex 012c.
     (
@@ -109,9 +109,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x30, timestamp=300, headers=INT_HEADERS),
     ),
-    # Sizes in bytes. The batch header has 41: crc 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16, pid
-    # 8, epoch 2, firstSequence 4. The message has 12 (hex 0c): attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2,
-    # header 1 + 3. With the byte for the message's length, the total is 54 (hex 36).
+    # Sizes in bytes. The batch header has 41: CRC 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16,
+    # producer ID 8, epoch 2, firstSequence 4. The message has 12 (hex 0c): attributes 1, two deltas 1 + 1, key 1 + 1,
+    # value 1 + 2, header 1 + 3. With the byte for the message's length, the total is 54 (hex 36).
     (
         "kip82-str",
         "a header",
@@ -128,7 +128,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
         },
     ),
-    # Attribute bit 0 marks a null key, bit 1 a null value. The messages take 4 and 5 bytes, with their length bytes.
+    # Attribute bit 0 marks a null key, bit 1 a null value. With their length bytes, the messages take 4 and 5 bytes.
     (
         "kip82-str",
         "nulls",
@@ -166,7 +166,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 00 00 00 02 6b 04 7676 02 02 68 01""",
         batch(2, base_timestamp=300, max_timestamp=300, records=(RECORD,)),
     ),
-    # A batch without records, as left by compaction: 61 bytes.
+    # A batch from which compaction has removed all records: 61 bytes.
     (
         "v2",
         "empty",
@@ -184,7 +184,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # If the draft's varints are read as zig-zag varints, 45 is encoded as 5a, and 300 as d8 04.
+    # With zig-zag varints, 45 is encoded as 5a, and 300 as d8 04.
     (
         "v3-zigzag",
         "a record",
@@ -192,8 +192,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # The record has attributes (13 bytes). No timestamp means -1: ten bytes (nine times ff, and 01) instead of 2.
-    # The length is 33 + 8 + 13 = 54 (hex 36).
+    # The record has 13 bytes, including attributes. Without a timestamp, baseTimestamp is -1, which takes ten bytes
+    # (nine times ff, and 01) instead of 2. batchLength is 33 + 8 + 13 = 54 (hex 36).
     (
         "v3",
         "attributes, no timestamp",
@@ -201,7 +201,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # The timestamp -1 takes one byte (zig-zag 01), one less than above: batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
+    # The timestamp -1 takes one byte (zig-zag 01). batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
     (
         "v3-zigzag",
         "attributes, no timestamp",

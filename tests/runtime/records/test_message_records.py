@@ -116,7 +116,7 @@ def test_a_format_that_no_spec_names() -> None:
     assert read(answer(data), format="v3-zigzag") == [[PLAIN]]
     chunk = messages.FetchSnapshotResponse.from_json(SNAPSHOT, 0)
     with pytest.raises(
-        TagwireError, match=r"FetchSnapshotResponse v0: the spec does not specify the record format; pass the format"
+        TagwireError, match=r"FetchSnapshotResponse v0: the spec does not name a record format; pass one as `format`"
     ):
         decode_records(chunk, 0)
     chunk.topics[0].partitions[0].unaligned_records = records(PLAIN, "v2")
@@ -145,7 +145,7 @@ SNAPSHOT = {
 
 
 def test_invalid_arguments() -> None:
-    with pytest.raises(TagwireError, match="FetchRequest has no records"):
+    with pytest.raises(TagwireError, match="FetchRequest has no field with records"):
         decode_records(messages.FetchRequest())
     with pytest.raises(UnsupportedVersionError):
         decode_records(answer(b""), 99)
@@ -294,7 +294,7 @@ def test_the_records_of_a_trace_are_opened() -> None:
     first = "responses[0].partitions[0].records"
     assert nodes[first].value == 2 and nodes["responses[0].partitions[2].records"].value == 0
     assert bytes(nodes[f"{first}[0].records[0].value"].value) == b"v"
-    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # this value is in the decompressed bytes
+    assert bytes(nodes[f"{first}[1].records[0].value"].value) == b"v"  # this value was compressed
     assert seen.error is None and seen.canonical
     text = annotate(seen)
     assert parse_annotated(text) == seen.data
