@@ -71,7 +71,6 @@ class PipelineError(PySparkException, TagwireError):
         self.condition = condition
 
     def getCondition(self) -> str:
-        """Return the error condition: a key of `CONDITIONS`."""
         return self.condition
 
     def getSqlState(self) -> str:

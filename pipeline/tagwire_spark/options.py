@@ -67,7 +67,6 @@ class Options:
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
     def number(self, name: str) -> int | None:
-        """Return the value of an option as an integer; None if it is not given."""
         if not self.has(name):
             return None
         try:
@@ -94,7 +93,6 @@ class Options:
         return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return an option's comma-separated names; None if the option is not given."""
         if not self.has(name):
             return None
         return tuple(part.strip() for part in self.text(name).split(",") if part.strip())

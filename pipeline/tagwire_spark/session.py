@@ -70,7 +70,6 @@ def session_of_command(
 def _builder(
     master: str | None, remote: str | None, given: dict[str, bool | float | int | str | None]
 ) -> SparkSession.Builder:
-    """Return a session builder with the default settings, overridden by the settings in `given`."""
     builder = SparkSession.builder.appName("tagwire")
     if remote is not None:
         return builder.remote(remote).config(map=given)

@@ -90,7 +90,6 @@ class ConditionalObjects:
             time.sleep(0.2)  # another client is putting the same object
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
-        """Copy objects, given as pairs of source name and target name."""
         self.each(lambda move: self.system.cp_file(*(self.path(name) for name in move)), moves)
 
     def delete(self, name: str) -> None:

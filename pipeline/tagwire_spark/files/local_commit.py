@@ -250,7 +250,6 @@ class LocalFolder(CommitFolder):
         return True
 
     def _check_done(self, number: int, change: Mapping[str, Any]) -> None:
-        """Raise PipelineError if another process has undone this process's commit."""
         if self._undone(number, change):
             raise self._undone_by_another(self.path / change["draft"])
 
@@ -340,7 +339,6 @@ def _is_undone(draft: Path) -> bool:
 
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
-    """Undo the moves of a commit, so that each file is where it was before. Raises OSError."""
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
     if not undone.exists():  # another process has moved all files back; the targets may now belong to later commits
         return

@@ -36,7 +36,6 @@ class RemoteSegment(Segment):
 
     @property
     def name(self) -> str:
-        """The URL of the segment."""
         return self._location.name_of(self.path)
 
     @property
@@ -45,7 +44,6 @@ class RemoteSegment(Segment):
 
     @contextmanager
     def opened(self) -> Generator[FileBytes]:
-        """Yield a reader of the segment's bytes before `end`. The reader fetches ranges when they are needed."""
         with self._location.opened(self.path) as data:
             data.end_at(self.end)
             yield data
@@ -56,7 +54,6 @@ class RemoteSegment(Segment):
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
-        """Yield a reader of the entries in one of the segment's index files. The reader fetches ranges of entries."""
         yield remote_lookup(self._location.remote(path), layout)
 
     @cached_property

@@ -58,7 +58,6 @@ class Location:
 
     @property
     def origin(self) -> str:
-        """The path or URL of this location."""
         return self.name_of(self.local)
 
     def name_of(self, path: Path) -> str:

@@ -159,7 +159,6 @@ class _Log:
         }
 
     def finish(self, made: Staging) -> None:
-        """Move the units' files into the output folder, and copy the partition's other files there."""
         (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             made.take(result["attempt"], self.found.target)

@@ -141,7 +141,6 @@ class _Segment:
         return table, damage
 
     def _with_file(self, batch: Any, schema: Any) -> Any:
-        """Add the segment's name as the column `file`, and arrange the columns as in the table's schema."""
         file = pa.repeat(pa.scalar(self.file), batch.num_rows)
         arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -226,7 +225,6 @@ class _Pieces:
                 self.add(BYTES, data)
 
     def close(self) -> int:
-        """Write the pieces that are still in memory. Return the size of the output file."""
         self._flush()
         return self.table.close()
 

@@ -189,7 +189,6 @@ class Table:
         self._waiting, self._bytes, self._count = [], 0, 0
 
     def close(self) -> int:
-        """Write the remaining rows, flush the file to disk, and return the file's size."""
         self._flush()
         if self._writer is None:
             return 0

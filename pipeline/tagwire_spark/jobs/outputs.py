@@ -49,14 +49,12 @@ class Staging(JobFolders):
     """The folders of a running job. The driver calls the methods to move or copy files to the output."""
 
     def take(self, attempt: str, target: str) -> None:
-        """Move the files of a task attempt to the folder `target` in the output."""
         target_path = self.whole / target
         target_path.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
             path.rename(target_path / path.name)
 
     def copy(self, source: Path, target: str) -> None:
-        """Copy a small file of the input to the path `target` in the output."""
         target_path = self.whole / target
         target_path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target_path)
@@ -77,7 +75,6 @@ class JobOutput(NamedTuple):
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:
-        """Return the path or URL of a file in the output, given the file's relative path."""
         return self.location / name if isinstance(self.location, Path) else f"{self.location}/{name}"
 
 

@@ -96,7 +96,6 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
 
 
 def _requested_schema(schema: StructType | str | None, query: LogQuery) -> StructType:
-    """Return the requested schema as a StructType. The default is all columns of the query."""
     found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
     if not isinstance(found, StructType):
         raise invalid(f"schema: expected columns with their types, such as 'offset long', got {shown(schema)}.")
@@ -181,7 +180,6 @@ def _within(url: str, name: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the partition folder of `path`, which is either a segment or already a partition folder."""
     return _outer(path) if log_file(Path(path.partition("::")[0])) else path
 
 

@@ -91,7 +91,6 @@ def import_logs(
 
 
 def _files_of(part: ExportedFiles, source: Location) -> Iterator[Path]:
-    """Yield a part's Parquet files, if they exist: the file with exact bytes, and the file with rows."""
     for name in (f"{EXACT}/{part.name}", part.rows):
         if name is not None and (path := source.local / name).is_file():
             yield path

@@ -40,7 +40,6 @@ class FoundPartition(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The path or URL of the partition folder."""
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
@@ -65,7 +64,6 @@ class SegmentUnit(NamedTuple):
 
     @property
     def report_path(self) -> Path | str:
-        """The segment file, as reports show it: a Path, or a string for a URL."""
         return self.file if is_remote(self.file) else Path(self.file)
 
 

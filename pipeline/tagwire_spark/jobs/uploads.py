@@ -56,7 +56,6 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
-    """Upload a file from a worker, and return the staged object's name."""
     path, name = unit
     attempt = commit.staging(commit.job_of(root, id, storage))
     try:

@@ -75,7 +75,6 @@ class SparkColumn(NamedTuple):
     split: Callable[[SplitNames], Any] | None = None
 
     def array(self, columns: dict[str, Any], splits: RowSplits) -> Any:
-        """Return this column's values for the rows of a batch, from the batch's log columns or from its splits."""
         if self.split is not None:
             return splits.spread(pa.array([self.split(split) for split in splits.splits], self.type))
         if not self.needs:

@@ -153,7 +153,6 @@ def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
 
 
 def _has_offset(scan: Scan, position: int, offset: int) -> bool:
-    """Return whether the batch at a position is whole and contains this offset."""
     try:
         batch = scan.batch(position)
     except LogError:

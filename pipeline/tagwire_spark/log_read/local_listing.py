@@ -44,7 +44,6 @@ class LocalListing(Generic[_T]):
         self._known.clear()
 
     def folders(self, root: Path) -> list[Path]:
-        """Return the partition folders in and below `root`. Raises LogPathError if a folder can't be read."""
         known = self._folders.get(root)
         if known is not None and all(_changed(each) == then for each, then in known[0].items()):
             return known[1]

@@ -109,7 +109,6 @@ class LogQuery(NamedTuple):
     """Whether the default schema has the headers column."""
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Return whether the options and filters select a partition."""
         return (
             (self.topics is None or topic in self.topics)
             and (self.filtered_topics is None or topic in self.filtered_topics)
@@ -330,7 +329,6 @@ def _times(options: Options, side: str) -> Offsets | int | None:
 
 
 def _partition(key: Any) -> int:
-    """Convert a JSON object's key to a partition number or ALL. Raises ValueError if it is neither."""
     if key != ALL and not key.isdecimal():
         raise ValueError
     return int(key)

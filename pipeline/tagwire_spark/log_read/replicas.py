@@ -80,7 +80,6 @@ def shorter_replicas(partitions: Iterable[tuple[str, "Partition", Sequence["Segm
 
 
 def _real(folder: str) -> str:
-    """Return a folder's path with all links resolved; return a URL unchanged."""
     return folder if is_remote(folder) else os.path.realpath(folder)
 
 

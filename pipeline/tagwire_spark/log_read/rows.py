@@ -148,7 +148,6 @@ class _Rows:
         """Maps the engine's file names to split indexes, for the splits that have rows in the current Arrow batch."""
 
     def _of_filters(self) -> Iterator[str]:
-        """Yield the names of the log columns that the row filters need."""
         query = self._query
         if not query.control:
             yield "is_control"
@@ -182,7 +181,6 @@ class _Rows:
             yield from self._error_row(number, piece) if isinstance(piece, Damage) else self._made(piece)
 
     def rest(self) -> Iterator[Any]:
-        """Yield an Arrow batch of the rows that are still buffered."""
         if len(self._pass.rows):
             yield from self._made(self._pass.rows.take())
         self._numbers.clear()
@@ -235,7 +233,6 @@ class _Rows:
         )
 
     def _kept(self, batch: Any, numbers: Any) -> Any:
-        """Return a mask of the requested rows; None if all rows are requested."""
         keep = list(self._conditions(batch, numbers))
         for mask in keep[1:]:
             keep[0] = pc.and_(keep[0], mask)

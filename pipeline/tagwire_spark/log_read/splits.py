@@ -199,7 +199,6 @@ def settled_location(
 
 
 def _folders(location: Location) -> Sequence[Path]:
-    """Return a location's partition folders; for a file, only its path. Raises LogPathError if listing fails."""
     return [location.local] if location.local.is_file() else [*counted_folders(location.local)]
 
 

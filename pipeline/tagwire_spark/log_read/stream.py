@@ -204,7 +204,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return start if ends == starts and not is_new else spark_offset(ends, logs, start)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
-        """Return whether minOffsetsPerTrigger and maxTriggerDelay require a micro-batch to wait for more rows."""
         if not self.options.min_offsets:
             return False
         fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
@@ -334,7 +333,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Log(key, partition, first, max(first, offset), name, *identity(partition), max(first, end.offset))
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
-        """Raise PipelineError if records were deleted before the stream read them."""
         if not self.query.fails_on_loss:
             return
         for key, start in starts.items():

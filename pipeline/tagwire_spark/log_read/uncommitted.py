@@ -62,7 +62,6 @@ class Transactions(NamedTuple):
     """Transactions below this offset were read only from transaction indexes, not from batches."""
 
     def within(self, base: int, end: int) -> "Transactions":
-        """Return only the transactions that overlap the offsets from `base` to `end`."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def misses_abort(self, producer_id: int, offset: int) -> bool:

@@ -140,7 +140,6 @@ class _CommittedBefore(Exception):
 
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
-    """Create the staging folder for one task attempt. Raises _CommittedBefore or PipelineError."""
     attempt = staging(job, is_begun=False)
     if is_before(batch, noted_batches(job)):  # a commit after this check removes the new folder
         attempt.close()
@@ -194,7 +193,6 @@ class _Commit:
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:
-        """Commit the staged segments, unless their micro-batch is already committed."""
         for name, found in self.logs.items():
             _check_order(name, found)
         carry_out(self.job, self._change)
@@ -271,7 +269,6 @@ class _Commit:
 
 
 def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
-    """Raise PipelineError if the first written segment starts before the end offset of the existing log."""
     if first.base_offset >= end:
         return
     text = f"{log} ends with offset {end - 1}, so offset {first.base_offset} can't be appended"
@@ -310,7 +307,6 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:
-    """Return the record counts and offsets of a partition's written segments, for the manifest."""
     return {
         "baseOffset": found[0].base_offset,
         "endOffset": found[-1].end_offset,

@@ -35,7 +35,6 @@ class Facts(NamedTuple):
 
     @property
     def log(self) -> str:
-        """The name of the partition folder, such as orders-0."""
         return f"{self.topic}-{self.partition}"
 
 
@@ -177,7 +176,6 @@ class _Columns:
         return [-1 if sequence < 0 else (sequence - offset) & _INT32 for sequence, offset in pairs]
 
     def _append_times(self) -> Any:
-        """Return each row's timestamp if it is a log append time, otherwise None."""
         if "timestampType" not in self.names:
             return self._all(None)
         pairs = zip(self.values("timestampType", 0), self.timestamps(), strict=True)

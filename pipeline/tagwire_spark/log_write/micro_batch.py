@@ -100,7 +100,6 @@ def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
 
 
 def _digest(segments: list[StagedSegment]) -> str:
-    """Return a short digest of the record counts and content sums of all partitions."""
     sums: dict[str, tuple[int, int]] = {}
     for each in segments:
         records, content = sums.get(each.log, (0, 0))

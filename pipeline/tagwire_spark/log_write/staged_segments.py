@@ -142,7 +142,6 @@ class Segments:
         self.writer = None
 
     def _known_transactions(self, format: str) -> OpenTransactions:
-        """Return the transactions of the existing log and of this write so far."""
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else OpenTransactions()
         return self.transactions

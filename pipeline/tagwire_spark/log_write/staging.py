@@ -199,7 +199,6 @@ class _Log:
         self.close_file()
 
     def close_file(self) -> None:
-        """Close the segment's file until the next batch is written to it."""
         if self.segments.writer is not None:
             self.segments.writer.pause()
 

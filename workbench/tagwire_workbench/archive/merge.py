@@ -198,7 +198,6 @@ def _joined(uses: Sequence[_Sides]) -> _Sides:
 
 
 def _struct_name(type: str) -> str:
-    """Return the struct name in a field type; empty for primitives and arrays of primitives."""
     bare = type.removeprefix("[]")
     return bare if bare[:1].isupper() else ""
 

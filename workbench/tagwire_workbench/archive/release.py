@@ -146,7 +146,6 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
 
 
 def _facts(value: Any) -> Any:
-    """Return a copy of a JSON tree without its `about` strings."""
     if isinstance(value, dict):
         members: dict[str, Any] = value
         return {key: _facts(member) for key, member in members.items() if key != "about"}

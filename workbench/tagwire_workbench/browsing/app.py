@@ -203,7 +203,6 @@ class Browser(App[None]):
         self.prompt.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Apply the entered text as a filter, or move to the entry with the entered number."""
         take = self.apply_filter if self._input_kind == "filter" else self._go_to_number
         if take(event.value):
             self._close_prompt()

@@ -101,7 +101,6 @@ class Listing(ABC):
         """The fraction of the input that has been read, from 0 to 1."""
 
     def number(self, entry: int) -> int:
-        """Return the number that the list shows for an entry, counting from 1."""
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
@@ -117,7 +116,6 @@ class Listing(ABC):
         return {}
 
     def has_error(self, entry: int) -> bool:
-        """Return whether an entry has an error. The result is cached."""
         if self.states[entry] == UNKNOWN:
             self.states[entry] = INVALID if self.error_of(entry) else FINE
         return self.states[entry] == INVALID

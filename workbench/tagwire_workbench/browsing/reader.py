@@ -48,7 +48,6 @@ class Reader:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all available input has been read and filtered."""
         return self.listing.is_done and self.view.tried >= self.listing.count and not self._unknown()
 
     def _run(self) -> None:

@@ -61,5 +61,4 @@ def command(
 
 
 def _split(options: Sequence[str]) -> list[str]:
-    """Return the rule IDs in a repeatable option. Each value may list several IDs."""
     return [rule.strip().upper() for option in options for rule in option.split(",") if rule.strip()]

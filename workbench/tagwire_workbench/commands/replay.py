@@ -232,7 +232,6 @@ class _Summary:
             self._examples.setdefault((name, path), example)
 
     def show(self) -> None:
-        """Print a table row for each differing field, the most frequent first."""
         if self._counts:
             rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
             print_table(

@@ -57,7 +57,6 @@ def _structs(struct: StructLayout, path: str) -> Iterator[tuple[str, StructLayou
 
 
 def _width(kind: Type) -> int | None:
-    """Return a type's width in bytes; None if the width varies."""
     if isinstance(kind, Extent | Count):
         return _width(kind.code)
     if isinstance(kind, Fixed):

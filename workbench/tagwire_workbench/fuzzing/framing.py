@@ -149,7 +149,6 @@ class InputFraming:
             return None
 
     def messages(self) -> Iterator[tuple[type[Message], int]]:
-        """Yield every message and version that inputs may contain."""
         names = [self.message.NAME] if self.message else self.registry.names()
         for cls in (self.registry[name] for name in names):
             if self.kind in (None, cls.KIND):

@@ -64,7 +64,6 @@ class InputSite:
 
     @property
     def start(self) -> int:
-        """Offset in the input at which this part begins."""
         return self.begin + self.node.offset
 
     @property

@@ -65,7 +65,6 @@ class SchemaNode:
             yield Key(name, inner.description, name in required, node.get("dialect") == "tagwire", inner)
 
     def key(self, name: str) -> Key | None:
-        """Return the key with this name; None if the schema doesn't allow it."""
         found = next((key for key in self.all_keys() if key.name == name), None)
         others = self._node.get("additionalProperties")
         return Key(name, "", False, False, SchemaNode(others)) if found is None and others else found
@@ -116,7 +115,6 @@ def schema_node_of(value: Value) -> SchemaNode | None:
 
 
 def _root(root: Value) -> SchemaNode:
-    """Return the schema that applies to the spec's type, such as `request`."""
     node = schema()
     while "if" in node:
         is_it = node["if"]["properties"]["type"]["const"] == root.word("type")

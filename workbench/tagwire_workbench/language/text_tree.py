@@ -61,7 +61,6 @@ class Value:
         return Span(self.start + 1, self.end - self.is_closed)
 
     def get(self, key: str) -> "Value | None":
-        """Return the first value of a key."""
         return next((entry.value for entry in self.entries if entry.key == key and entry.value), None)
 
     def word(self, key: str) -> str:

@@ -157,7 +157,6 @@ class Workspace:
         return format_spec(self.text(path), file=str(path), options=self.options(path))
 
     def message(self, path: Path) -> MessageSpec | None:
-        """Return the message that a file defines; None if the file has errors."""
         return self.read(path).message
 
     def problems(self, path: Path) -> tuple[Problem, ...]:
@@ -265,7 +264,6 @@ def _specs(folder: Path) -> list[SpecFile]:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return the modification time and size of a file, to detect changes; None if there is no file."""
     try:
         found = path.stat()
     except OSError:

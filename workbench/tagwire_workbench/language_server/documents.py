@@ -36,7 +36,6 @@ class Document:
         return types.TextEdit(self.range(edit.span), edit.text)
 
     def span_of(self, problem: Problem, tree: TextTree) -> Span:
-        """Return the span of the token at which a problem is reported."""
         return tree.token_at(self._positions.of_problem(problem.line, problem.column))
 
     def diagnostic(self, problem: Problem, tree: TextTree, rules_page: str) -> types.Diagnostic:

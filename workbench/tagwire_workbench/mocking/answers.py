@@ -50,7 +50,6 @@ class AnswerMaker:
         )
 
     def _header_fields(self, header: dict[str, Any]) -> dict[str, Any]:
-        """Convert the JSON values in `header`, a dict by attribute name, to Python values."""
         names = _header_names(self.response_header)
         made = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
         return {name: getattr(made, name) for name in header}

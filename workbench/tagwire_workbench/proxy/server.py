@@ -141,7 +141,6 @@ class _Listeners:
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
 
     async def close(self) -> None:
-        """Stop listening, and close all connections."""
         for listening in self._servers:
             listening.close()
         for task in [*self.tasks]:

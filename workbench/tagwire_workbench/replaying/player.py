@@ -105,7 +105,6 @@ class RecordedEvent(NamedTuple):
 
     @property
     def position(self) -> str:
-        """The position in the capture, such as "line 3"."""
         return f"{self.unit} {self.line}"
 
 

@@ -131,7 +131,6 @@ def _framing(
 
 
 def _raises(target: str, data: bytes) -> "Keeps":
-    """Return a function that tests whether an input raises the same exception as `data`."""
     from tagwire_workbench.fuzzing.minimise import same_failure
 
     module, colon, name = target.partition(":")
@@ -165,7 +164,6 @@ def _split(command: str) -> list[str]:
 
 
 def _exits(words: list[str], required_output: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
-    """Return a function that tests whether the command fails for an input in the same way as for `data`."""
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
     called = [word.replace("{}", str(file)) for word in words]

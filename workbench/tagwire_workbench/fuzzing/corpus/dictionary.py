@@ -59,7 +59,6 @@ def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:
 
 
 def _rows(cls: Any) -> Iterator[FieldRow]:
-    """Yield the field descriptions of a message class and of all its nested structs."""
     for row in cls.FIELDS:
         yield row
         if row.struct is not None:

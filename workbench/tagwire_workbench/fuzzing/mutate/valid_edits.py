@@ -146,7 +146,6 @@ def _clear(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
 
 
 def _drop(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    """Remove some elements of an array or tag section."""
     if not site.inner:
         return None
     first = random.randrange(len(site.inner))
@@ -201,7 +200,6 @@ def _turn(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
 
 
 def _struct(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    """Replace a struct with null, or null with a struct."""
     type = site.type
     if not isinstance(type, Nested) or not type.nullable or site.item is None or site.is_union:
         return None
