@@ -173,7 +173,7 @@ def _known_message(name: str, options: Pairs) -> tuple[type[Message], bool, bool
 
 def _check_name(row: int, name: str | None) -> None:
     if name is None:
-        raise invalid(f"row {row}: expected the name of a message as messageName, got null.")
+        raise invalid(f"row {row}: messageName: expected the name of a message, got null.")
 
 
 def _of_row(row: int, error: PipelineError) -> PipelineError:

@@ -91,7 +91,7 @@ def export_logs(
     it is complete. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable logs.
     """
     if mode.upper() not in MODES:
-        raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
+        raise invalid(f"mode: expected {' or '.join(MODES)}, got {mode!r}.")
     options = ExportOptions(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:

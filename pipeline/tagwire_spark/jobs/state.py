@@ -110,7 +110,7 @@ def log_state(
                 units.append([found.name, root.listed(listed.path, listed.each_file())])
                 sizes.append(sum(each.size for each in listed.segments))
     if not units:
-        raise invalid(f"paths: found no partition of {wanted.topic}, which the table {table} is made from.")
+        raise invalid(f"paths: found no partition of {wanted.topic}, from which the table {table} is made.")
     work = partial(_rows, table=table, storage=StorageOptions(storage_options or {}))
     return over_units(spark, units, sizes, work, wanted.columns)
 

@@ -109,7 +109,7 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
             "2 arguments were given to from_message(data, messageName, version[",
         ),
         ("from_message(value, 'HeartbeatRequest', null)", "row 0: HeartbeatRequest: the version is null"),
-        ("from_message(value, cast(null as string), 4)", "row 0: expected the name of a message as messageName"),
+        ("from_message(value, cast(null as string), 4)", "row 0: messageName: expected the name of a message"),
         ("from_message(value, 'HeartbeatRequest', '4')", "expected an integer, got the Arrow type 'string'"),
         ("from_message('text', 'HeartbeatRequest', 4)", "data: expected binary, got the Arrow type 'string'"),
         (
