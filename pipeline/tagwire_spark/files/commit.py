@@ -178,7 +178,7 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Carry out pending commits, and return the last commit's number (0: none). Raises PipelineError if that fails."""
+    """Carry out pending commits, and return the number of the last one, or 0. Raises PipelineError if that fails."""
     if not _has_commits(root, storage):
         return 0
     folder = commit_folder(root, storage)

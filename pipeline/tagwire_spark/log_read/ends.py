@@ -116,7 +116,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position of the last batch in the index, at or before `offset` if it is given; 0 if there is none."""
+    """Return the position of the last index entry, or of the last one up to `offset`; 0 if there is none."""
     try:
         entry = segment.index_entry(offset)
     except LogError:

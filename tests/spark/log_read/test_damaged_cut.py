@@ -68,7 +68,6 @@ def test_data_after_a_damaged_header_is_read_in_permissive(tmp_path: Path, numbe
 
 
 def test_damaged_headers_before_the_first_offset_and_at_a_cut(tmp_path: Path) -> None:
-    """Damaged headers must fail the read, both before the first requested offset and where a split begins."""
     size = damaged(tmp_path / "t-0", 1, 16)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())

@@ -17,7 +17,6 @@ OPTIONS = [{}, {"mode": "PERMISSIVE"}, {"level": "batch"}]
 
 
 def odd(folder: Path, name: bytes) -> Path:
-    """Create a folder whose name is not valid UTF-8."""
     path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))
     path.mkdir()
     return path

@@ -153,7 +153,7 @@ class Workspace:
         return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
 
     def formatted(self, path: Path) -> str:
-        """Return the content as `tagwire fmt` formats it. Raises SpecError for errors, and if a comment is lost."""
+        """Return the content as `tagwire fmt` formats it. Raises SpecError for an invalid spec or a lost comment."""
         return format_spec(self.text(path), file=str(path), options=self.options(path))
 
     def message(self, path: Path) -> MessageSpec | None:

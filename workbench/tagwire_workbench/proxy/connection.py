@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy.recording_proxy import RecordingProxy
 
 _START: Final = struct.Struct(">hh")
-"""The API key and version of a request."""
+"""The layout of a request's first four bytes: API key and version."""
 _MOST_WAITING: Final = 10_000
 """Maximum number of pending requests per connection. Clients have only a few at a time."""
 
