@@ -28,9 +28,10 @@ from tagwire.testing import messages
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
-# First line of V0: id, at (2023-11-14T22:13:20.123Z), state (DONE), total (19.99 in two bytes, level, tag section).
-# The payment is the marker 01 and tag 1 with six bytes: marker, 0.05 in two bytes, level, tag section.
-# The other lines are the count 2, two structs (sku, no, levels, grid of floats, tag section), and a last tag section.
+# First line: id, time (2023-11-14T22:13:20.123Z), state (DONE), and total, a struct with a decimal of two bytes
+# (19.99), a level and a tag section. Then the payment: a marker, and a field of six bytes with tag 1, a similar struct
+# with 0.05. The other lines: the count of `lines` (2 is written as 03), two structs (sku, no, levels, grid of floats,
+# tag section), and the tag section of the message.
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03

@@ -163,7 +163,6 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 
 def options_of(command: click.Command) -> set[str]:
-    """Return {"JSON"} if the command can print JSON, otherwise an empty set."""
     found: set[str] = set()
     for param in command.params:
         is_choice = isinstance(param.type, click.Choice) and "json" in param.type.choices

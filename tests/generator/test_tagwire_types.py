@@ -132,13 +132,13 @@ SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # Maps (message, version) to the field values and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # In order: small (255), large (2^63), ratio (-1.5: sign 1, exponent 127, fraction .1), 3 arrays with int32 counts
+    # small (255), large (2^63) and ratio (-1.5: sign 1, exponent 127, fraction .1), then three arrays with int32 counts
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
     ),
-    # In order: digest (4 bytes), digests (count 2, 2 bytes each), stamp (2023-11-14T22:13:20.5Z), and took (-1.5 s).
-    # The last three fields are price (12.34: 0x04d2 after an int32 length), fee (-1 unit in 4 bytes), and one stamp.
+    # digest (4 bytes), digests (count 2, 2 bytes each), stamp (2023-11-14T22:13:20.5Z) and took (-1.5 s), then price
+    # (12.34: 0x04d2 after an int32 length), fee (-1 in 4 bytes), and stamps (count 1)
     ("ValuesMessage", 0): (
         {"digest": b"\1\2\3\4", "digests": (b"ab", b"cd"), "stamp": 1700000000500, "took": -1500000}
         | {"price": b"\4\xd2", "fee": b"\xff\xff\xff\xff", "stamps": (1,)},
@@ -163,8 +163,8 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # Nested arrays have int32 counts. `numbers` has an array of two and an empty array. `texts` has an array of one.
-    # `lines` has an array of two structs, and `cubes` has an array of an array of one bool.
+    # Nested arrays have int32 counts. `numbers` contains an array of two integers and an empty array, `texts` an array
+    # of one string, `lines` an array of two structs, and `cubes` an array of an array of one bool.
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
@@ -199,7 +199,6 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, bytes]:
-    """Return the message class, the golden message and its bytes."""
     cls = getattr(package, name)
     values, text = GOLDEN[name, version]
     return cls, cls(**made(package, values)), bytes.fromhex(text)

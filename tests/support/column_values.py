@@ -23,7 +23,7 @@ ENGINES = [
     pytest.param("native", marks=pytest.mark.skipif(Plan is None, reason="this installation has no native engine")),
     "python",
 ]
-"""Values of the variable `TAGWIRE_ENGINE`, which columns read at each call."""
+"""Values of the variable `TAGWIRE_ENGINE`. Functions for columns read this variable at each call."""
 
 COMMIT = OffsetCommitRequest(
     group_id="g",

@@ -54,7 +54,6 @@ class Editor:
         return params
 
     def open(self, path: Path, text: str | None = None) -> str:
-        """Open a file in the editor, optionally with unsaved content, and return its URI."""
         uri = path.as_uri()
         self.texts[uri] = path.read_text("utf-8") if text is None else text
         document = {"uri": uri, "languageId": "json", "version": 1, "text": self.texts[uri]}

@@ -69,7 +69,7 @@ def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[t
 
 
 def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[str, Record]]:
-    """Write two segments, each with batches of all formats in `mixture`. Return (format, record) for each record."""
+    """Write two segments, each with batches of all formats in `mixture`. Return all records with their formats."""
     folder.mkdir(parents=True)
     made = batches_of([*mixture.formats, *mixture.formats], codec)
     middle = len(mixture.formats)

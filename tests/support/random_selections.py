@@ -1,4 +1,4 @@
-"""Make random selections: paths and new values. `with_rows` makes the same changes to decoded messages."""
+"""Make random selections: paths of fields, and new values for them. `with_rows` also changes decoded messages."""
 
 from random import Random
 from typing import Any

@@ -37,7 +37,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. With it, the parameter `format` is a FormatSet as lenient as Kafka's reader."""
+    """Add the option `--lenient`. With it, the FormatSet in `format` accepts what Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -146,10 +146,10 @@ def _title(message: "type[Message]") -> Iterator[str]:
 def _walk(
     struct: "type[Struct]", around: "StructVersions | None", prefix: str
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
-    """Yield (path, field row, struct versions) for each field of a struct and, recursively, of its inner structs.
+    """Yield the path and the row of each field, including the fields of inner structs.
 
-    If the field is in a shared struct, `struct versions` maps message versions to versions of that struct.
-    Otherwise, it is None.
+    The third item maps message versions to versions of the shared struct that contains the field; None if the struct
+    isn't shared.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -277,7 +277,7 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield (path, table row) for each field, bit group and section title. Groups and titles have the path "-".
+    """Yield a path and a table row for each field, bit group and section title. Groups and titles have the path "-".
 
     Each bit group is added to `groups` by field and mask, because the conditions of later fields refer to it.
     """

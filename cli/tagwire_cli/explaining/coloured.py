@@ -95,7 +95,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, width: int) -> tuple[int, tuple[int, int, int], bool]:
-    """Return (bytes per line, widths of the columns, whether to show types) for a terminal of this width.
+    """Choose how many bytes a line shows, how wide the columns are, and whether to show types.
 
     As many bytes are shown as possible, but enough space is left for values.
     """

@@ -65,7 +65,7 @@ class Input(NamedTuple):
 
 
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
-    """Return (function that explains one unit, the remaining arguments, which are for FILE).
+    """Return a function that explains one unit, and the remaining arguments, which name the file.
 
     The function is None for record batches, because input can't be split into batches without reading them. Raises
     click.UsageError if the arguments name an unknown message or version.
@@ -83,7 +83,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return (whether the input may contain many units, an iterator that explains each unit).
+    """Return whether the input may contain many units, and an iterator that explains each unit.
 
     Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """

@@ -39,7 +39,7 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
 
 
 def read_pasted(words: Sequence[str], encoding: str) -> tuple[bytes, str]:
-    """Return (bytes to decode, their encoding). The arguments are either a FILE, or the bytes themselves in hex.
+    """Return the bytes to decode, and their encoding. The arguments are a FILE, or the bytes themselves in hex.
 
     Raises InputError if the file can't be read, and click.UsageError for more than one file.
     """

@@ -26,7 +26,7 @@ def json_of(text: str, line: int = 1) -> Any:
 
 
 def json_values(file: str) -> Iterator[tuple[str, Any]]:
-    """Yield ("frame N", value) for the Nth JSON value in a file. Values are separated as in `decode` output."""
+    """Yield the JSON values in a file, each with its position, such as `frame 3`. Blanks between values are ignored."""
     text = _decoded(read_bytes(file, is_hex=False))
     decoder = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_reject_constant)
     end, number = _skip_blanks(text, 0), 0

@@ -96,7 +96,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Parse the arguments `words`. Return (function that maps paths to a `Selected`, arguments after the version).
+    """Parse MESSAGE and VERSION. Return a function that creates a `Selected` for paths, and the remaining arguments.
 
     Raises click.UsageError if the message or a required version is missing or wrong.
     """

@@ -121,7 +121,7 @@ def _verdict(owner: str, key: str) -> str:
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
-    """Yield (key or type, how to export it) for each key and type that Kafka's spec language doesn't have."""
+    """Yield each key and type that Kafka's spec language doesn't have, with the way in which it is exported."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, owner in _keys(root, "sharedStruct" if is_shared else "message"):
@@ -154,7 +154,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield (object, key, name of the object's schema definition) for each key of an object and of nested objects."""
+    """Yield each key of an object and of nested objects: the object, the key, and the name of the object's schema."""
     for key, kind in key_kinds(owner).items():
         value = node.get(key)
         if value is None:

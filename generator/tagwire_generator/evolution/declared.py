@@ -154,10 +154,7 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield (pair of old and new struct, versions) for each struct of the new spec. The old struct has the same path.
-
-    `versions` are the new spec's versions that use the struct.
-    """
+    """Yield each struct of the new spec, paired with the old struct at its path, and the new versions that use it."""
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:
@@ -273,5 +270,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return (name, value) for each attribute of a type, except those of nested types. Fields have their new names."""
+    """Return names and values of a type's attributes, without nested types. Renamed fields have their new names."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -92,7 +92,7 @@ def _is_by_version(row: object) -> bool:
 
 
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
-    """Merge the struct versions of two imports of one struct.
+    """Merge the version ranges that two imports list for the same struct.
 
     If the imports disagree, return the lowest version of the importing spec in which they disagree, as an int.
     """

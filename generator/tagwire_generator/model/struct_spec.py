@@ -108,12 +108,12 @@ class StructGraph:
         """For each struct, the smallest range that includes all versions in which the struct can be on the wire."""
 
     def owners(self) -> Iterator[tuple[int | None, StructSpec]]:
-        """Yield (position, struct) for the message, whose position is None, and its structs."""
+        """Yield the message, with None as its position, and each of its structs with its position."""
         yield None, self.root
         yield from enumerate(self._structs)
 
     def members(self) -> Iterator[tuple[int | None, StructSpec, int, FieldSpec]]:
-        """Yield (struct position, struct, field index, field) for all fields of all structs."""
+        """Yield all fields of all structs, each after its struct's position, the struct, and the field's index."""
         for position, struct in self.owners():
             for index, spec in enumerate(struct.fields):
                 yield position, struct, index, spec

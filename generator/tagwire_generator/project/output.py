@@ -146,7 +146,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
 
 
 def _formatters(files: Mapping[str, str], changes: Sequence[FileChange], directory: Path) -> tuple[str, str] | None:
-    """If only the formatting differs, return (formatter of the existing files, formatter of the new files)."""
+    """Return the formatters of the existing files and of the new files; None if more than the formatting differs."""
     here = formatter_of(files.get(MARKER, ""))
     if not here or not changes or any(change.kind != "changed" for change in changes):
         return None

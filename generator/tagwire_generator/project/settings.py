@@ -1,31 +1,7 @@
-"""Read `[tool.tagwire]` of pyproject.toml, which assigns folders of specs to the packages generated from them.
+"""Read the settings `[tool.tagwire]` in pyproject.toml. docs/configuration.md describes them.
 
-    [tool.tagwire]
-    templates = "my_templates"            # optional; for all sets without their own
-    formatter = "ruff"                    # optional; default "black". ruff gives the same result ten times as fast
-
-    [[tool.tagwire.sets]]
-    specs = "message_specs/inventory"     # a folder of *.json; a subfolder is a component
-    package = "inventory_messages"        # the package to write, dots allowed
-    output = "src"                        # optional: the folder that contains the package
-    options = { tag_gaps = true }         # optional: see SpecOptions
-    templates = "other_templates"         # optional; @markdown and @wireshark are built in
-    lock = "inventory.lock.json"          # optional: the released specs, see docs/evolution.md
-    registers = "registers/inventory"     # optional: a folder of registers that become constants of the package
-
-    [tool.tagwire.lint]                   # optional: see LintSettings
-    ignore = ["TL43"]
-
-    [[tool.tagwire.exceptions]]           # an excused finding of `tagwire breaking` or `tagwire lint`
-    rule = "TW903"
-    message = "FooRequest"
-    path = "topics.name"                  # optional: this field only
-    versions = "0-3"                      # optional: findings within these versions only
-    reason = "nobody has used version 3 yet"
-    until = 2027-01-31                    # the last day on which the entry applies, or "never"
-
-All paths are relative to pyproject.toml. Absolute paths are rejected, because the header of a module contains the path
-of its spec, and must be the same on every machine. Without any set, message_specs/ is generated to generated/messages.
+Absolute paths are rejected, because the header of a module contains the path of its spec, and must be the same on every
+machine.
 """
 
 import datetime

@@ -24,7 +24,7 @@ class RegisterModuleView:
     constants: tuple[tuple[str, str, str], ...]
     """The name, value and docstring of each constant, sorted by key. The docstring may be empty."""
     ranges: tuple[str, ...]
-    """Calls of KeyRange, sorted by first key; empty without ranges."""
+    """The source code of a KeyRange call for each range, sorted by first key."""
     retriable: tuple[str, ...]
     """The names of the constants for retriable errors; empty if the register does not contain errors."""
 

@@ -25,7 +25,6 @@ def shell(name: str, code: str, cwd: Path | None = None) -> str:
 
 
 def offered(line: str) -> set[str]:
-    """Return the completions that click offers for the last word of a command line."""
     words = line.split(" ")
     environment = {"_TAGWIRE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = CliRunner().invoke(app, [], prog_name="tagwire", env=environment)

@@ -44,7 +44,6 @@ def records(first: str, then: str, mark: str = "") -> str:
 
 
 FOUND = [
-    # ------------------------------------------------------------ rules over several fields
     ("TW917", "1-2", "c", spec(alternatives("U", "U", ""), EXTENDED), spec(alternatives("U", "U", "§U"), EXTENDED)),
     ("TW917", "1-2", "a", spec("", EXTENDED), spec(alternatives("§U", "U"), EXTENDED)),
     ("TW918", "0-2", "l", spec(boxes(), EXTENDED), spec(boxes(', "unique": §true'), EXTENDED)),
@@ -58,7 +57,6 @@ FOUND = [
         spec(field(type="int64"), EXTENDED),
         spec(field(type="int64", more=', "semantic": §"timestamp_ms"'), EXTENDED),
     ),
-    # ------------------------------------------------------------ wire rules
     ("TW901", "0", "", spec(A), spec(A, flexible="§0+")),
     ("TW901", "1", "", spec(A), spec(A, flexible="§2+")),
     ("TW901", "1-2", "", spec(A), spec(A, flexible="§none")),
@@ -121,7 +119,6 @@ FOUND = [
     ("TW912", "1-2", "t", draft(optional()), draft(optional(more=', "default": §"5"'))),
     ("TW913", "0", "", request(HEADERS), request(OLD_HEADERS)),
     ("TW913", "0", "", request(), request(OLD_HEADERS)),
-    # ------------------------------------------------------------ semantic rules
     ("TW920", "0-2", "a", spec(A), spec(field(type="§uint32"))),
     ("TW920", "0-2", "a", spec(field(type="[]uint16")), spec(field(type="§[]int16"))),
     ("TW921", "0-2", "a", spec(A), spec(field(more=', "default": §"5"'))),
@@ -161,7 +158,6 @@ FOUND = [
     ("TW929", "0", "", spec(A, valid="1-2"), spec(A, valid="§0-2")),
     ("TW929", "0-1", "", spec(A, valid="2"), spec(A, valid="§0-3")),
     ("TW929", "0-2", "", spec(valid="none"), spec(A, valid="§0-2")),
-    # ------------------------------------------------------------ source rules
     ("TW940", "0-2", "", spec(A), spec(A, name="§Q")),
     ("TW941", "0-2", "b", spec(A), spec(field("§B"))),
     ("TW941", "0-2", "m", spec(struct(A)), spec(struct(A, name="§M"))),
@@ -180,7 +176,6 @@ FOUND = [
     ("TW945", "0-2", "a", spec(field(type="[]int32"), flexible="none"), spec(struct(A, "§[]S", "A"), flexible="none")),
     ("TW945", "0-2", "a", spec(struct(A, "S", "A"), flexible="none"), spec(field(type="§int32"), flexible="none")),
     ("TW946", "0-2", "a", spec(field(type="bytes")), spec(field(type="§records"))),
-    # ------------------------------------------------------------ policy rules
     ("TW960", "0", "", spec(A), spec(A, valid="§1-2")),
     ("TW961", "0-2", "", spec(A), spec(valid="§none")),
     ("TW962", "2", "", request(UNSTABLE), request(UNSTABLE, field(type="int64"), name="§FooRequest")),

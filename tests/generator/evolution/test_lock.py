@@ -42,7 +42,6 @@ def saved(lock: Lock, folder: Path) -> Lock:
 
 
 def released(folder: Path, *releases: list[dict[str, Any]]) -> Lock:
-    """Return the lock after locking these releases one after another."""
     lock: Lock | None = None
     for release in releases:
         lock = saved(updated_lock(lock, texts(*release), OPTIONS), folder)
