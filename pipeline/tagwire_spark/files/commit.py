@@ -236,7 +236,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.rejected():
                 _do(_Pending(folder, number))
-        # Remove the last commit's staging folder, in case its process died before it could.
+        # Remove the last commit's staging folder, in case the process that committed died before removing it.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield

@@ -96,7 +96,7 @@ class LogQuery(NamedTuple):
     """First timestamp after the requested ones, in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
-    """The topics that filters allow. Unlike options, these and the next three fields may name what doesn't exist."""
+    """The topics that filters allow. Filters, unlike options, may name topics and partitions that don't exist."""
     numbers: tuple[int, ...] | None = None
     """The partition numbers that filters allow, for any topic."""
     first_offset: int = 0
