@@ -110,7 +110,10 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return the possible versions, and an Arrow array with each row's version (None if all rows have the same)."""
+    """Return the possible versions, and an Arrow array with each row's version.
+
+    The array is None if `version` is an integer, the version of all rows.
+    """
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(

@@ -19,7 +19,7 @@ def in_row(error: E, row: int) -> E:
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """Return an error as the `error` column shows it: a dict with path, offset and reason."""
+    """Return the value of the `error` column for an error: a dict with path, offset and reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):

@@ -81,7 +81,10 @@ class _Pure:
         self.one_version = next(iter(layouts))
 
     def columns(self, data: Any, versions: Any, errors: str, row: Callable[[Any, int], Any], rows_of: Any) -> Any:
-        """Convert each value with `row(value, version)`. `rows_of` returns the values of an Arrow array as a list."""
+        """Convert each value of an Arrow array or stream with `row(value, version)`.
+
+        `rows_of` converts an Arrow array to the list of Python values that are passed to `row`.
+        """
         chunks, is_stream = self.taken(data, "data")
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
@@ -216,7 +219,7 @@ def _unit(column: Column) -> str:
 
 
 def _width(column: Column) -> int:
-    """Return the width in bytes of a fixed-size binary column; 0 for columns of other types."""
+    """Return the number of bytes in each value of a fixed-size binary column; 0 for columns of other types."""
     kind, _, width = column.format.partition(":")
     return int(width) if kind == "w" else 0
 
@@ -271,7 +274,10 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 
 
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Convert a field's value to an object for pyarrow. `owner` is the message name and version, for errors."""
+    """Convert a field's value to the Python object from which pyarrow builds an element of `column`.
+
+    `owner` is the message name and version, for error messages.
+    """
     if value is None:
         return None
     if column.format == "+s":
@@ -287,7 +293,10 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Convert an object from pyarrow to a field's value. `owner` is the message name and version, for errors."""
+    """Convert the Python object that pyarrow returns for an element of `column` to the value of a message field.
+
+    `owner` is the message name and version, for error messages.
+    """
     if value is None:
         return None
     if column.format == "+s":

@@ -1,8 +1,8 @@
 """Compute the Arrow columns for the fields of a message, in one version or several.
 
 The columns form a tree, which is derived from layouts. The native code, the pure Python code and the schema all use
-this tree, so their types always agree. A column has the same values as the attribute of decoded objects: the default if
-the version does not have the field, or if a tagged field is absent.
+this tree, so their types always agree. A column has the same values as the attribute of decoded objects. The
+value is the field's default if the version does not have the field, or if a tagged field is absent.
 """
 
 from collections.abc import Iterable, Iterator
@@ -131,12 +131,15 @@ ERROR: Final = Column(
 
 
 def with_error(value: Column) -> Column:
-    """Return a struct column with a value and an error, one of which is null. Both are null if the input is null."""
+    """Return a struct column with two fields, a value and an error.
+
+    In each row, one of the two is null; both are null if the input is null.
+    """
     return Column("", "+s", children=(value, ERROR))
 
 
 class ColumnSelection:
-    """The fields to convert: all fields, or the fields at dotted paths."""
+    """The fields to convert: all fields, or only those at the given dotted paths."""
 
     def __init__(self, paths: Iterable[str] | None, *, unknown_tags: bool = True, wide_unsigned: bool = False) -> None:
         if isinstance(paths, str):
@@ -158,7 +161,7 @@ class ColumnSelection:
         return chosen
 
     def check(self, owner: str, names: list[str]) -> None:
-        """Raise SchemaError if a path begins with an unknown field. `names` are the fields of the struct `owner`."""
+        """Raise SchemaError if a path begins with a field that isn't in `names`, the fields of the struct `owner`."""
         for first, *_ in self.paths or ():
             if first not in names:
                 raise SchemaError(f"{owner} has no field {first!r} in the selected versions{near(first, names)}")
@@ -188,7 +191,7 @@ def _struct(
 def _names(structs: list[StructLayout]) -> list[str]:
     """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    # structs of schemas defined at run time have no class, so their spec order is unknown
+    # Structs of schemas defined at run time have no class, so their spec order is unknown.
     rows = getattr(structs[0].cls, "FIELDS", ())
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
@@ -233,7 +236,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # the field is a struct or array in some versions only; the caller raises an error
+        format = str(type)  # the field is a struct or array only in some versions; the caller raises an error
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")
     return _WIDE.get(format, format) if wide else format

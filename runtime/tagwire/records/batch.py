@@ -1,4 +1,4 @@
-"""A batch of records. The header is decoded at once, and the records when they are requested."""
+"""A batch of records. Its header is decoded at once, its records on demand, and its original bytes are kept."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -22,8 +22,8 @@ def read_batch(
 ) -> "RecordBatch":
     """Return the batch, or outermost message, at `pos`. Its checksum is verified unless `outline` is true.
 
-    With `strict=False`, iterating over the batch reads records as leniently as Kafka does. Raises LimitError if a limit
-    is exceeded, and DecodeError, whose offset counts from the start of `buf`.
+    With `strict=False`, iterating over the batch reads its records as leniently as Kafka does. Raises LimitError if a
+    limit is exceeded, and DecodeError, whose offset counts from the start of `buf`.
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
@@ -37,7 +37,7 @@ def read_batch(
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
-    """Return a RecordBatch of bytes that tagwire itself has just encoded, without verifying them."""
+    """Return a RecordBatch for `data`. Skips verification, because tagwire itself has just encoded these bytes."""
     plan = format.plans.header
     if plan is None:
         return read_batch(data, 0, format, DEFAULT_LIMITS)
@@ -50,7 +50,7 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 
 
 class RecordBatch:
-    """A batch of any format. In message set formats, it is one outermost message with the messages that it wraps.
+    """A batch of any format. In message set formats, it is one outermost message with any messages that it wraps.
 
     Iteration yields `Record`s. An attribute for which the format has no field has the value that Kafka uses for "none":
     -1, False or None.
@@ -81,7 +81,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values by name. If native code has checked the batch, they are decoded on first access."""
+        """The header's values by name. Decoded only on first access if native code has checked the batch as a whole."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property
@@ -158,7 +158,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp to which the records' deltas are relative. With a delete horizon (v2), this is the horizon."""
+        """The timestamp that the records' deltas are relative to. With a delete horizon (v2), this is the horizon."""
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -220,7 +220,7 @@ class RecordBatch:
     def records_size(self) -> int:
         """The size of the stored records in bytes, after compression. `size` also includes the header.
 
-        In message set formats, this is the size of the message or, for a wrapper, of its compressed value.
+        In message set formats, this is the size of the whole message or, for a wrapper, of its compressed value.
         """
         if self._format.records is not None:
             return len(self._header["payload"])
@@ -271,7 +271,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses report it."""
+        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -291,7 +291,7 @@ class RecordBatch:
         """
         payload = self._header["payload"]
         pos = self._end - len(payload)
-        # a compressed batch without records may have no data to decompress
+        # A compressed batch without records may have no data to decompress.
         if self.codec == "none" or not (len(payload) or self.count):
             return Walk(self._format, self._header, self._buf, pos, self._end, compressed_at=None, limits=self._limits)
         assert self._format.records is not None
@@ -306,7 +306,7 @@ class RecordBatch:
         """
         if "count" not in self._format.fields:
             return self._counted
-        # keeps the decompressed records, so that iterating after `len()` doesn't decompress them again
+        # Keep the decompressed records, so that iterating after `len()` doesn't decompress them again.
         self._begun = self._begun or self.walk()
         return self._begun.count() or 0
 

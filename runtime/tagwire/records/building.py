@@ -1,8 +1,8 @@
 """Build batches of any format from records.
 
 A builder collects the records and properties of a batch, and encodes them with all deltas, bits, lengths and checksums.
-In message set formats, compressed records become a single wrapper message. Uncompressed records become consecutive
-messages; these are built as one object (`MessageSet`), but reading them returns one batch per message.
+In message set formats, a compressed batch is a single wrapper message. Uncompressed records become consecutive
+messages: they are built as one object (`MessageSet`), but reading them returns one batch per message.
 """
 
 import re
@@ -79,7 +79,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # `append` is called for each record, and finding a method is faster without a `__dict__`.
+    # Slots, because method lookup is faster without a `__dict__`, and `append` is called for each record.
 
     def __init__(
         self,
@@ -177,12 +177,12 @@ class BatchBuilder:
         return last + 1
 
     _append = append
-    """Appends a record in pure Python."""
+    """The pure Python implementation of `append`."""
     if not TYPE_CHECKING:
         append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
-        """Start to encode appended records natively. Return False if the native engine can't encode them."""
+        """Start to encode appended records with the native engine. Return False if it can't encode them."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
@@ -238,9 +238,9 @@ class BatchBuilder:
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
-        """Build a batch of these records. At most a few thousand record objects exist at the same time.
+        """Build a batch of these records. At most a few thousand record objects are in memory at a time.
 
-        In a format with the bit `ignore_message_attributes`, records are written with attributes only if
+        If the format has the bit `ignore_message_attributes`, records are written with attributes only if
         `has_attributes` is true. Raises EncodeError for values that the format can't represent.
         """
         self._records = list(islice(records, AT_ONCE))
@@ -257,7 +257,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the current records and then `more`, one chunk of records with each call of `write`.
+        """Encode the current records and then `more`, with a call of `write` for each chunk of records.
 
         Returns (encoded records, number of records).
         """
@@ -337,7 +337,7 @@ class BatchBuilder:
             self.check_offsets(self.records[0].offset, self.records[-1].offset)
 
     def check_offsets(self, first: Any, last: Any) -> None:
-        """Raise EncodeError if the base offset or last offset contradicts the records' offsets."""
+        """Raise EncodeError if the given base offset or last offset contradicts the offsets of the records."""
         is_message = self.format.records is None and self.compression == "none"
         if is_message and self.base_offset not in (None, first):
             self.fail("base_offset", f"expected {first}, the offset of the first message, got {self.base_offset}")
@@ -354,7 +354,7 @@ class BatchBuilder:
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records; of `written`, if it has `count` records that are already encoded."""
+        """Return a batch of the builder's records, or of `written`, which contains `count` records already encoded."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
@@ -390,7 +390,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # Invalid headers can't be sorted. The code below then raises an EncodeError that says where and why.
+        # Sorting fails if a header is invalid. The code below then raises an EncodeError that says where and why.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
@@ -404,7 +404,10 @@ class BatchBuilder:
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 
     def payload(self, header: dict[str, Any], base_offset: int, base_timestamp: int) -> bytes:
-        """Encode the records in Python, on the fast path if possible, or else with the layout interpreter."""
+        """Encode the records in Python.
+
+        Use the fast path if possible. Otherwise, use the layout interpreter, which is slower but raises exact errors.
+        """
         records = self.format.records
         assert records is not None
         if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
@@ -456,12 +459,12 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Rename roles such as `base_offset` to the format's field names. Omit those that the format does not have."""
+        """Rename roles such as `base_offset` to the format's field names. Drop those that the format does not have."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 
     def codec(self) -> str:
-        """Return the spec's name for the codec. Raises EncodeError if the format does not support it."""
+        """Return the spec's name for the codec. Raises EncodeError if the format does not have the codec."""
         for codec in self.format.codecs:
             if codec.partition("-")[0] == self.compression:
                 return codec
@@ -500,5 +503,8 @@ def _later(error: EncodeError, before: int) -> EncodeError:
 def build(
     records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
 ) -> RecordBatch:
-    """Build a batch of records. Arguments are as in `BatchBuilder`. Raises EncodeError for invalid values."""
+    """Build a batch of these records. Keyword arguments are passed to `BatchBuilder`.
+
+    Raises EncodeError for values that can't be represented.
+    """
     return BatchBuilder(format, **batch).extend(records).build()

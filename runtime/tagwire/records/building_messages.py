@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Build messages from the builder's records and then `more`, in a wrapper if they are compressed."""
+    """Build messages from the builder's records and then `more`. If they are compressed, put them into a wrapper.
+
+    Raises EncodeError for invalid values.
+    """
     format, codec = builder.format, builder.codec()
     is_relative = format.magic > 0 and codec != "none"
     base = builder.bases(builder.first())[0] if is_relative else 0

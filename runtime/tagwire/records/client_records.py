@@ -1,8 +1,8 @@
 """Records as producers and consumers see them, with the additions of KIP-82 and KIP-87.
 
-KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are either
+KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
 strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not: setting a key replaces its value. If
-a key is an enum member with a codec, the codec encodes and decodes its values.
+a key is an enum member with a codec, the codec encodes and decodes the values of that key.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +34,7 @@ Deserializer = Callable[[bytes], Any]
 
 
 class _ClientRecord:
-    """The base class of producer and consumer records, which are compared by all their values."""
+    """The base class of producer and consumer records. Like `Record`, they are compared by all their values."""
 
     __slots__ = ("_headers",)
 
@@ -87,7 +87,7 @@ class _ClientRecord:
 
 
 _ALWAYS: Final = object()
-"""A default for attributes that `repr` always shows, because no value equals it."""
+"""A default that no attribute equals, so that `repr` always shows the attribute."""
 
 
 class ProducerRecord(_ClientRecord):
@@ -286,7 +286,7 @@ def _has_int_keys(format: "str | Format | None") -> bool:
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:
-    """Return `IntHeaders` for int keys, `Headers` for string keys. If there are no headers, `format` decides."""
+    """Return `IntHeaders` for int keys, `Headers` for string keys. Without headers, `format` decides between them."""
     if isinstance(record.headers[0][0], int) if record.headers else _has_int_keys(format):
         return IntHeaders([(key, value) for key, value in record.headers if isinstance(key, int)])
     return Headers.of_record([(key, value) for key, value in record.headers if isinstance(key, str)], frozen=True)

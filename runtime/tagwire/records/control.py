@@ -34,11 +34,14 @@ CONTROL_TYPES: Final = {
     5: ("kraft_version", "KRaftVersionRecord"),
     6: ("kraft_voters", "VotersRecord"),
 }
-"""From each type number to the name of the marker type, and the name of the message in its value."""
+"""For each type number, the name of the marker type and the name of the message in its value."""
 
 
 class ControlRecord:
-    """A decoded marker. `type` is its type's name or "unknown". `message` is its decoded value; None if unknown."""
+    """A decoded marker.
+
+    `type` is the name of the marker's type, or `unknown`. `message` is its decoded value; None for an unknown type.
+    """
 
     __slots__ = ("key_version", "message", "number", "type", "value")
 
@@ -90,7 +93,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a marker's value. The version in front of it is also the first field of some of its messages."""
+    """Decode a marker's value. It begins with a version, which some messages also have as their first field."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

@@ -26,7 +26,7 @@ _IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
-    """A value that was lost in a conversion, because the new format can't represent it.
+    """A value that was lost in a conversion, because the target format can't represent it.
 
     `path` is the path of the field (`records[3].headers[0].value`), `value` the lost value, and `reason` the cause.
     """
@@ -76,7 +76,7 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """Convert like `convert`, but pass each loss to `tell`: a list of millions of losses would take too much memory."""
+    """Convert like `convert`, but pass each loss to `tell`, because a list of millions of losses would be too large."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
@@ -141,7 +141,7 @@ class _Conversion:
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
 
     def unnamed(self, *, is_compressed: bool) -> dict[str, Any]:
-        """Return the builder's arguments for the batch's unnamed attribute bits and for a wrapper's key.
+        """Return the builder arguments that keep the batch's unnamed attribute bits and the key of a wrapper message.
 
         If the new batch can't store them, return {} and report them as losses.
         """
@@ -154,9 +154,9 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the builder's `max_timestamp`, if the header's value isn't the highest timestamp of the records.
+        """Return the builder argument `max_timestamp`, needed if the header's value isn't the records' highest one.
 
-        Otherwise, return {}. If the new format can't store it, return {} and report a loss.
+        Otherwise, return {}. If the target can't store the value, return {} and report a loss.
         """
         if self.has_records and self.target.records is not None:
             return {}
@@ -177,7 +177,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the builder's `ignore_message_attributes`, or {} unless both formats have this bit."""
+        """Return the bit `ignore_message_attributes` as a builder argument, or {} unless both formats have it."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)
@@ -188,7 +188,10 @@ class _Conversion:
         return {}
 
     def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
-        """Return whether `names`, the fields or bits of the new format, include `name`. If not, report the loss."""
+        """Return whether `name` is in `names`, the fields or bits of the target format.
+
+        If it isn't, report `lost` (by default, `value`) as a loss.
+        """
         if name not in names:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
         return name in names
@@ -201,7 +204,7 @@ class _Conversion:
         return "none"
 
     def extent(self, first: list[Record], last: list[Record]) -> dict[str, Any]:
-        """Return the builder's arguments for the offsets and timestamps in the new batch's header."""
+        """Return the builder arguments that set the offsets and timestamps in the header of the new batch."""
         batch = self.batch
         if self.target.records is not None:
             offsets = {"base_offset": batch.base_offset, "last_offset": self.last_offset(last)}
@@ -218,7 +221,7 @@ class _Conversion:
         return {}
 
     def last_offset(self, last: list[Record]) -> int:
-        """Return the batch's last offset, or that of its last record if the new format can't store the batch's."""
+        """Return the batch's last offset or, if it doesn't fit in the target's field, the last record's offset."""
         batch = self.batch
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:
@@ -228,7 +231,7 @@ class _Conversion:
         return last[0].offset if last else batch.base_offset
 
     def max_timestamp(self) -> int:
-        """Return the batch's highest timestamp, or the nearest one that fits in the new format's field."""
+        """Return the highest timestamp of the batch, or the nearest timestamp that fits in the target's field."""
         batch, item = self.batch, self.target.fields.get("max_timestamp")
         base = batch.base_timestamp if item is not None and item.relative_to else 0
         low, high = _range(self.target, "max_timestamp")
@@ -240,7 +243,7 @@ class _Conversion:
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
-            return record  # the usual case
+            return record  # nearly every record needs no change
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order
@@ -262,7 +265,7 @@ class _Conversion:
         return record.replace(**changes)
 
     def attributes(self, record: Record) -> int:
-        """Return a record's attributes byte without the bits that the new format's encoder sets."""
+        """Return a record's attributes byte, without the bits that the target format's encoder sets itself."""
         is_none = self.target.records is None or not record.attributes
         return 0 if is_none else plain_attributes(self.target, record.attributes)
 
@@ -295,7 +298,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """Return the range of values that a field can store; the int64 range if the format does not have the field."""
+    """Return the range of values that fit in a field. If the format does not have the field, return the int64 range."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind

@@ -46,7 +46,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""From each role of a field in a batch or message to the field's names in Kafka and in proposals."""
+"""Maps each role of a field in a batch or message to the names that Kafka and proposals have given the field."""
 
 _PACKED: Final = "payload"
 
@@ -124,7 +124,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """The layout of a batch in which one bytes field contains all records, which may be compressed."""
+        """A batch's layout in which a single bytes field contains all records, which may be compressed."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")
@@ -137,7 +137,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """The `header` layout with the checksum as a plain number, which is not verified."""
+        """The `header` layout, but with the checksum as a plain number that is not verified."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.header.root.items

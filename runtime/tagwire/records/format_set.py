@@ -1,11 +1,11 @@
-"""The record formats that a reader accepts, by magic byte.
+"""The set of record formats that a reader accepts, by magic byte.
 
-A log may outlive its first format and contain several, even in one file. Each batch's magic byte identifies its format.
-By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic byte,
-because readers can't distinguish formats with equal magic bytes.
+A log may outlive its first format and contain several, even within one file. Each batch's magic byte identifies its
+format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic
+byte, because readers can't distinguish formats with equal magic bytes.
 
 Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes the magic
-byte, so both positions must be tried. If the bytes fit two formats, the checksums decide.
+byte, so each possible position must be tried. If bytes fit two formats, the checksums decide.
 """
 
 import re
@@ -83,15 +83,14 @@ class FormatSet:
         """Return the formats that the batch at `pos` may have.
 
         `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. If several
-        formats have this magic byte, those in which the batch would be longer than that are left out, unless all would
-        be.
+        formats have this magic byte, those in which the batch would exceed the data are left out, unless all would be.
         """
         if self.alone is not None:
             return [self.alone]
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            # in the usual case, at most one format has this magic byte, at byte 16 as in Kafka's formats
+            # In the usual case, at most one format has this magic byte, at byte 16 as in Kafka's formats.
             return found
         return [
             each
@@ -100,7 +99,7 @@ class FormatSet:
         ] or found
 
     def claims(self, header: bytes, pos: int) -> list[Format]:
-        """Return the formats with the magic byte of the batch at `pos`, regardless of the batch length."""
+        """Return the formats whose magic byte matches the batch at `pos`. The batch length is not checked."""
         found = []
         if len(header) - pos > MAGIC_AT and (usual := self.by_magic.get(header[pos + MAGIC_AT])) is not None:
             found.append(usual)
@@ -124,10 +123,10 @@ class FormatSet:
 
     @cached_property
     def native_reader(self) -> "BatchReader | None":
-        """The native reader of v2 batches. It works only with the default limits.
+        """The native reader of v2 batches. Used only with the default limits, because it can't enforce others.
 
-        None for lenient sets, for sets without magic 2, and if native code can't distinguish magic 2 from the other
-        formats.
+        None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
+        other formats.
         """
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else usual.plans.quick
@@ -148,7 +147,10 @@ class FormatSet:
 
     @cached_property
     def pattern(self) -> "re.Pattern[bytes] | None":
-        """A pattern for a batch's offset (below 2^56), length and magic byte; None unless all lengths are at byte 8."""
+        """A regular expression that matches the offset (below 2^56), length and magic byte at the start of a batch.
+
+        None if the length is not at byte 8 in every format.
+        """
         ways = []
         for each in self.formats:
             positions, magic = each.header_positions, re.escape(bytes((each.magic & 0xFF,)))
@@ -182,7 +184,10 @@ Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
 
 
 def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
-    """Return a FormatSet. `auto` means v0, v1, v2 and v3. Raises FormatError for an unknown name."""
+    """Return a FormatSet for a name, several names, or a format. `auto` means v0, v1, v2 and v3.
+
+    Raises FormatError for an unknown name.
+    """
     if type(given) is str:
         return _by_name(given, only, strict)
     if isinstance(given, FormatSet):
@@ -247,7 +252,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        # with `setdefault`, all threads use the same object, even if several get here at once
+        # With `setdefault`, all threads use the same object, even if several of them get here at once.
         found = _formats.setdefault(name, found)
     return found
 

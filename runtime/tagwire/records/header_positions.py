@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
 
 LONGEST: Final = 64
-"""The number of header bytes that contain the magic byte and the last offset in every format."""
+"""The number of header bytes from which the magic byte and the last offset can be read in every format."""
 
 
 class ChecksumPosition(NamedTuple):
-    """Where a format's checksum and the first byte that it covers are, relative to the end of the length field."""
+    """The positions of a format's checksum and of the first byte it covers, relative to the end of the length field."""
 
     algorithm: str
     at: int
@@ -78,7 +78,7 @@ class HeaderPositions:
 
     @property
     def length_is_varint(self) -> Varint | None:
-        """The varint type of the length field; None if the format has no length field, or one of fixed width."""
+        """The varint type of the length field; None if there is no length field, or if its width is fixed."""
         return self._code if isinstance(self._code, Varint) else None
 
     def _fixed(self, format: "Format", role: str, width: int = 1) -> int | None:
@@ -138,7 +138,10 @@ class HeaderPositions:
         return None if found is None else self.whole(*found, pos)
 
     def whole(self, length: int, end: int, pos: int) -> int:
-        """Return the batch size in bytes, from the value of the length field and the position after it."""
+        """Return the batch size in bytes.
+
+        `length` is the value of the batch's length field, and `end` the position after that field.
+        """
         return length + (self.length_at or 0 if self._counts_itself else end - pos)
 
     def sound_size(self, header: bytes, pos: int) -> int:

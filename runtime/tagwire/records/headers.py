@@ -1,7 +1,7 @@
 """The headers of a record: a multimap of string keys, or a map of int keys. Source: the two drafts of KIP-82.
 
 `Headers` made from bytes are parsed on first access, and return the same bytes unless a header is added. `IntHeaders`
-are from the first draft, and have one value for each key.
+are the headers of the first draft, with one value for each key.
 """
 
 import struct
@@ -35,7 +35,10 @@ class Headers:
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
-        """Store bytes, which are parsed on first access. Raises FormatError if `encoding` has no string keys."""
+        """Store bytes, which are parsed on first access.
+
+        Raises FormatError unless `encoding` is a format with string keys.
+        """
         _layout_of(format_of(encoding))
         self._encoding = encoding
         self._data: bytes | None = bytes(data) if data else None
@@ -75,7 +78,7 @@ class Headers:
         return [value for name, value in self if name == key]
 
     get_all = get
-    """`get` under its name in the standard library's multimaps."""
+    """An alias of `get`, named as in the standard library's multimaps."""
 
     def add(self, key: str, value: bytes | None) -> None:
         """Add a header at the end. Raises EncodeError for a null value if `encoding` has no null values.
@@ -161,7 +164,7 @@ class IntHeaders(Mapping[int, bytes | None]):
 
 
 def signed_key(key: int) -> int:
-    """Return an int key as batches store it: as an int32. The argument may be an unsigned number."""
+    """Return an int key as the int32 that batches store. The key may be given as an unsigned number."""
     return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
 
 
@@ -182,8 +185,9 @@ def _layout_of(format: Format) -> Layout:
     raise EncodeError("records in this format have no headers", message_name=format.name, version=None, path="")
 
 
-# The header keys of KIP-82's first draft. An enum of header keys can assign each key a codec for its values.
-# KIP-82 reserves some keys. Their table is loaded only when a header with an int key is set.
+# The header keys of KIP-82's first draft. An enum of header keys assigns each key a codec for its values.
+#
+# KIP-82 reserves some keys. The table of reserved keys is loaded only when a header with an int key is set.
 
 
 def _fixed(code: str) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
@@ -199,12 +203,15 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
     "float64": _fixed(">d"),
     "uuid": (lambda value: value.bytes, lambda data: UUID(bytes=data)),
 }
-"""From a codec's name in enums and in the table of reserved keys to two functions, which encode and decode a value."""
+"""Functions that encode and decode a header value, by the codec's name in enums and in the table of reserved keys."""
 
 DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
-"""The exceptions by which a codec rejects a value or bytes."""
+"""The exceptions that a codec raises for values or bytes that it can't handle."""
 
 
 def range_of(key: int) -> KeyRange | None:
-    """Return the reserved range that contains an unsigned key; None if there is none, or without the drafts package."""
+    """Return the reserved range that contains an unsigned key.
+
+    Return None if no range contains it, or if the drafts package, which lists the ranges, is not installed.
+    """
     return next((each for each in reserved_keys() if key in each), None)

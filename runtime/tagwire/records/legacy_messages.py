@@ -2,10 +2,10 @@
 
 A wrapper is a message whose value is a compressed message set of the same magic. In magic 0, the offsets inside are
 absolute (or whatever the producer wrote). In magic 1, they are relative, and the wrapper has the offset of its last
-message. Some clients write a wrapper with offset 0 around messages with offsets 0, 1, 2 and so on; as in Kafka, these
-offsets are not changed. With append time, the wrapper's timestamp applies to all messages inside. Old converters have
-put messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31, KIP-32,
-KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
+message. Some clients write a wrapper with offset 0, whose messages have offsets 0, 1, 2 and so on; as in Kafka, these
+offsets are not changed. With append time, the wrapper's timestamp applies to all its messages. Old converters have
+written messages of magic 0 into wrappers of magic 1, and vice versa; lenient readers accept them. Sources: KIP-31,
+KIP-32, KAFKA-5365, and DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
 from collections.abc import Callable, Iterator
@@ -64,11 +64,11 @@ class MessageSet(RecordBatch):
 
 
 _MIXED = ("v0", "v1")
-"""The formats whose messages lenient readers accept in a wrapper of the other format."""
+"""The formats that lenient readers accept in each other's wrappers."""
 MAGIC_AT = 16
 """The position of the magic byte in both formats."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
-"""The attribute bits that a wrapper may have. Other bits are allowed only in the messages inside it."""
+"""The attribute bits that may be set in a wrapper. All other bits are allowed only in the messages inside it."""
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
@@ -86,7 +86,10 @@ def record_of(format: Format, header: dict[str, Any], offset: int, appended: int
 
 
 class Messages:
-    """The messages in a wrapper. Raises DecodeError or LimitError unless its value is a message set of its magic."""
+    """The messages in a wrapper.
+
+    Raises DecodeError or LimitError if the wrapper's value isn't a message set of the same magic.
+    """
 
     def __init__(
         self,
@@ -136,7 +139,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Return the offsets of all messages. Raises an error for any invalid message before records are returned."""
+        """Return the offsets of all messages. Raises an error if any message is invalid, before records are yielded."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -149,7 +152,7 @@ class Messages:
         return self.natively(self.shift, appended) or self.by_layout(appended)
 
     def stored(self) -> Iterator[Record]:
-        """Iterate over the messages as records with their own timestamps, even if the wrapper has an append time."""
+        """Iterate over the messages as records. Each has its own timestamp, even if the wrapper has an append time."""
         return self.natively(self.shift, None) or self.by_layout(None)
 
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:

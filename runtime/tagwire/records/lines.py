@@ -12,7 +12,7 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import walk_natively
 
 _AT_ONCE: Final = 1 << 20
-"""The maximum number of bytes of lines in memory. All lines of a compressed batch could be thousands of times more."""
+"""The maximum number of bytes of lines in memory. All lines of a batch could be thousands of times more."""
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
@@ -42,6 +42,6 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # there is no native code, or an older version without this function
+    except ImportError:  # there is no native code, or it is an older version without this function
         return None
     return lines

@@ -1,10 +1,11 @@
 """Read and convert the records in messages: Produce requests, Fetch responses, and any other message with records.
 
-The spec names the format of a records field in each version (`recordFormats`). With it, records can be read, and
+The spec names the format of a records field in each version (`recordFormats`), so the records can be read, and
 converted for a peer that uses an older version.
 
-A request has only whole batches in the format of its version. A response may also have records of a lower magic, as
-they are stored in the log, and its last batch may be truncated at the size that the client requested.
+A response may have records of a lower magic than its version's format, as they are stored in the log, and its last
+batch may be truncated at the size that the client requested. A request has only whole batches in the format of its
+version.
 """
 
 from __future__ import annotations
@@ -151,7 +152,10 @@ def has_records_field(cls: type[Struct]) -> bool:
 
 
 def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
-    """Return a function from a `FieldRow` to its record format, or to "". `format` overrides the spec's formats."""
+    """Return a function that maps a `FieldRow` to its record format: `format` if it is set, otherwise the spec's.
+
+    The function returns "" for a field without records.
+    """
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
     named = dict(_named_formats(cls, version))
@@ -159,7 +163,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield (field, name of its record format in this version) for the records fields in a message class."""
+    """Yield (field, name of the record format in this version) for each records field, also in nested structs."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:
@@ -214,7 +218,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
 
 
 class _Conversion:
-    """Converts the records in one message. `losses` collects the values that are lost."""
+    """Converts the records in one message to other formats. `losses` collects the values that are lost."""
 
     def __init__(
         self,
@@ -233,9 +237,9 @@ class _Conversion:
         self.losses: list[RecordLoss] = []
 
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
-        """Return the struct, or a copy in which all records are converted, even those in nested structs.
+        """Convert all records in a struct and its nested structs. Return the struct, or a copy if anything changes.
 
-        The struct is the last of `holders`, after the structs that enclose it. `path` is the struct's path.
+        The struct is the last of `holders`; before it are the structs that enclose it. `path` is the struct's path.
         """
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:
@@ -253,7 +257,7 @@ class _Conversion:
         return holders[-1].replace(**changes) if changes else holders[-1]
 
     def records(self, source: MessageRecords, target: Format) -> Any:
-        """Return a field's records in another format; the original bytes if no batch must be converted."""
+        """Return a field's records in another format, or the original bytes if no batch has to be converted."""
         parts: list[bytes] = []
         read, is_changed = 0, False
         for index, batch in enumerate(source):
@@ -269,7 +273,7 @@ class _Conversion:
         return b"".join(parts)
 
     def batch(self, batch: RecordBatch, target: Format, at: str) -> bytes:
-        """Return a batch in another format; b"" if that format can't represent it."""
+        """Convert a batch to another format. Return b"" if the format can't represent the batch."""
         why = left_out(batch, target)
         if why:
             self.losses.append(RecordLoss(at, len(batch), why))

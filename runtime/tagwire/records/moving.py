@@ -1,6 +1,6 @@
-"""Move records from one batch to another in native code, without creating objects.
+"""Move records from one batch to another in native code, without making objects of them.
 
-This works for formats whose records have the fields of magic 2, each with an attributes byte. For other formats, and
+This works for formats whose records have the fields of magic 2, with an attributes byte in each. For other formats, and
 for records that native code rejects, the caller moves `Record` objects instead, with the same result.
 """
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 try:
     from tagwire._records import facts
-except ImportError:  # there is no native code
+except ImportError:  # the installation has no native code
     facts = None  # type: ignore[assignment]
 
 IS_LAST: Final = 1
 HAS_NO_KEY: Final = 2
 HAS_NO_VALUE: Final = 4
-"""The bits in `Movable.facts`, which has a byte for each record."""
+"""The flags of a record: `IS_LAST`, `HAS_NO_KEY` and `HAS_NO_VALUE`."""
 _NONE: Final = array("q")
 
 
@@ -68,7 +68,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
     `Movable.facts` marks records as IS_LAST if their offsets are in `lasts`, a buffer of ascending int64 numbers. With
     `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
-    that can't be decompressed or has a wrong record count, because reading its records as objects reports the error.
+    that can't be decompressed or has a wrong record count: reading its records as objects then reports the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -116,7 +116,7 @@ class BatchHeader(NamedTuple):
     size: int
     """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None
-    """The timestamps of the records if the columns don't have them; else None."""
+    """The records' own timestamps, if the columns don't have them; else None."""
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:

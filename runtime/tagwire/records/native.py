@@ -1,9 +1,9 @@
 """The native engine's plans for a record format: for batch headers, records, and the messages inside wrappers.
 
 A plan encodes and decodes one layout in native code. A `Record` differs from an encoded record: it has offsets and
-timestamps instead of deltas, attributes instead of bits, and headers as pairs. `seen` returns a layout with the fields
-of a `Record`. If the native engine is missing or does not support a format, the format has no plans, and the
-interpreter is used.
+timestamps instead of deltas, Python attributes instead of bits, and headers as pairs. `seen` returns a layout with
+the fields of a `Record`. If there is no native engine, or if it does not support a format, that format has no plans,
+and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,16 +32,16 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""The attribute bits that are computed from a `Record`, each with a rule and the one or two attributes that it uses."""
+"""Attribute bits that are computed from a `Record`. Each has a rule, and one or two attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The values of record attributes in formats that don't have them."""
+"""The values of record attributes in formats that do not have them."""
 
 
 class Plans:
     """The native engine's plans for a format's batch header and records; None for what the engine doesn't support."""
 
     header: "Plan | None" = None
-    """The plan for a batch with all records as bytes; in message set formats, for a whole message."""
+    """The plan for a batch without its records; in message set formats, the plan for a whole message."""
     records: "Elements | None" = None
     """The plan for consecutive records; in message set formats, for consecutive messages, which become records."""
 
@@ -86,14 +86,14 @@ class Plans:
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
         """Return the numbers that native code needs to read or write records, such as the base offset.
 
-        A number that isn't in `given` comes from the batch header; if the header does not have it, it is 0.
+        A number that isn't in `given` comes from the batch header. If the header does not have it either, it is 0.
         """
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return a layout of records with the attributes of `Record`; None if the format lacks a required attribute."""
+    """Return the layout of records with the attributes of `Record`; None if the format lacks a required attribute."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:
@@ -115,7 +115,7 @@ _OF_MESSAGES: Final = (("base_offset", "offset"), ("base_timestamp", "timestamp"
 
 def _seen_item(item: Item, names: dict[str, str]) -> Item:
     item = item.replace(name=names.get(item.name, item.name), relative_to="")
-    if item.compression is not None:  # compressed messages are wrappers, not records
+    if item.compression is not None:  # compressed messages are wrappers, which are not records
         item = item.replace(compression=None)
     if item.name == "attributes":
         item = item.replace(bits=tuple(_unpacked(group) for group in item.bits))
@@ -169,7 +169,7 @@ class Written:
 
 
 class NativeResult(Enum):
-    """Why the native engine encoded no records. CERTAIN means that the interpreter must also reject them."""
+    """The reason why the native engine encoded no records. CERTAIN means that the interpreter must also reject them."""
 
     NONE_TRIED = "it has no plan"
     UNSURE = "the interpreter may accept the input that the engine rejected"
@@ -229,11 +229,14 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
 
 
 def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
-    return iter(())  # there are no errors in bytes that the engine has just written
+    return iter(())  # the engine has just written these bytes, so they need no check
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:
-    """Return the size of a batch of the collected records; None if its base offset or timestamp has changed."""
+    """Return the size in bytes of a batch of the collected records.
+
+    Return None if the collected bytes are unusable because the base offset or timestamp has changed.
+    """
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, {})
     return found.size if format.plans.quick is not None and inputs == found.inputs else None
 
@@ -241,7 +244,7 @@ def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_
 def written_of(
     format: "Format", found: "Gathering", header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | None:
-    """Return the encoded records; None if the base offset or timestamp has changed meanwhile."""
+    """Return the encoded records; None if the base offset or timestamp has changed since they were collected."""
     plan = format.plans.records
     inputs = format.plans.inputs({OFFSET: base_offset, TIMESTAMP: base_timestamp, SCALE: 1}, header)
     assert plan is not None

@@ -1,4 +1,4 @@
-"""Add the records in a message to its trace: each batch becomes a child node of its records field.
+"""Add the records in a message to its trace: the batches become child nodes of their records field.
 
 The layout of a message doesn't include the layout of its records, so a trace first shows a records field as plain
 bytes. This module traces each batch in the format that the spec names. Every byte still belongs to exactly one node.
@@ -54,7 +54,7 @@ def open_records(
 
 
 def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
-    """Return the `FieldRow` at a path in a trace; None if the path isn't that of a field, as for an unknown tag."""
+    """Return the `FieldRow` for a path in a trace; None if the path leads to something else, such as an unknown tag."""
     fields, row = message.FIELDS, None
     for step in path.split("."):
         name, bracket, _ = step.partition("[")

@@ -52,7 +52,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of all formats except `formats` in which `data` has a complete and valid batch at `pos`.
+    """Return the names of the formats, other than `formats`, in which there is a complete and valid batch at `pos`.
 
     `data` may be any object that has a length and whose slices are bytes.
     """
@@ -73,7 +73,7 @@ def naming_hint(names: Sequence[str]) -> str:
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the batch at `pos` in the one of these formats that its bytes have."""
+    """Read the batch at `pos`. Its bytes determine which of these formats it has."""
     found = formats.candidates(buf, pos)
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)
@@ -83,7 +83,7 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
 
 
 def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the first batch of `buf`. Its checksum is verified only if it could have two formats."""
+    """Read the first batch of `buf`. Its checksum is verified only to decide between two possible formats."""
     found = formats.candidates(buf, 0)
     if len(found) == 1:
         return read_batch(buf, 0, found[0], limits, outline=True)

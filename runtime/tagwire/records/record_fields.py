@@ -16,7 +16,10 @@ from tagwire.text_format import shown
 def record_fields(
     format: Format, record: Record, base_offset: int, base_timestamp: int, *, as_read: bool
 ) -> dict[str, Any]:
-    """Return a record's field values. Raises EncodeError. `as_read` allows null values without the tombstone flag."""
+    """Return the field values of a record. Raises EncodeError for invalid values.
+
+    With `as_read`, a null value without the tombstone flag is allowed.
+    """
     return {
         "attributes": record_attributes(format, record, as_read=as_read),
         "timestamp_delta": record.timestamp - base_timestamp,
@@ -28,7 +31,7 @@ def record_fields(
 
 
 def check_kinds(format: Format, record: Record) -> None:
-    """Raise EncodeError for values of the wrong type, because arithmetic with them would raise other errors."""
+    """Raise EncodeError for values of the wrong type, before they are used in arithmetic."""
     for name in ("offset", "timestamp", "attributes"):
         value = getattr(record, name, None)
         if not isinstance(value, int):
@@ -40,14 +43,14 @@ def check_kinds(format: Format, record: Record) -> None:
 
 
 def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
-    """Return the record's headers as dicts. Raises EncodeError if the format has no headers."""
+    """Return the record's headers as dicts. Raises EncodeError if there are any, but the format has no headers."""
     if record.headers and "headers" not in format.has:
         reject(format, "headers", f"expected none, got {len(record.headers)}: the format has no headers")
     return tuple([{"key": key, "value": value} for key, value in record.headers])
 
 
 def put_headers_in_order(format: Format, records: list[Record]) -> None:
-    """Sort the headers of records to which they were given as mappings, in the order that the format requires."""
+    """Sort the headers of records whose headers were given as mappings, in the order that the format requires."""
     order = format.header_order
     if order is None:
         return
@@ -58,7 +61,10 @@ def put_headers_in_order(format: Format, records: list[Record]) -> None:
 
 
 def record_attributes(format: Format, record: Record, *, as_read: bool) -> int:
-    """Return a record's attributes byte with the bits that depend on its values. Raises EncodeError if they are set."""
+    """Return a record's attributes byte, including the bits that depend on its key, value and headers.
+
+    Raises EncodeError if `Record.attributes` already sets such bits.
+    """
     bits = format.record_bits
     number = record.attributes
     named = [name for name, group in bits.items() if isinstance(number, int) and number & group.mask]

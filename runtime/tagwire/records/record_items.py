@@ -1,8 +1,8 @@
 """A fast path in Python for records of magic 2 and 3, used without the native engine.
 
 A record consists of a length, an optional attributes byte, two deltas, a key, a value and headers, all with varints.
-Most varints take one byte; these are read without a function call. For errors, the reader stops before an invalid
-record, and the layout interpreter then raises the exact error.
+Most varints take one byte; these are read without a function call. This module does not describe errors: the reader
+stops before an invalid record, and the layout interpreter then raises the exact error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tagwire.records.walk import Walk
 
 REJECTIONS: Final = (TypeError, ValueError, AttributeError, OverflowError)
-"""The exceptions by which `write` rejects records. The layout interpreter then raises the exact error."""
+"""The exceptions that `write` raises for invalid records. The layout interpreter then raises the exact error."""
 
 _LOW: Final = -(1 << 63)
 _FAULTS: Final = (IndexError, ValueError)
@@ -159,7 +159,10 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read a zigzag varint of at most `size` bytes. Return its value and the position after it."""
+    """Read a zigzag varint of at most `size` bytes, which must be as short as possible.
+
+    Return its value and the position after it.
+    """
     byte = buf[pos]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), pos + 1

@@ -9,7 +9,7 @@ from tagwire.records.walk import Walk
 
 try:
     from tagwire._records import totals as _native
-except ImportError:  # there is no native code
+except ImportError:  # the installation has no native code
     _native = None  # type: ignore[assignment]
 
 
@@ -31,15 +31,15 @@ class Totals(NamedTuple):
     """Whether each offset is above the previous one."""
 
     def has_offsets_in(self, first: int, last: int) -> bool:
-        """Return whether the offsets ascend, from at least `first` to at most `last`."""
+        """Return whether the offsets ascend and are all between `first` and `last`, both included."""
         return self.records == 0 or (self.ascends and first <= self.first_offset and self.last_offset <= last)
 
 
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals, or None if the caller must read the records one by one.
 
-    Returns None without native code, with a limit on records or headers, and if the record fields of the format differ
-    from magic 2. Also returns None for invalid records: reading them one by one raises the error.
+    Returns None without native code, with a limit on records or headers, and if the format's record fields differ from
+    magic 2. Also returns None for invalid records, because only reading them one by one raises the error.
     """
     found = walk_natively(batch)
     if _native is None or found is None:
@@ -50,11 +50,11 @@ def totals(batch: RecordBatch) -> Totals | None:
 
 
 def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return the data with which native functions read a batch's records; None if they must be read in Python.
+    """Return the data that native functions need to read a batch's records; None if they must be read in Python.
 
-    The data is (`Walk`, record count, `Walk.bases`, whether the records have attributes). It is None if the number of
-    records or headers is limited, if the record fields of the format differ from magic 2, and if the batch can't be
-    decompressed or is too short, because reading it in Python raises the error.
+    The result has the `Walk`, the record count, `Walk.bases`, and whether the records have attributes. It is None if
+    the number of records or headers is limited, if the record fields of the format differ from magic 2, and if the
+    batch can't be decompressed or is too short: reading it in Python then raises the error.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None

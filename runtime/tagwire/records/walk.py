@@ -1,7 +1,7 @@
 """Read the records of a batch one at a time, so that even a batch of a million tiny records needs little memory.
 
-The native engine reads the formats that it supports. Without it, a fast path in Python reads records with magic 2's
-fields. If a record is invalid, the layout interpreter reads it again to find the position of the error.
+The native engine reads the formats that it supports. Without the native engine, a fast path in Python reads records
+with magic 2's fields. If a record is invalid, the layout interpreter reads it again to find the position of the error.
 """
 
 from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ class Walk:
 
     @cached_property
     def reader(self) -> LayoutReader:
-        """The layout interpreter, which begins at the first record."""
+        """The layout interpreter, initially positioned at the first record."""
         reader = LayoutReader(self.format.layout, bytes(self.data), offset=self.pos, limits=self.limits)
         reader.end = self.end
         reader.compressed_at = self.compressed_at
@@ -156,11 +156,10 @@ class Walk:
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
     def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
-        """Yield the records with the layout interpreter, from record number `index`.
+        """Use the layout interpreter to read and yield the records, starting with number `index`.
 
-        `elements` is the number of array elements that already count towards the limit: at first, the record count in
-        the header. `good` lists the array elements of record `index` that needn't be read again, if that record is
-        invalid.
+        `elements` is the number of array elements that already count towards the limit, initially the record count in
+        the header. If record `index` is invalid, `good` lists its array elements that needn't be read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -196,7 +195,7 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Return whether a number, such as the sum of a base and a delta, fits into 64 bits."""
+    """Return whether a number fits into 64 bits. The sum of a base and a delta may not fit."""
     return -(1 << 63) <= number < 1 << 63
 
 
@@ -208,13 +207,13 @@ def plain_attributes(format: Format, attributes: int) -> int:
 
 
 def tombstone_flag(format: Format, attributes: int) -> bool | None:
-    """Return the tombstone bit of a record's attributes; None if the format has no such bit."""
+    """Return the tombstone bit of a record's attributes; None if its format has no such bit."""
     group = format.record_bits.get("is_tombstone")
     return None if group is None else bool(group.of(attributes))
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return the highest timestamp in a batch header, which may be stored as a delta; for a message, its timestamp."""
+    """Return the highest timestamp in a batch header, which may be stored as a delta. For a message, its timestamp."""
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

@@ -1,7 +1,7 @@
 """Build the engine for a free-threaded Python, and use it from several threads.
 
-The environment variable TAGWIRE_FREE_THREADED_PYTHON contains the path of that Python; by default, it is searched on
-PATH. Debian's source package python3.13 can be built with `./configure --disable-gil && make` in a few minutes.
+The environment variable TAGWIRE_FREE_THREADED_PYTHON names the Python; otherwise, it is searched on PATH. Debian's
+source package python3.13 builds one in a few minutes: `./configure --disable-gil && make`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Check that default structs that are created on first access behave like structs created at once."""
+"""Check that native default structs, which are created on first access, behave like structs created at once."""
 
 import copy
 import pickle

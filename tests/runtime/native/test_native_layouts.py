@@ -259,7 +259,7 @@ class Abstract(Inner, metaclass=ABCMeta):
 
 
 class WithSize(int):
-    """The engine can't create objects of variable size, such as those of int subclasses."""
+    """An int subclass whose objects have a variable size. The engine can't create such objects."""
 
 
 ODD_FLOAT = FloatingType("float16", "e", 2)
@@ -374,7 +374,7 @@ def test_two_fields_share_one_array_object(first: Array, second: Array, value: A
 
 
 def test_every_layout_feature_is_supported_or_rejected() -> None:
-    """Before you add a feature to this list, support or reject it in `_native/engine/plan.pxi`."""
+    """All layout features are listed here. Before you add one, support or reject it in `_native/engine/plan.pxi`."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

@@ -15,7 +15,7 @@ FIRST: dict[str, Any] = {"key": b"k", "value": b"v", "timestamp": 1_700_000_000_
 
 
 class Number:
-    """An object that only `__index__` can convert to an integer."""
+    """An object that can be converted to an integer, but only through `__index__`."""
 
     def __index__(self) -> int:
         return 5
@@ -72,7 +72,7 @@ def appended(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchB
 
 
 def listed(calls: list[dict[str, Any]], *args: Any, **settings: Any) -> BatchBuilder:
-    """Build the batch with `extend`. Records get the offsets that `append` would choose."""
+    """Build the batch with `extend` instead of `append`. Records get the offsets that `append` would choose."""
     builder = BatchBuilder(*args, **settings)
     records: list[Record] = []
     for call in calls:

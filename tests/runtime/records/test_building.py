@@ -67,7 +67,7 @@ NUMBERS = (
             ("v2", PLAIN, {name: "no"}, name)
             for name in ("is_transactional", "is_control", "ignore_message_attributes")
         ],
-        # properties that the format can't store, and invalid values
+        # settings that this format can't store, and invalid values
         *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
         ("v1", PLAIN, {"base_offset": 4}, "base_offset"),
         *[("v2", PLAIN, {name: wrong}, name) for name, wrong in (("last_offset", -5), ("attribute_bits", "x"))],

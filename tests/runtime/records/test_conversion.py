@@ -180,7 +180,7 @@ def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
     assert lost == () and 16384 <= small.size - 11 < 16600
     assert plain.size - small.size == 10 + len(records)
     zigzag, _ = convert(plain, "v3-zigzag")
-    assert zigzag.size > small.size - 1  # zig-zag lengths are never shorter than unsigned ones
+    assert zigzag.size > small.size - 1  # a zig-zag length is never shorter than an unsigned length
 
 
 def test_on_loss_is_one_of_two() -> None:

@@ -19,8 +19,8 @@ from tagwire.records import format_names, format_of, read_batches
 NO_PRODUCER = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
 NO_PID = {"pid": -1, "epoch": -1, "first_sequence": -1}
 
-# The 11 bytes of a magic 2 or 3 record after its length and attributes: timestamp delta 00, offset delta 00, key 02 6b,
-# value 04 7676, and one header (02, key 02 68, null 01). All numbers are zig-zag varints.
+# A record of magic 2 or 3 without its length and attributes takes 11 bytes; all its numbers are zig-zag varints.
+# The 11 bytes: timestampDelta 00, offsetDelta 00, key 02 6b, value 04 7676, and one header (02, key 02 68, null 01).
 RECORD = {
     "attributes": 0,
     "timestamp_delta": 0,
@@ -184,7 +184,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # With zig-zag varints, 45 is encoded as 5a, and 300 as d8 04.
+    # If the draft's varints are read as zig-zag varints, 45 is encoded as 5a, and 300 as d8 04.
     (
         "v3-zigzag",
         "a record",
@@ -201,7 +201,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # The timestamp -1 takes one byte (zig-zag 01). batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
+    # The timestamp -1 takes one byte (zig-zag 01), one less than above: batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
     (
         "v3-zigzag",
         "attributes, no timestamp",

@@ -67,7 +67,7 @@ SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
 @pytest.mark.parametrize(
     ("count", "size", "found"),
     [
-        (2, 14, None),  # the highest count for which enough bytes are left
+        (2, 14, None),  # the highest count that fits in the remaining bytes
         (0, 0, None),
         (3, 14, "found a count of 3, expected 0 to 2 in the 14 bytes left"),
         (1, 6, "found a count of 1, expected 0 to 0 in the 6 bytes left"),
@@ -224,7 +224,7 @@ def test_damaged_compressed_bytes(codec: str) -> None:
     for _ in range(100):
         broken = bytearray(packed)
         broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
-        with pytest.raises(TagwireError):  # if the bytes can be decompressed, the records are invalid
+        with pytest.raises(TagwireError):  # if decompression succeeds, the records are invalid
             read_all(resealed(header + broken[: random.randrange(1, len(broken) + 1)]))
 
 
@@ -322,7 +322,7 @@ def test_limits_on_records_and_headers() -> None:
 
 
 def beyond(format: str, codec: str, **limits: int) -> LimitError:
-    """Return the error that these limits cause for five records with two headers each."""
+    """Return the error that these limits cause when five records with two headers each are read."""
     has_headers = "headers" in format_of(format).has
     keys: tuple[Any, ...] = (1, 2) if format.startswith("kip82-int") else ("h", "h")
     headers = tuple((key, b"") for key in keys) if has_headers else ()
@@ -339,7 +339,7 @@ def beyond(format: str, codec: str, **limits: int) -> LimitError:
 @pytest.mark.parametrize("format", format_names())
 def test_the_limit_on_records(format: str, codec: str) -> None:
     if codec == "none" and format_of(format).records is None:
-        return  # each uncompressed message is a separate batch
+        return  # without compression, each message counts as a separate batch
     error = beyond(format, codec, records=4)
     assert error.found == "5 records" and error.expected == "at most 4 (Limits.records)" and error.offset == 0
 

@@ -15,7 +15,7 @@ SEGMENT = "00000000000000000000.log"
 
 
 def with_a_bad_key(first: int, compression: str = "none") -> bytes:
-    """Return three records. The second has a header key that isn't UTF-8; Kafka reads the invalid byte as U+FFFD."""
+    """Return three records. The second has a header key that is not UTF-8; Kafka reads its invalid byte as U+FFFD."""
     records = [Record(first + n, 7, b"k", b"v", (("a~", b"1"),)) for n in range(3)]
     data = bytearray(build(records, "v2").encode())
     at = data.index(b"a~", data.index(b"a~") + 1)
@@ -49,7 +49,7 @@ The expected values are the ones that Kafka's DeepRecordsIterator and DefaultRec
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
-"""The record offsets that each command keeps; None if it keeps all records."""
+"""The record offsets that each command keeps, or None if it keeps all records."""
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])
@@ -114,7 +114,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
 
 
 def test_element_with_an_error_is_counted_once() -> None:
-    """An element with an error must count only once: a third header with an error must not exceed a limit of three."""
+    """An element with an error must count only once, so an invalid third header must not exceed a limit of three."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
     at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4

@@ -1,7 +1,7 @@
 """Compare three ways of reading and writing records: the native engine, Python's fast path, and the interpreter.
 
-The tests call public functions, and compare values, bytes, errors and their positions. DisagreementError is raised if
-the native engine rejects input that the interpreter accepts.
+The tests call public functions, and compare the results of all three: values, bytes, errors and their positions. If the
+native engine rejects input that the interpreter accepts, these functions raise DisagreementError.
 """
 
 import gc
@@ -32,7 +32,7 @@ LIMITS = Limits(elements=7)
 
 @pytest.fixture(autouse=True)
 def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the native engine even in a test run with the Python engine."""
+    """Use the native engine, even if the Python engine was selected for this test run."""
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
 
 

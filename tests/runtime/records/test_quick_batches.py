@@ -12,7 +12,7 @@ from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
-"""the fast path works only with the default limits"""
+"""Limits that are high, but not the defaults: with such limits, the fast path is not used."""
 
 
 def read(data: bytes, limits: Limits) -> Any:
@@ -67,7 +67,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], fast=False)  # the first use of a builder installs the fast path
+    built({}, RECORDS[0], fast=False)  # when a builder is first used, it installs the fast path
     assert built(settings, records, fast=True) == built(settings, records, fast=False)
 
 

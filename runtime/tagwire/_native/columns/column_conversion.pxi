@@ -24,10 +24,10 @@ cdef class Conversion:
         return 0
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
-        """Prepare `d` for these rows and options. Return an object that keeps the rows in memory."""
+        """Set the input and the options in `d` (column_rows.h). Return an object that keeps the input alive."""
 
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
-        """Convert rows in C, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
+        """Run the C loop, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
 
     cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
         """Use the layout interpreter to convert a row that the C loop rejected. Raises the interpreter's errors."""
@@ -140,7 +140,7 @@ cdef class Decoder(Conversion):
         cdef int64_t size = 0
         strict, limits = options
         layout = self.table.layout_at(d.versions, row, self.name, self.supported)
-        tw_source_bytes(d.rows, row, &data, &size)  # The offsets are valid: the C loop has checked them.
+        tw_source_bytes(d.rows, row, &data, &size)  # can't fail: the C loop has checked the array's offsets
         value, _ = decode(
             layout, PyBytes_FromStringAndSize(<const char *>data, size), whole=True, strict=strict, limits=limits
         )

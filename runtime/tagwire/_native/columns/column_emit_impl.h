@@ -39,7 +39,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert the length of the bytes written since offset `place`, minus `uncounted`, in front of these bytes. */
+/* Insert a length before the bytes written since `place`: the number of these bytes, minus `uncounted`. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

@@ -103,7 +103,8 @@ static int tw_give_entry(
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
 }
 
-/* Get entry `at` of the map of unknown tags. Return TW_REFUSED for an invalid tag, or for that of a known field. */
+/* Get the tag and data of an entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid or belongs to a
+ * known field. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
     const tw_source *entries = e->sources + s->unknown_slot + 1;
@@ -118,8 +119,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the tagged fields from index `*next` whose bits are set in `bits`. Stop at the first tag that isn't below
- * `before`, and set `*next` to its index. */
+/* Starting at the tagged field with index `*next`, write the fields whose bit is set in `bits`. Stop at the first field
+ * whose tag is not below `before`, and store its index in `*next`. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -194,7 +195,8 @@ static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
     return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
 }
 
-/* Write a nested struct or optional value. Return TW_REFUSED for null if the type has no marker byte. */
+/* Write the marker byte of a nested struct or optional value, if its type has one, and then the value. Return
+ * TW_REFUSED for null if the type has no marker byte. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);

@@ -9,15 +9,17 @@
 #include "columns/arrow_abi.h"
 #include "columns/column_frames.h"
 
-/* Create a schema with `children` children, which the caller fills in. Until then, they count as released. */
+/* Create a schema with `children` children. Each child counts as released until the caller fills it in. */
 int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children);
 
-/* Turn a schema into a dictionary type: indexes into an array of strings. Releases the schema on failure. */
+/* Turn a schema into a dictionary-encoded type whose values are indexes into an array of strings. Releases the schema
+ * on failure. */
 int tw_make_dictionary_schema(struct ArrowSchema *schema);
 
 int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array);
 
-/* Replace all children after the first `kept` by `child`. Releases the array and the child on failure. */
+/* Keep only the first `kept` children of a struct array, and append `child`, which the array then owns. Releases the
+ * array and the child on failure. */
 int tw_append_child(struct ArrowArray *array, int64_t kept, struct ArrowArray *child);
 
 #endif

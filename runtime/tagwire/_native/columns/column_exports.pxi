@@ -58,7 +58,7 @@ def export_schema(column):
 
 
 cdef class Chunk:
-    """Keeps the rows of one Arrow array in memory, in a frame (columns.h)."""
+    """A reference to the frame (columns.h) that contains the rows of one Arrow array."""
 
     cdef tw_frame *frame
 
@@ -142,7 +142,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # marks the end of the stream; `export` sets a function if there is another array
+    out.release = NULL  # NULL means the end of the stream; `export` replaces it if there is an array
     try:
         array = next(pull.arrays, None)
         if array is not None:

@@ -69,8 +69,8 @@ static int64_t tw_count_nulls(const uint8_t *valid, int64_t count)
     return nulls;
 }
 
-/* Shrink a frame's buffers to their contents. A frame that will be reused keeps 12.5 % more memory than its contents
- * need, and its buffers are not shrunk at all if they are at most 25 % larger than their contents. */
+/* Shrink a frame's buffers to the size of their contents. For a frame that will be reused (`some_kept`), shrink only
+ * buffers that are more than 25 % larger than their contents, and keep room for 12.5 % more. */
 static void tw_trim(tw_frame *frame, int some_kept)
 {
     for (int32_t level = 0; level < frame->levels_count; level++) {

@@ -10,11 +10,11 @@ void tw_drop_frame(tw_frame *frame);
 /* Allocate zeroed memory, which the caller frees with tw_free. Return NULL if out of memory. */
 void *tw_zeroed(size_t count, size_t size);
 
-/* Create an empty frame with room for `rows` rows. Return NULL if out of memory. */
+/* Create an empty frame with room for `rows` rows. The caller owns it. Return NULL if out of memory. */
 tw_frame *tw_new_frame(
     const tw_column *columns, int32_t count, const tw_level *levels, int32_t levels_count, int64_t rows, int64_t most);
 
-/* Complete a frame, which must not change afterwards: count its nulls and free its unused memory. */
+/* Complete a frame: count its nulls and free its unused memory. The frame must not change afterwards. */
 void tw_complete(tw_frame *frame);
 
 #endif

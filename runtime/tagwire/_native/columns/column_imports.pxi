@@ -2,7 +2,7 @@
 
 
 cdef class TypeOf:
-    """An imported schema. It is released together with this object."""
+    """An imported schema, which is released with this object."""
 
     cdef ArrowSchema_c c
 
@@ -157,7 +157,7 @@ cdef bint fits(const tw_source *s, str format, str wanted):
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Prepare `s` to read an array without its children. Raises ColumnError for a type that doesn't fit `wanted`."""
+    """Prepare `s` to read an array, but not its children. Raises ColumnError for a type that doesn't fit `wanted`."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -193,7 +193,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the array of versions that belongs to each array in `rows`; None for each if `versions` is None."""
+    """Return a list with an array of versions for each array in `rows`. If `versions` is None, all entries are None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

@@ -40,7 +40,7 @@ cdef class ColumnBuilder(PlanBuilder):
         return s
 
     cdef int filled(self, tw_struct *s, object layout, object column) except -1:
-        """Set `s.filled`: the columns of tagged fields, which get their defaults in a row without tagged fields."""
+        """Set `s.filled` to the columns of tagged fields, which get their defaults if a row has no tagged fields."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + 1) * sizeof(tw_field))
         cdef Py_ssize_t index
         tags = None if column is None or layout.section is None else column.child(TAGS)
@@ -81,7 +81,7 @@ cdef class ColumnBuilder(PlanBuilder):
 
 
 cdef class Table:
-    """The column plans of a message. The plan of a version is `plans[version - low]`."""
+    """The column plans of a message. `plans[version - low]` is the plan of a version."""
 
     cdef readonly dict layouts
     cdef list kept
@@ -119,7 +119,7 @@ cdef int64_t at_most(object limit) except? -1:
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
-    """Raise the exception for TW_NO_MEMORY, TW_BAD_INPUT or TW_TOO_LONG. `most` is the limit for TW_TOO_LONG."""
+    """Raise the exception for TW_NO_MEMORY, TW_BAD_INPUT or TW_TOO_LONG. `most` is the limit that was exceeded."""
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:

@@ -11,7 +11,7 @@
 #include "columns/columns.h"
 
 struct tw_frame_pool {
-    int64_t holders;     /* number of references; each frame in use has one, because it will return to the pool */
+    int64_t holders;     /* reference count; a frame in use has a reference, because it will return to the pool */
     int64_t most;        /* limit on the total size of the unused frames, in bytes */
     char busy;
     tw_frame *spares;    /* linked list of the unused frames, most recently added first */
@@ -25,10 +25,11 @@ void tw_release_frame(tw_frame *frame);
 /* Release a reference to a pool. The last release frees the pool. `pool` may be NULL. */
 void tw_drop_pool(tw_pool *pool);
 
-/* Keep a frame for reuse, or free it. Its reference count must be 0. */
+/* Take ownership of a frame whose reference count is 0, and keep it for reuse or free it. */
 void tw_keep_spare(tw_pool *pool, tw_frame *frame);
 
-/* Return an empty frame from the pool with these columns and room for `least` to `most` rows, or NULL. */
+/* Take a frame with the same columns and room for `least` to `most` rows out of the pool, and empty it. Return NULL if
+ * the pool has none. */
 tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most);
 
 int64_t tw_bytes_of(const tw_frame *frame);

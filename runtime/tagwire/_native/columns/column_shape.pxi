@@ -5,7 +5,7 @@ cdef enum:
 
 
 cdef class Shape(Owner):
-    """A table of columns for the C code. It lists a tree of columns, each before its children.
+    """A C array that describes a tree of columns. Each column precedes its children.
 
     Columns that always have the same number of values, such as the fields of a list's elements, form a level.
     """
@@ -34,7 +34,7 @@ cdef class Shape(Owner):
         return self.indexes[id(column)]
 
     cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
-        """Add a column and its descendants to the table, starting at `index`. Return the index after them."""
+        """Add a column and its descendants to the table, starting at `index`. Return the next free index."""
         cdef tw_column *c = &self.columns[index]
         cdef str format = column.format
         cdef int32_t end = index + 1
@@ -49,7 +49,7 @@ cdef class Shape(Owner):
             self.levels_count += 1
         else:
             if column.wire is not None:
-                kind_of(column.wire)  # raises NotNative for an unsupported type
+                kind_of(column.wire)  # raises NotNative for a type that native code can't handle
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:
@@ -98,7 +98,7 @@ cdef class Shape(Owner):
         return frame
 
     cdef int put(self, tw_frame *frame, int32_t index, int64_t at, object value) except -1:
-        """Store a Python value in a column. Used for rows that only Python could convert."""
+        """Store a Python value in a column, for a row that the C loop has left to Python."""
         cdef const tw_column *c = &self.columns[index]
         cdef bytes data
         cdef int32_t child = index + 1
@@ -133,7 +133,7 @@ cdef class Shape(Owner):
 
 
 cdef class Spares:
-    """A pool of frames for reuse, with a total size of at most `most` bytes (column_pool.h). Threads can share it."""
+    """A pool of frames for reuse, at most `most` bytes in total (see column_pool.h). Threads may share it."""
 
     cdef tw_pool *pool
 
@@ -146,11 +146,11 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Take an empty frame with room for `least` to `most` rows from the pool. Return NULL if there is none."""
+        """Take an empty frame from the pool, with room for `least` to `most` rows. Return NULL if there is none."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Make a frame return to this pool when its last reference is released. Return the frame."""
+        """Attach a frame to this pool, to which it returns when its last reference is released. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)
@@ -206,5 +206,5 @@ cdef object attribute(object value, str name):
 
 
 cdef list pairs(object tags):
-    """Return unknown tags in the form of an Arrow map's entries, in tag order."""
+    """Convert unknown tags to the entries of an Arrow map, in tag order."""
     return [{"key": tag, "value": tags[tag]} for tag in sorted(tags)]

@@ -26,15 +26,15 @@ struct tw_source {
     uint8_t constant;
     int64_t width;
     int64_t length, offset;
-    const uint8_t *valid;   /* validity bits; NULL if no value is null */
+    const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */
     const uint8_t *values;  /* main buffer of the array: its values, bits, offsets or views */
     const uint8_t *data;
-    const void **buffers;   /* for string views: all buffers of the array; those from index 2 contain strings */
-    int64_t data_count;     /* for string views: the number of buffers that contain strings */
+    const void **buffers;   /* for string views: all buffers of the array; data buffers begin at index 2 */
+    int64_t data_count;     /* number of data buffers of an array of string views */
     const tw_source *child;
 };
 
-/* Return the index of a value in the buffers of its array. */
+/* Convert a value's index in the source to its index in the array's buffers. */
 static inline int64_t tw_source_index(const tw_source *s, int64_t at) { return s->constant ? 0 : s->offset + at; }
 
 static inline int tw_is_there(const tw_source *s, int64_t at)
@@ -82,7 +82,8 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get a value's range in the child array or in `data`. Return 0, or TW_BAD_INPUT for negative or descending offsets. */
+/* Get the range that a value's offsets describe, in the child array or in `data`. Return 0, or TW_BAD_INPUT if the
+ * offsets are negative or descend. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;
@@ -103,7 +104,7 @@ static TW_RARE int tw_source_view(const tw_source *s, int64_t at, const uint8_t 
         return *size < 0 ? TW_BAD_INPUT : 0;
     if (buffer < 0 || buffer >= s->data_count || from < 0)
         return TW_BAD_INPUT;
-    /* The last buffer of an array of views contains the sizes of the buffers with strings. */
+    /* An array of views has one more buffer at the end, which contains the sizes of the data buffers. */
     if (from + *size > tw_source_number(s->buffers[2 + s->data_count], buffer, 8, 1))
         return TW_BAD_INPUT;
     *data = (const uint8_t *)s->buffers[2 + buffer] + from;

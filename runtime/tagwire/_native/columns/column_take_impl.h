@@ -5,8 +5,8 @@
 #include "columns/column_rows.h"
 #include "engine/utf8.h"
 
-/* Masks with which tw_put_short tests whether a string is ASCII. The 16 bytes at index 16 - n have the high bit set in
- * their first n bytes. */
+/* Masks for tw_put_short, which tests whether a string is ASCII. The 16 bytes starting at index 16 - n select the high
+ * bit of each of the first n bytes. */
 static const uint8_t tw_high_bits[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 };
@@ -93,10 +93,9 @@ static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
     return 0;
 }
 
-/* Store a string of up to 16 bytes. Return 1, or 0 with nothing stored if the string isn't ASCII.
- *
- * Always copies 16 bytes, which the caller has checked to be in bounds, because a branch on the size would often be
- * mispredicted. The next string overwrites the excess bytes. */
+/* Store a string of up to 16 bytes. The caller has checked that 16 bytes can be read and written. Always copies 16
+ * bytes, because a branch on the size would often be mispredicted; the next string overwrites the excess. Return 1, or
+ * 0 with nothing stored if the string isn't ASCII. */
 static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int64_t size)
 {
     int64_t begin = b->size;

@@ -1,8 +1,8 @@
-"""Find the Arrow array with the values of each message field, and convert single rows to Python objects."""
+"""Connect a message's fields to the Arrow arrays with their values, and convert rows that C rejects to objects."""
 
 
 cdef class Sources:
-    """The Arrow array with the values of each message field, or the field's default if the input does not have it."""
+    """The source of each column's values: an input array, or the default if the field is not in the input."""
 
     cdef Shape shape
     cdef Imported rows
@@ -20,7 +20,7 @@ cdef class Sources:
     cdef int bind(
         self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
     ) except -1:
-        """Use `array` for a column and its children. `offset` is the Arrow offset of the enclosing struct."""
+        """Read a column and its child columns from this array. `offset` is the Arrow offset of the enclosing struct."""
         cdef tw_source *source = &self.at[index]
         column = self.shape.nodes[index]
         read_array(source, schema, array, column.format, path or "the array")
@@ -47,7 +47,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # Arrow libraries use different names for the fields of a map
+            given = names  # ignore the names of a map's fields, because Arrow libraries use different ones
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")
@@ -63,7 +63,7 @@ cdef class Sources:
         return 0
 
     cdef int fix(self, int32_t index) except -1:
-        """Make all rows of a column have its default value."""
+        """Make a column return its default value for every row."""
         cdef const tw_column *c = &self.shape.columns[index]
         cdef tw_source *source = &self.at[index]
         cdef Block offsets

@@ -59,7 +59,7 @@ int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
     if (room < needed)
         room = needed;
     if (room > frame->most)
-        room = frame->most; /* longer string data would overflow int32 offsets */
+        room = frame->most; /* with more bytes, the column's int32 offsets would overflow */
     if (tw_resize(&b->data, room) < 0)
         return TW_NO_MEMORY;
     b->room = room;

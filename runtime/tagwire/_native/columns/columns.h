@@ -19,9 +19,9 @@ enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUM
 enum tw_column_fault {
     TW_REFUSED = -1,   /* the bytes or the value are invalid according to the layout */
     TW_NO_MEMORY = -2,
-    TW_TOO_LONG = -3,  /* more elements or bytes than int32 offsets can express */
+    TW_TOO_LONG = -3,  /* a column has more elements or bytes than int32 offsets can express */
     TW_NO_VERSION = -4,
-    TW_BAD_INPUT = -5, /* the input is an invalid Arrow array */
+    TW_BAD_INPUT = -5, /* the input is an inconsistent Arrow array */
     TW_UNTRIED = -6,   /* not supported in C, but the interpreter may accept the row */
 };
 
@@ -52,8 +52,8 @@ typedef struct {
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* this and all later validity bits have not changed, so they are still set */
-    int32_t first, end;  /* range of the level's columns in the table; it can include columns of deeper levels */
+    int64_t touched;     /* all validity bits at this index and above are still set */
+    int32_t first, end;  /* range of the level's columns in the table, including descendants in other levels */
 } tw_level;
 
 typedef struct {
@@ -145,13 +145,13 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 
 TW_RARE int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed);
 
-/* Make room for `size` bytes of string data in a column. Adds an eighth to avoid later reallocations. */
+/* Make room for a total of `size` bytes of string data in a column, and for an eighth more to avoid reallocations. */
 static inline int tw_make_room_for(tw_frame *frame, int32_t column, int64_t size)
 {
     return tw_grow_data(frame, frame->buffers + column, size < frame->most / 2 ? size + size / 8 : size);
 }
 
-/* Copy 1 to 16 bytes. Two copies of 8 or 4 bytes, which may overlap, are faster than calling memcpy. */
+/* Copy 1 to 16 bytes as two words, which may overlap. For strings that short, this is faster than calling memcpy. */
 static inline void tw_copy_short(uint8_t *to, const uint8_t *from, int64_t size)
 {
     uint64_t first, last;
@@ -189,7 +189,7 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. In a column that isn't nullable, store a placeholder, which isn't read because the parent is null. */
+/* Store a null. If the column isn't nullable, store a placeholder, which nobody reads because a parent is null. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
 int tw_put_default(tw_frame *frame, int32_t column, int64_t at);

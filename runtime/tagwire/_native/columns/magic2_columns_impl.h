@@ -52,7 +52,7 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
     return 0;
 }
 
-/* Store a record's headers. The fast path is for records without headers, which are the most common. */
+/* Store a record's headers. Most records have none, so that case is the fast path. */
 static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t at, tw_magic2_headers headers)
 {
     if (TW_UNLIKELY(headers.count))

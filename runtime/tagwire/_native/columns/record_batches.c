@@ -29,7 +29,7 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* Return whether the batch at `p` may have the format `b->tried`, whose magic byte follows a varint length. */
+/* Return whether the batch at `p` may have the format `b->tried`, whose batches begin with a varint length. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -45,7 +45,7 @@ static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
     return r.end - r.p > 4 && r.p[4] == b->tried_magic && length <= r.end - r.p;
 }
 
-/* Return the plan for the batch at `p`; NULL if only Python can determine its format. */
+/* Return the plan for the batch at `p`; NULL if only Python can determine the batch's format. */
 static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     static const uint8_t zeros[17];
@@ -60,8 +60,9 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the numbers in tw_batch_slot, such as the last offset, and store them in the slots after the header fields.
- * Return TW_UNTRIED if a number needs more than 64 bits. */
+/* Compute the numbers that tw_batch_slot lists, such as the last offset, from the fields of a batch header. Store them
+ * in the slots after the fields. If a number needs more than 64 bits, return TW_UNTRIED, so that Python handles the
+ * batch. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->head->items_count;
@@ -78,7 +79,8 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
-/* Return whether a batch's base offset, which no checksum covers, isn't above the previous batch's last offset. */
+/* Return whether a batch's base offset is not above the last offset of the previous batch. The base offset may
+ * be corrupt, because no checksum covers it. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
     return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
@@ -116,7 +118,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return fault;
 }
 
-/* Finish the rows of a batch, from `first` up to `end`: fill the columns with one value per batch. */
+/* Complete a batch's rows, `first` up to `end`: fill the columns that are constant in a batch, and set their length. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = tw_put_constants(b, first, end);
@@ -145,10 +147,8 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
     return rows >= b->most_rows || b->bytes + (b->w.r.p - from) >= b->most_bytes;
 }
 
-/* Read records until the batch ends or the frame is full. After an error, the frame contains all records before the
- * invalid one.
- *
- * Not inlined: inlining makes the loop over batches about 5 % slower. */
+/* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
+ * records before the invalid one. Not inlined, because inlining makes the loop over batches about 5 % slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -232,7 +232,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write 0 as a wrapper's offset and absolute offsets in the messages inside (KAFKA-5365). */
+    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). */
     if (b->head[plan->base_offset] == 0) {
         b->head[plan->head->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
@@ -255,7 +255,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     return 0;
 }
 
-/* If only headers are read, add a row for the batch itself. */
+/* Add a row for the batch itself, if only headers are read. */
 static int tw_take_head(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
@@ -267,7 +267,7 @@ static int tw_take_head(tw_batches *b)
     return fault;
 }
 
-/* Read the header of the batch at `position`, and prepare to read its records. */
+/* Open the batch at `position`: read its header and prepare to read its records. */
 static int tw_open_batch(tw_batches *b)
 {
     const tw_record_plan *plan = b->plan = tw_plan_at(b, b->data + b->position, b->size - b->position);
@@ -285,13 +285,13 @@ static int tw_open_batch(tw_batches *b)
     if (plan->record == NULL)
         return 0;
     if (b->head[plan->attributes] & plan->codec_mask) {
-        /* a batch without records may name a codec, although there is nothing to decompress */
+        /* A batch without records may have nothing to decompress, although its attributes name a codec. */
         int is_empty = !plan->is_message && b->head[plan->packed] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
     }
     if (plan->is_message) {
         fault = tw_open_records(b, b->data + b->position, b->next - b->position);
-        b->w.r.trusted = 1; /* tw_walk_head has verified the checksum */
+        b->w.r.trusted = 1; /* tw_walk_head has already verified the checksum */
         return fault;
     }
     return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);

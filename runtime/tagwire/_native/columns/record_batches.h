@@ -1,8 +1,9 @@
 /* Read the record batches of a segment into columns, without the GIL.
  *
- * The loop returns when a frame (columns.h) is full, or when Python must decompress records, determine a batch's
- * format, or report an error. It can then continue with the same batch and a new frame, so that a batch of millions of
- * records needs no more memory than any other. */
+ * The loop stops when a frame (see columns.h) is full, and when Python must decompress records, determine a batch's
+ * format, or report an error. A batch can stay open and continue in the next frame, so a batch of millions of records
+ * needs no more memory than any other.
+ */
 #ifndef TAGWIRE_RECORD_BATCHES_H
 #define TAGWIRE_RECORD_BATCHES_H
 
@@ -10,9 +11,9 @@
 
 #define TW_SLOTS 64
 
-/* Where a field of a batch header or record is stored: in column `column`, in number `slot` of the `slots` in
- * tw_record_reader, in both, or in neither (-1). If `null_number` is set, the number -1 is stored as null. For an
- * array, `inner` has the sinks for the fields of its elements. */
+/* Where a field of a batch header or record is stored: in a column, in one of the `slots` of tw_record_reader, in both,
+ * or in neither. -1 means no column or no slot. If `null_number` is set, the number -1 is stored as null. For an array,
+ * `inner` has the sinks for the fields of its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;
@@ -21,9 +22,9 @@ struct tw_sink {
     const tw_sink *inner;
 };
 
-/* The state of reading batch headers and records. `slots[N]` receives the number of a field whose sink has slot N, or
- * the size of a string or bytes value; `spans[N]` then points to its bytes. `r.known` has the registers (framing.h). In
- * formats with a tombstone bit, `flag` is the tombstone bit of the last record. */
+/* The state of reading batch headers and records. If a field's sink has slot N, `slots[N]` receives its number. For a
+ * string or bytes value, `slots[N]` is the size and `spans[N]` the address. `r.known` has the registers (framing.h). In
+ * formats that mark tombstones with an attribute bit, `flag` is that bit of the last record that was read. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -59,8 +60,8 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* The slots of a record and of a batch header. A header with N fields has slots 0 to N - 1 for its fields, followed by
- * the slots in tw_batch_slot, whose numbers are computed. */
+/* Slots that exist in every format. A record has slots for its offset and for the size of its value. A batch header
+ * with N fields has slots 0 to N - 1 for the fields, followed by the slots in tw_batch_slot for computed numbers. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
@@ -68,8 +69,8 @@ enum tw_batch_slot {
 #define TW_MAGICS 16
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
-/* A number in the batch header that is needed to read the batch's records. Before they are read, it is copied from slot
- * `slot` of the header to register `place` (framing.h). */
+/* A number in the batch header that is needed to decode the batch's records. It is copied from slot `slot` of the
+ * header to register `place` of the record plan. */
 typedef struct {
     int32_t place, slot;
 } tw_input;
@@ -81,18 +82,18 @@ typedef struct {
     const tw_input *inputs;
     const int32_t *idle;     /* columns for which this record format has no field */
     int32_t constants_count, inputs_count, idle_count;
-    int32_t tombstone;       /* index of the column for tombstones, or -1 */
+    int32_t tombstone;       /* index of the column that marks tombstones, or -1 */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
     int32_t is_message;      /* whether a batch is a single message, which may be a wrapper, as in magic 0 and 1 */
-    int32_t leaves_wrappers; /* whether Python reads all wrappers, in order to verify the messages inside */
+    int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed;
     int32_t offset_base, timestamp_base, timestamp_scale; /* registers (framing.h) for these numbers, or -1 */
     int64_t codec_mask, append_mask;
-    int64_t no_wrapper_mask; /* attribute bits that a wrapper must not have */
+    int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */
     int64_t least;           /* minimum size of an encoded record, in bytes */
 } tw_record_plan;
 
@@ -100,7 +101,7 @@ typedef struct {
     tw_record_reader w;
     int64_t known[TW_REGISTERS], head_known[TW_REGISTERS];
     int64_t head[TW_SLOTS];  /* the numbers in the open batch's header */
-    const uint8_t *data;     /* the file's bytes; index N is file position N */
+    const uint8_t *data;     /* the file's bytes, indexed by file position */
     int64_t size, end;       /* `size`: file position where `data` ends; `end`: file position where reading stops */
     int64_t position;        /* file position of the open batch, or of the next batch if none is open */
     int64_t next;            /* file position of the batch after the open one */
@@ -119,15 +120,15 @@ typedef struct {
     int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes; its current size in bytes */
 } tw_batches;
 
-/* Return whether records with this plan have the fields of magic 2, so that tw_take_magic2 can read them. Their
- * attributes byte may have named bits, and may be missing in some batches. */
+/* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may
+ * have named bits, and may be missing in some batches. */
 int tw_is_magic2(const tw_struct *s);
 
 /* Prepare to read the open batch's decompressed records from `p`. Return 0 or an error code. */
 int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size);
 
-/* Prepare to read a wrapper's decompressed messages from `p`. First checks all messages, so that an invalid wrapper
- * produces no rows. Return 0, TW_UNCLEAR, or an error code. */
+/* Prepare to read a wrapper's decompressed messages from `p`. All messages are checked first, because an invalid
+ * wrapper must not produce any rows. Return 0, TW_UNCLEAR, or an error code. */
 int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size);
 
 /* Read batches until the loop must stop. Return a tw_halt value, or an error code for the batch at `position`. */

@@ -4,7 +4,7 @@ The loop reads headers and records with the engine's own plans. This file adds a
 in which the field is stored. A column with one value per batch is a constant, which is computed from the batch header.
 """
 
-cdef tw_crc32c_tables CRC32C, CRC32  # filled in once and never changed
+cdef tw_crc32c_tables CRC32C, CRC32  # CRC tables, filled in once and never changed
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
@@ -19,7 +19,10 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan(Owner):
-    """The plan for batches of one format. `headers_only`: don't read records. `verified`: always verify checksums."""
+    """The plan for reading batches in one record format. With `headers_only`, records are not read.
+
+    With `verified`, checksums are verified even if only headers are read.
+    """
 
     cdef tw_record_plan c
     cdef Shape shape
@@ -27,7 +30,7 @@ cdef class RecordPlan(Owner):
     cdef int codec_shift
     cdef object format, names
     cdef dict words
-    cdef tw_constant *file  # the file name's column; NULL if there is none
+    cdef tw_constant *file  # the value of the file name column; NULL if there is no such column
 
     def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
         cdef Py_ssize_t index
@@ -126,7 +129,7 @@ cdef class RecordPlan(Owner):
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for column in columns.values():  # these columns stay null, because the format has no such field
+        for column in columns.values():  # columns that stay null, because this format has no such field
             idle[self.c.idle_count] = self.shape.index(column)
             self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
@@ -187,7 +190,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.head.items_count + COMPUTED[name]
-            # null for compressed messages: a wrapper's header doesn't contain its base offset
+            # Null for compressed messages: a wrapper's header doesn't contain the base offset of its messages.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
@@ -200,10 +203,10 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up a column with the names of attribute bits, such as the codec's name. It is dictionary-encoded."""
+        """Set up `c` for a dictionary column with the names of attribute values, such as the name of the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
-        if group is None:  # this format has no such attribute bits
+        if group is None:  # the format has no attribute bits with this name
             c.number = word(self.words[name], "none") if name == "compression" else -1
             c.null_number = name == "timestamp_type"
             return 0

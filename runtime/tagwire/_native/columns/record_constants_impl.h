@@ -1,17 +1,18 @@
-/* Fill columns that have one value per batch, such as the codec. The value is computed once from the batch header. */
+/* Fill columns that have the same value for all records of a batch, such as the codec. The value is computed from the
+ * batch header, and stored in many rows at once. */
 #ifndef TAGWIRE_RECORD_CONSTANTS_IMPL_H
 #define TAGWIRE_RECORD_CONSTANTS_IMPL_H
 
 #include "columns/record_walk_impl.h"
 
-/* Compute a column's value for the open batch. Return 1, or 0 if the value is null. */
+/* Compute the value of a constant column for the open batch. Return 1, or 0 if it is null. */
 static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, int64_t *x)
 {
     *x = c->slot < 0 ? c->number : slots[c->slot];
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->words != NULL)
-        *x = c->words[*x]; /* in range: the header's bits have been checked */
+        *x = c->words[*x]; /* in range: the bits were checked when the header was read */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);
@@ -29,7 +30,7 @@ static void tw_put_bits(uint8_t *bits, int64_t first, int64_t end, int bit)
         tw_put_bit(bits, first, bit);
 }
 
-/* Store nulls in a column of numbers or bits, in the rows from `first` up to `end`. */
+/* Store nulls in the rows from `first` up to `end`. The column must contain numbers or bits. */
 static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t end)
 {
     const tw_buffers *b = frame->buffers + column;
@@ -41,7 +42,7 @@ static void tw_put_nulls(tw_frame *frame, int32_t column, int64_t first, int64_t
         tw_put_bits(b->values, first, end, 0);
 }
 
-/* Fill the rows from `first` up to `end` of a column. The caller has made room for them. */
+/* Store the value of a constant column in the rows from `first` up to `end`. The caller has made room for them. */
 static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c, const int64_t *slots, int64_t first, int64_t end)
 {
     uint8_t *values = frame->buffers[c->column].values;

@@ -1,7 +1,7 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the number before each metadata record (KIP-631); 1 is the only one that exists */
-/* Returned in place of a version if the payload has another record type. */
+#define TW_METADATA_FRAME 1 /* the frame version before each metadata record (KIP-631), which is always 1 so far */
+/* Returned instead of a version if a payload does not have the requested type. */
 #define TW_NO_TYPE INT64_MIN
 
 static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t row, int64_t *size)

@@ -19,7 +19,7 @@ cdef class Part(ArrowArray):
 
 @final
 cdef class Joined(ArrowArray):
-    """The first `kept` columns of an array of structs, and `other` as the last column."""
+    """The first `kept` columns of an array, with the array `other` as an additional last column."""
 
     cdef int64_t kept
     cdef ArrowArray other
@@ -41,10 +41,10 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Add a column of messages to an array of records. `decode(data, versions)` returns this column.
+    """Add a column of messages to an array of records. `decode(data, versions)` returns the column.
 
-    For coordinator and metadata records (see PAYLOADS), `data` is the column of messages of type `api_key`, and
-    `versions` the column of their versions. For any other `kind`, `data` has the record values, and `versions` is None.
+    For coordinator and metadata records (see PAYLOADS), `data` has the payloads of type `api_key`, and `versions` the
+    version of each. For any other `kind`, `data` has the record values, and `versions` is None.
     """
     cdef Joined made = Joined()
     cdef Chunk split = Chunk()

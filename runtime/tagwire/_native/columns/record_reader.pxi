@@ -1,3 +1,4 @@
+"""The Python interface to the C loop that reads record batches into columns."""
 
 
 cdef enum:
@@ -16,10 +17,10 @@ cdef class RecordColumns:
     cdef list plans
     cdef tw_batches b
     cdef Chunk made
-    cdef dict words  # from the name of each dictionary column to a dict from strings to indexes
+    cdef dict words  # for each dictionary column, a dict from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
-    cdef list room  # for each column: the size of its strings in the last frame, which the next frame reserves
+    cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
@@ -114,7 +115,7 @@ cdef class RecordColumns:
         cdef int halt
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            # shift the pointer, so that C code can use file positions as indexes
+            # Shift the pointer, so that C code can index the data by file position.
             self.b.data = <const uint8_t *>(<size_t>view.buf - <size_t>start)
             self.b.size = start + view.len
             self.b.end = min(end, self.b.size)
@@ -172,7 +173,7 @@ cdef class RecordColumns:
                 return plan
 
     def put(self, values):
-        """Add a row. `values` is a dict from column names to values."""
+        """Add one row. `values` maps column names to values."""
         cdef tw_frame *frame = self.made.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
@@ -188,7 +189,7 @@ cdef class RecordColumns:
         return self.made.length() >= self.b.most_rows
 
     def take(self):
-        """Return the rows read so far as an Arrow array, and begin a new one."""
+        """Return the rows collected so far as an Arrow array, and begin a new array."""
         cdef Chunk made = self.made
         self.guess = min(made.length(), self.b.most_rows)
         self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]

@@ -91,7 +91,7 @@ static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record
         return 0;
     if (framing->is_number)
         return tw_put_number(w->frame, k->column, at, framing->absent);
-    tw_put_null(w->frame, k->column, at); /* in a list column that isn't nullable, this stores an empty list */
+    tw_put_null(w->frame, k->column, at); /* stores an empty list in a list column that isn't nullable */
     return 0;
 }
 
@@ -143,7 +143,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
     return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
-/* Read a value whose size in bytes was in an earlier field. */
+/* Read a value whose size in bytes an earlier field specifies. */
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
@@ -192,7 +192,8 @@ static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
     return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
 }
 
-/* Read a field that may be absent, be a checksum, or have its size in another field. */
+/* Read a field that may have rules: a condition for its presence, a checksum, or a size that another field
+ * specifies. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const tw_framing *framing = f->framing;

@@ -35,7 +35,7 @@ cdef enum:
 
 
 def crc32c(uint32_t value, data):
-    """Return the CRC-32C of `data`. `value` is the CRC-32C of the bytes before `data`, 0 if there are none."""
+    """Return the CRC-32C of earlier bytes followed by `data`. `value` is the checksum of the earlier bytes, or 0."""
     cdef const uint8_t[::1] view = data
     cdef Py_ssize_t size = view.shape[0]
     return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
@@ -48,18 +48,18 @@ cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begu
 @final
 @no_gc_clear
 cdef class Magic2:
-    """Reads and builds magic 2 batches, natively.
+    """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects, and `records` the plan that reads and writes their records. `names` has
-    the names by which this plan refers to the base offset, to the base timestamp, and to a factor for timestamp deltas.
-    The factor is 0 if all records have the append time, and otherwise 1.
+    `batch` is the class of the batch objects. `records` reads and writes the records. For this, it needs three numbers
+    of the batch, whose names are in `names`: the base offset, the base timestamp, and the factor by which timestamp
+    deltas are multiplied. The factor is 0 if all records have the append time, and otherwise 1.
     """
 
     cdef object batch, format
     cdef Elements records
     cdef tw_class made
     cdef Py_ssize_t slots[8]
-    cdef int64_t least  # the minimum size of a record in bytes
+    cdef int64_t least  # minimum size of an encoded record in bytes
     cdef int offset_place, timestamp_place, scale_place
 
     def __cinit__(self, batch, format, Elements records, names):
@@ -155,8 +155,8 @@ cdef class Magic2:
         return Gathering(self.records, tuple(inputs))
 
     def build(self, builder):
-        """Return a builder's batch; None if only Python can build it, for example because it is compressed."""
-        if BUILDER[GATHERED] == 0:  # the slots of the builder class have not been looked up (append_method)
+        """Build the batch of a builder; None if only Python can build it, for example because it is compressed."""
+        if BUILDER[GATHERED] == 0:  # `append_method` has not looked up the slots of the builder class
             return None
         found = setting(builder, GATHERED)
         if type(found) is not Gathering:
@@ -214,7 +214,7 @@ cdef class Magic2:
 
 
 cdef inline object setting(object builder, Py_ssize_t index):
-    """Return an attribute of the builder by its index in BUILDER_NAMES; None if the attribute was deleted."""
+    """Return the builder's attribute at this index of BUILDER_NAMES; None if it was deleted."""
     return slot_value(builder, BUILDER[index])
 
 
@@ -223,7 +223,7 @@ cdef inline object setting(object builder, Py_ssize_t index):
 cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
-    The arguments `other_*` describe a second format, which has a varint length before its magic byte. If the bytes
+    The arguments `other_*` describe a second format, which stores its magic byte after a varint length. If the bytes
     could be a batch of either format, Python decides. `other_length_at` is the offset of the length (-1 if there is no
     second format), `other_gap` the number of bytes between length and magic byte, `other_magic` the magic byte.
     """

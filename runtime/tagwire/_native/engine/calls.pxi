@@ -6,7 +6,7 @@ look up the plan of the requested version in a table.
 """
 
 cdef enum:
-    TABLE = 64  # the number of versions in the table; the plans of higher versions are in a dict
+    TABLE = 64  # number of versions in a codec's table; other versions are looked up in a dict
 
 
 @final

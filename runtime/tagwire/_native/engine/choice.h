@@ -7,7 +7,7 @@
 
 #include "engine/plan.h"
 
-/* The maximum number of selected paths. Arrays with one entry per path are on the C stack. */
+/* The maximum number of selected paths: the C stack holds arrays with one entry per path. */
 #define TW_MOST_COLUMNS 64
 
 typedef struct tw_choice tw_choice;
@@ -27,7 +27,7 @@ typedef struct {
     int column;              /* index of the column if a path ends at this field; otherwise -1 */
     uint8_t each, is_row, has_row, has_structs;
     Py_ssize_t columns_count, holes_count;
-    const int *columns;      /* the columns of all selected paths that begin with this field or lead through it */
+    const int *columns;      /* indexes of the columns of all selected paths through this field */
     const tw_hole *holes;    /* the values of `columns` if the field is absent */
 } tw_chosen;
 

@@ -11,7 +11,7 @@ from libc.string cimport memset
 @final
 @no_gc_clear
 cdef class Choosing(Owner):
-    """A selection of fields in one version of a message. Raises NotNative if C can't read these fields."""
+    """A selection of fields in one version of a message. Raises NotNative if C can't read the selected paths."""
 
     cdef const tw_choice *root
     cdef Plan plan
@@ -33,7 +33,7 @@ cdef class Choosing(Owner):
         self.root = self.choice(layout.root, plan.root, paths.root)
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
-        """Build the C structs for the selected fields of a struct. `step` has these fields as its children."""
+        """Build the C structs for a struct's selected fields, which are the children of `step`."""
         cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
@@ -104,7 +104,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
-        """Return a copy of a struct's fields in which no run of fixed-width fields contains a selected field."""
+        """Copy a struct's fields, and split runs of fixed-width fields (tw_field.run) at the selected fields."""
         cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
         cdef Py_ssize_t index
         for index in range(s.items_count):
@@ -113,7 +113,7 @@ cdef class Choosing(Owner):
         return fields
 
     cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
-        """Set `chosen.holes`, the column values for messages in which the field is absent."""
+        """Set `chosen.holes`, the values of a field's columns for messages in which the field is absent."""
         cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
         chosen.holes = holes
         if step.column is not None and not step.each:
@@ -125,7 +125,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add the values of a field's columns if the field is absent. `value` is the default of the field `step`."""
+        """Add the values to use in the columns of `step` if the field is absent. `value` is the field's default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the default of {step.name} can't be shared")
@@ -141,7 +141,7 @@ cdef class Choosing(Owner):
         return 0
 
     def read(self, bytes data, Py_ssize_t offset, limits):
-        """Return the rows of the message in the bytes from `offset` to the end; None if C can't read it."""
+        """Return the rows of the message that begins at `offset` and extends to the end; None if C can't read it."""
         return self.rows(data, offset, limits, None)
 
     def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
@@ -191,7 +191,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the message may exceed the depth limit: only walk.h checks it
+        if depth < self.plan.depth:  # the message may be too deep: walk.h checks this, the C loop below doesn't
             self.plan.refuse(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
@@ -217,5 +217,5 @@ cdef class Marks:
 
 
 cdef bint has_row(object step) except -1:
-    """Return whether `step` selects an array whose elements become rows, directly or inside the field."""
+    """Return whether the field `step`, or a field inside it, is an array whose elements become rows."""
     return step.is_row or any([has_row(inner) for inner in step.steps.values()])

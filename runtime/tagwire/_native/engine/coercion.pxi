@@ -20,7 +20,7 @@ cdef public object coerced_uuid "tw_coerced_uuid"(object value):
 
 
 cdef public object coerced_binary "tw_coerced_binary"(object value):
-    """Convert a bytes-like value to a buffer, so that its `len` is the number of bytes."""
+    """Convert a bytes-like value to a buffer whose `len` is its size in bytes."""
     from tagwire.wire.scalars import binary
 
     return binary(value)

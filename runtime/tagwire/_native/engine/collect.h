@@ -1,8 +1,8 @@
 /* Read the selected fields of a message into rows, and skip all other fields.
  *
  * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h, so this code rejects the same
- * messages as decoding. Functions return 0, or -1 for an error, whose position walk.h then finds. If the values will be
- * changed, the byte positions of the selected values are recorded as marks, in the order in which splice.h needs them.
+ * messages as decoding. Functions return 0, or -1 for an error, whose position walk.h then finds. For a rewrite, marks
+ * record the byte positions of the selected values, in the order in which splice.h needs them.
  */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
@@ -15,7 +15,7 @@ typedef struct {
     PyObject *rows;  /* list of all rows so far, including the current row */
     PyObject *row;   /* the current row, a tuple that `rows` owns; NULL while no row is being read */
     Py_ssize_t width;
-    PyObject *lists[TW_MOST_COLUMNS]; /* for a column whose values form a list: that list; otherwise NULL */
+    PyObject *lists[TW_MOST_COLUMNS]; /* for a column whose values are collected in a list: that list; otherwise NULL */
     int marking;
     int64_t *marks;
     Py_ssize_t marks_count, marks_size;
@@ -109,8 +109,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. If the values will be changed, also record the position of the element's
- * end and the index of the first mark after it, so that splice.h can skip the row. */
+/* Read an array element that becomes a row. For a rewrite, also record the position of the element's end and the index
+ * of the first mark after it, so that splice.h can skip the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
@@ -126,7 +126,7 @@ static int tw_collect_row(const tw_chosen *s, tw_collect *c)
     return 0;
 }
 
-/* Read an array inside a row. Each selected column in the array gets a list with one value per element. */
+/* Read an array inside a row. For each selected column in the array, the row gets a list with one value per element. */
 static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
 {
     PyObject *around[TW_MOST_COLUMNS];
@@ -136,7 +136,7 @@ static int tw_collect_lists(const tw_chosen *s, tw_collect *c, int64_t count)
         around[index] = c->lists[column];
         if (tw_put_cell(c, column, list) < 0)
             return -1;
-        c->lists[column] = list; /* a borrowed reference: the row or the outer list owns this list */
+        c->lists[column] = list; /* a borrowed reference: the row or the enclosing list owns this list */
     }
     for (; count > 0; count--)
         if (tw_collect_element(s, c) < 0)
@@ -262,7 +262,7 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
     return ch->plan->section == TW_TAGGED_SECTION ? tw_collect_section(ch, c) : 0;
 }
 
-/* Read the selected rows of the message from r.p to r.end. If `whole` is set, the message is a single row. */
+/* Read the selected rows of the message from r.p to r.end. If `whole` is set, the entire message is one row. */
 static TW_MAYBE_UNUSED int tw_collect_message(const tw_choice *root, tw_collect *c, int whole)
 {
     int failed = (whole && tw_begin_row(c) < 0) || tw_collect_struct(root, c) < 0;

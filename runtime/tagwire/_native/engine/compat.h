@@ -7,7 +7,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h> /* for the limited API before 3.12, Python.h does not declare PyMemberDef and T_OBJECT_EX */
+#include <structmember.h> /* Python.h does not declare PyMemberDef and T_OBJECT_EX for the limited API before 3.12 */
 #include <stdint.h>
 #include <string.h>
 
@@ -179,7 +179,8 @@ static inline PyObject *tw_int_of_16_bytes(const uint8_t *data)
 #endif
 }
 
-/* Store a number as 16 big-endian bytes. Return 0, or -1 (perhaps with an exception) if it does not fit. */
+/* Store a number as 16 big-endian bytes. Return 0, or -1 (possibly with an exception set) if the number is negative or
+ * needs more than 16 bytes. */
 static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 {
 #if defined(Py_LIMITED_API)

@@ -23,7 +23,7 @@
 
 typedef struct {
     uint32_t table[8][256];
-    uint32_t over[4][256];  /* tables for appending TW_LANE zero bytes to a checksum, one per checksum byte */
+    uint32_t over[4][256];  /* four tables, one per checksum byte, that extend a checksum by TW_LANE zero bytes */
     int by_processor;
 } tw_crc32c_tables;
 

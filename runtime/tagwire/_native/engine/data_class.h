@@ -9,42 +9,42 @@
 #include "engine/defaults.h"
 #include "engine/tracking.h"
 
-/* How the constructor converts an argument. */
+/* How the constructor converts an argument before storing it. */
 enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID };
 
 typedef struct {
     Py_ssize_t slot;
     PyObject *name;       /* the attribute name, interned */
-    PyObject *shown;      /* `name=`, as in the object's `repr` */
-    PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
+    PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
+    PyObject *fresh;      /* the attribute's value after constructing an object without arguments */
     PyObject *parameter;  /* the argument's default in the constructor's signature */
     PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
-    /* whether the argument is required in versions that have the field; `parameter` is for other versions */
+    /* whether the argument is required; if so, `parameter` is only used for versions without the field */
     uint8_t required;
 } tw_attribute;
 
-/* The maximum number of attributes of a class whose objects C constructs. The arguments are copied to the C stack. */
+/* The maximum number of attributes of a class whose objects C constructs: the arguments are copied to the C stack. */
 #define TW_MOST_ATTRIBUTES 128
 
 typedef struct {
     tw_class made;
     Py_ssize_t count;
     const tw_attribute *attributes;
-    PyObject *opening;    /* the beginning of an object's `repr`: `Name(` */
+    PyObject *opening;    /* how an object's `repr` begins: `Name(` */
     PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
     uint8_t asks;         /* whether the constructor has required arguments */
     uint8_t atomic;       /* whether no field contains structs, so that objects may stay untracked (tracking.h) */
 } tw_data_class;
 
-/* Return a class's attributes for comparing objects, or (tw_shown_class_of) for writing their `repr`. Return NULL
- * without an exception if Python must do this, and NULL with an exception for an error. */
+/* Return a class's attributes, for comparing objects (tw_data_class_of) or for writing their `repr`
+ * (tw_shown_class_of). Return NULL without an exception if Python must do this. NULL with an exception is an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
-/* Return a new reference to an object's attribute. If the slot is empty or contains the mark of a deleted attribute,
- * the class's descriptor returns a value or raises AttributeError. */
+/* Return a new reference to an object's attribute. If the slot is empty or marked as deleted, call the class's
+ * descriptor, which returns a value or raises AttributeError. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 {
     TW_HELD PyObject *value = tw_slot(object, a->slot);
@@ -54,7 +54,8 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
     return value;
 }
 
-/* If the exception says that the argument isn't iterable, raise one with the argument's name instead. Return NULL. */
+/* If the current exception was raised because the argument isn't iterable, raise one that contains the argument's name.
+ * Always return NULL. */
 static TW_RARE PyObject *tw_name_argument(const tw_attribute *a, PyObject *argument)
 {
     if (PyErr_ExceptionMatches(PyExc_TypeError) && !PySequence_Check(argument) &&
@@ -90,7 +91,8 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
     return argument;
 }
 
-/* Return an attribute's index, or -1. Tries `next` first, because callers usually pass keywords in field order. */
+/* Return the index of the attribute with this name, or -1. Callers usually pass keywords in field order, so index
+ * `next` is tried first. */
 static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *name, Py_ssize_t next)
 {
     if (TW_LIKELY(next < c->count && c->attributes[next].name == name))
@@ -98,13 +100,13 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
     for (Py_ssize_t index = 0; index < c->count; index++)
         if (c->attributes[index].name == name)
             return index;
-    for (Py_ssize_t index = 0; index < c->count; index++) /* `name` may not be interned */
+    for (Py_ssize_t index = 0; index < c->count; index++) /* compare the text, because `name` may not be interned */
         if (PyUnicode_Check(name) && PyUnicode_Compare(c->attributes[index].name, name) == 0)
             return index;
     return -1;
 }
 
-/* Allocate an object with uninitialized slots. The garbage collector does not track it yet. */
+/* Allocate an object with uninitialized slots, which the garbage collector does not track yet. */
 static inline PyObject *tw_unfilled_object(const tw_data_class *c)
 {
 #ifndef Py_LIMITED_API
@@ -147,7 +149,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* Return a copy of an object. An attribute whose argument isn't NULL gets the argument as its value. */
+/* Return a copy of an object with some attributes replaced. If an attribute's argument is NULL, its value is copied. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -166,7 +168,7 @@ static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *o
     return made;
 }
 
-/* Allocate an object with empty slots. The garbage collector does not track it yet. */
+/* Allocate an object with empty slots, which the garbage collector does not track yet. */
 static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -186,7 +188,7 @@ static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyO
     Py_XDECREF(before);
 }
 
-/* Store a value in a slot that contains None. If it contains another value, return 0 and store nothing. */
+/* Store a value in a slot that contains None. Return 0, and store nothing, if it contains another value. */
 static TW_MAYBE_UNUSED int tw_fill_none(PyObject *object, Py_ssize_t slot, PyObject *value)
 {
     int is_none;
@@ -212,8 +214,8 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
         PyObject_GC_Track(object);
 }
 
-/* Store keyword arguments in `placed` in attribute order; NULL if not passed. Return 0, or -1 for an unknown
- * keyword. */
+/* Store keyword arguments in `placed`, in attribute order; NULL stands for an argument that was not passed. Return 0,
+ * or -1 for an unknown keyword. */
 static TW_MAYBE_UNUSED int tw_place_arguments(
     const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
 {

@@ -63,7 +63,7 @@ cdef str DATA_CLASS = "_data_class"
 cdef str INIT = "__init__"
 cdef str EQ = "__eq__"
 cdef str REPR = "__repr__"
-cdef object DATA_CLASS_LOCK = RLock()  # reentrant, because a default may be an object of another data class
+cdef object DATA_CLASS_LOCK = RLock()  # a reentrant lock, because defaults may be objects of other data classes
 
 
 @final
@@ -131,7 +131,7 @@ cdef class DataClass:
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
         if self.has_unions:
-            return False  # C can't check that at most one member of a union is set
+            return False  # C can't check that at most one alternative of a union is set
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)
@@ -152,7 +152,7 @@ cdef int takes(object row, object parameter) except -1:
 
 
 cdef DataClass data_class(PyTypeObject *cls):
-    """Return the `DataClass` of a subclass of `Struct`, which is created on first use."""
+    """Return the `DataClass` of a subclass of `Struct`. It is created on first use."""
     cdef PyObject *found = tw_class_attribute(cls, <PyObject *>DATA_CLASS)
     if found != NULL and type(<object>found) is DataClass and (<DataClass>found).cls == <PyObject *>cls:
         return <DataClass>found
@@ -169,7 +169,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the data for comparing objects of a class in C; NULL if Python must compare them."""
+    """Return what native code needs to compare objects of a class; NULL if Python must compare them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
@@ -178,7 +178,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the data for writing the `repr` of objects in C; NULL if Python must write it."""
+    """Return what native code needs to write the `repr` of a class's objects; NULL if Python must write it."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
@@ -200,9 +200,9 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class whose `__init__` is `init`.
+    """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
-    Return False if nothing changes: C can't construct these objects, or already does.
+    Return whether this call changed anything: false if C can't construct these objects, or already does.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
@@ -222,7 +222,7 @@ cdef object eq(object struct, object other):
 
 
 def is_identical(struct, other):
-    """Return whether two structs have equal values of equal types. A memoryview is treated as bytes."""
+    """Return whether two structs have equal values of the same types. A memoryview is treated as bytes."""
     cdef tw_comparing t
     t.sameness = TW_IDENTICAL
     t.cls = NULL
@@ -301,7 +301,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # copying an element has also copied the array, because the array contains itself
+    found = memo.get(id(array))  # found if the array contains itself: copying an element then also copied the array
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)
@@ -309,7 +309,7 @@ cdef object deep_array(tuple array, object memo, int depth):
 
 
 cdef inline bint is_atomic(object value):
-    """Return whether a value is immutable, so that copies can share it."""
+    """Return whether a value is immutable, so that a copy can share it."""
     cls = type(value)
     return cls is int or cls is str or cls is bytes or value is None or cls is bool or cls is float or value is NO_TAGS
 

@@ -93,7 +93,8 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
-/* Return whether the garbage collector need not track objects of this struct without unknown tags (tracking.h). */
+/* Return whether objects of this struct that have no unknown tags may stay untracked by the garbage collector (see
+ * tracking.h). */
 static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
 
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
@@ -203,9 +204,9 @@ static inline int tw_read_elements(const tw_field *e, tw_reader *r, PyObject *tu
     return 0;
 }
 
-/* If the next int32 array has the same bytes as the last one, return a new reference to the tuple of the last array;
- * otherwise return NULL. For example, the in-sync replicas of a partition usually equal its replicas, so both fields
- * can share a tuple. */
+/* If the next int32 array has the same bytes as the previous one, return a new reference to the previous array's tuple;
+ * otherwise return NULL. For example, the in-sync replicas of a partition usually equal its replicas, so that both
+ * fields can share a tuple. */
 static inline PyObject *tw_same_numbers(const tw_reader *r, Py_ssize_t count)
 {
     if (r->numbers_tuple == NULL || TW_TUPLE_SIZE(r->numbers_tuple) != count || memcmp(r->numbers, r->p, 4 * count) != 0)
@@ -222,7 +223,8 @@ static inline void tw_remember_numbers(tw_reader *r, PyObject *tuple, const uint
     r->numbers = numbers;
 }
 
-/* Read the elements of an array. `count` is their number, which the caller has read; TW_NULL for a null array. */
+/* Read an array's elements. The caller has already read their number, `count`, which is TW_NULL if the array is
+ * null. */
 static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
 {
     const tw_field *e = f->element;
@@ -301,6 +303,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* included last, because it uses the functions above */
+#include "engine/framed_decode.h" /* included last, because it uses the functions above; it defines tw_read_framed */
 
 #endif

@@ -80,8 +80,8 @@ static int tw_differs_by_python(const tw_field *f, PyObject *value)
     return differs;
 }
 
-/* Return 1 for the same object, equal ints, or equal strings; 0 for different values, or if Python must compare
- * them. */
+/* Return 1 if two values are the same object, equal ints, or equal strings. Return 0 if they differ or if only Python
+ * can decide. */
 static inline int tw_is_same(PyObject *value, PyObject *fresh)
 {
     if (value == fresh)
@@ -91,7 +91,7 @@ static inline int tw_is_same(PyObject *value, PyObject *fresh)
     return PyObject_RichCompareBool(value, fresh, Py_EQ) == 1;
 }
 
-/* Return 1 if all slots of a struct have their defaults. Return 0 if a value differs or only Python can compare it. */
+/* Return 1 if every slot of a struct has its default. Return 0 if a value differs or if only Python can decide. */
 static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 {
     if (Py_TYPE(object) != fresh->made.cls)

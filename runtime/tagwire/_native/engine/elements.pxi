@@ -1,7 +1,7 @@
-"""Read and write the records of a batch without the batch header.
+"""Read and write the records of a batch, separately from the batch header.
 
 A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. Callers
-therefore pass such numbers of the batch header as `inputs`.
+pass such numbers of the batch header as `inputs`.
 """
 
 
@@ -23,7 +23,7 @@ cdef class Elements:
     cdef list kept
     cdef object source
     cdef readonly tuple inputs
-    """The names of the numbers that callers pass as `inputs`."""
+    """The names of the numbers that callers must pass as `inputs`."""
     cdef readonly object depth
     cdef int places[TW_REGISTERS]
     cdef Py_ssize_t given_slots[7]  # the slots of the record attributes that GIVEN_NAMES lists
@@ -77,12 +77,13 @@ cdef class Elements:
         return 0
 
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
-        """Return an iterator over the `count` elements (None: all) in the bytes from `pos` to `end`.
+        """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
         If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`, which reads
-        that element with the layout interpreter and raises the error. `elements` is the number of array elements read
-        so far, which count towards the limit. `good` lists the array elements that C found valid, in the form of
-        `LayoutReader.good`. Returns None if C can't apply the limits, or if an input needs more than 64 bits.
+        the invalid element with the layout interpreter and raises the error. `elements` is the number of array elements
+        read so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form
+        of `LayoutReader.good`. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64
+        bits.
         """
         cdef Reading reading = Reading()
         if TW_FREE_THREADED and type(data) is bytearray:
@@ -116,7 +117,7 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` has one number per input: the highest value of the attribute that is encoded relative to this input.
+        `highest` has a number for each input: the highest value of the attribute that is encoded relative to the input.
         For the base offset, this is the highest offset. If C rejects an element, `data` is None, and `is_unsure` is
         true if the layout interpreter may still accept the element.
         """
@@ -190,8 +191,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    When a loop requests an element, it has usually released the element before the last one. That object is then reused
-    for the new element, as `zip` reuses its tuples.
+    When a loop requests an element, it has usually released the one that it received two steps before. The iterator
+    reuses that object for the new element, as `zip` reuses its tuples.
     """
 
     cdef Elements plan
@@ -261,7 +262,7 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        # `rest` is the argument of `Elements.read`, or the batch whose records are read (Magic2.records_of).
+        # `rest` is the argument of `read`, or the batch object that `Magic2.records_of` has set.
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0

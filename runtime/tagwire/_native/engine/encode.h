@@ -1,9 +1,10 @@
 /* The main loop of encoding: write the slots of objects as bytes, or only count the bytes.
  *
  * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. That is safe until Python code
- * runs, which could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python code. During such
- * a call, the caller holds a reference to the value; it holds references to a struct or array as long as their contents
- * are written. */
+ * runs, because Python code could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python
+ * code. Callers hold a reference to a value during such a call, and to a struct or array while its contents are
+ * written.
+ */
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
 
@@ -31,7 +32,8 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
     return 0;
 }
 
-/* Return -1 if this version can't represent the value of a field, or the struct's unknown tags. */
+/* Return -1 if encoding in this version would lose the value of a field that the version doesn't have, or the unknown
+ * tags of a struct without a tag section. */
 static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     if (tw_refuse_missing(s, object) < 0)
@@ -52,7 +54,8 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact Python int; the buffer has room. Return 1, or 0 if the caller must use tw_write_value. */
+/* Write an exact Python int and return 1; the buffer must have room. If the value can't be written here, write nothing
+ * and return 0: the caller must then use tw_write_value. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -125,8 +128,8 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
     return tw_close(w, s->length, place, 0);
 }
 
-/* Write a struct, and hold a reference to the object meanwhile. An object of a subclass is first converted to the base
- * class, because the subclass may store its attributes differently. */
+/* Write a struct, and hold a reference to the object while it is written. An object of a subclass is first converted to
+ * the base class, because the subclass may store its attributes differently. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     PyObject *coerced;
@@ -150,7 +153,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a struct or fixed-width value. Reject None if the type has no marker byte. */
+/* Write a struct or a fixed-width value, after a null marker if the type has one. Without a marker, reject None. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {
@@ -176,7 +179,7 @@ static inline int tw_put_int32s(PyObject *tuple, Py_ssize_t count, tw_writer *w)
     return 0;
 }
 
-/* Write the length and elements of an exact tuple, to which the caller holds a reference. */
+/* Write an array's length and elements. `tuple` is an exact tuple, to which the caller holds a reference. */
 static int tw_write_elements(const tw_field *f, PyObject *tuple, tw_writer *w)
 {
     const tw_field *e = f->element;
@@ -266,7 +269,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Included last, because these headers use the functions above. */
+/* Included last, because these headers use the functions above. They define tw_write_section and tw_write_framed. */
 #include "engine/encode_tags.h"
 #include "engine/framed_encode.h"
 

@@ -1,10 +1,11 @@
-/* Write tagged fields in tag order, each preceded by its tag and size. */
+/* Write tagged fields in tag order, each preceded by its tag and size. Included by encode.h. */
 #ifndef TAGWIRE_ENCODE_TAGS_H
 #define TAGWIRE_ENCODE_TAGS_H
 
 #include "engine/encode.h"
 
-/* Set a bit in `bits` for each tagged field whose value isn't the default. Return their number, or -1 for an error. */
+/* Set a bit in `bits` for each tagged field that must be written because its value differs from its default. Return the
+ * number of such fields, or -1 for an error. */
 static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bits)
 {
     int count = 0;
@@ -21,8 +22,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag of a tagged field, and leave a gap for the value's size. In a tag section, the tag precedes the size;
- * in the optional buffer of the KIP-482 draft, it follows the size. */
+/* Write the tag of a tagged field, and leave a gap for the value's size. A tag section has the tag before the size; the
+ * optional buffer of the KIP-482 draft has it after the size. */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
@@ -56,7 +57,7 @@ static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *o
     return tw_close_tag(s, w, place);
 }
 
-/* Write an unknown tagged field. `pair` is (tag, data), and the data is bytes or a memoryview of bytes. */
+/* Write an unknown tagged field. `pair` is a tuple (tag, data), where the data is bytes or a memoryview of bytes. */
 static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
 {
     Py_buffer data;
@@ -70,8 +71,8 @@ static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
     return failed ? -1 : 0;
 }
 
-/* Write known and unknown tagged fields in tag order. `bits` has a bit set for each known field to write; `others` is a
- * tuple of the unknown fields in tag order, or NULL. */
+/* Merge known and unknown tagged fields in tag order and write them. `bits` has a bit set for each known field to
+ * write. `others` is a tuple of the unknown fields in tag order, or NULL. */
 static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
 {
     Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);

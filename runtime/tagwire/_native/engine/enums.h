@@ -1,5 +1,7 @@
-/* Read and write enum values without calling Python. A field's `element` is the type of the encoded integer; its
- * `members` are the enum's members. */
+/* Read and write enum values. C looks up enum members without calling Python.
+ *
+ * A field's `element` is the type of the encoded integer; its `members` are the enum's members.
+ */
 #ifndef TAGWIRE_ENUMS_H
 #define TAGWIRE_ENUMS_H
 
@@ -42,7 +44,8 @@ static TW_MAYBE_UNUSED PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
     return tw_read_number(f->element, r, &x) < 0 ? NULL : tw_member_of(f->members, r->shared, x);
 }
 
-/* Skip an enum value. Return -1 if bytes are missing, or if a closed enum has no member with this number. */
+/* Skip an enum value. Return -1 if there are too few bytes, or if the enum is closed and has no member with this
+ * number. */
 static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
 {
     int64_t x;
@@ -51,7 +54,8 @@ static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
     return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
 }
 
-/* Return the width of an element type if any bytes are valid, so that its values need no validation; otherwise 0. */
+/* Return the width of an element type whose values need no validation, because all bytes are valid. Return 0 for other
+ * types. */
 static inline Py_ssize_t tw_width_unseen(const tw_field *e)
 {
     if (e->kind == TW_ENUM)
@@ -59,8 +63,8 @@ static inline Py_ssize_t tw_width_unseen(const tw_field *e)
     return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
 }
 
-/* Write an enum member or an int at `p`. The caller has made room and holds a reference to the value. Return -1 if the
- * value isn't an integer, does not fit, or is not a member of a closed enum. */
+/* Write an enum member or an int at `p`; the caller has made room and holds a reference to the value. Return -1 if the
+ * value isn't an integer, is too large for the enum's integer type, or has no member in a closed enum. */
 static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
 {
     int64_t x;

@@ -1,16 +1,17 @@
 /* Decode record formats. Their structs contain lengths, counts and checksums of other fields, and fields whose presence
  * or meaning depends on other fields.
  *
- * These structs have their own decoding loop, so that messages don't pay for the extra checks. Structs are decoded to
+ * These structs have a separate decoding loop, so that messages don't pay for the extra checks. Structs are decoded to
  * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error, and the layout interpreter then
- * raises the exception. */
+ * raises the exception.
+ */
 #ifndef TAGWIRE_FRAMED_DECODE_H
 #define TAGWIRE_FRAMED_DECODE_H
 
 #include "engine/decode.h"
 #include "engine/number_reading.h"
 
-/* Defined in framing.pxi, like tw_unpacked below. Both set an exception if they fail. */
+/* The next two functions are defined in framing.pxi. They set an exception if they fail. */
 int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
 PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
 
@@ -112,7 +113,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     return tw_read_framed_array(f, r);
 }
 
-/* Read a value whose size in bytes was in an earlier field. Return NULL if the value has another size. */
+/* Read a value whose size in bytes is in an earlier field. Return NULL if the value has another size. */
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
@@ -128,7 +129,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
     return value;
 }
 
-/* Store a field's value in an object, tuple or dict. Steals the reference to `value`. Return -1 if it is NULL. */
+/* Store a field's value in `made`, an object, tuple or dict. Steals the reference to `value`. Return -1 if
+ * `value` is NULL because reading it failed. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
 {
     int failed;
@@ -196,8 +198,8 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, made, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
-/* Return a new reference to a bytes object with these contents. `held` is the old value of its slot. If nothing else
- * refers to it, and it has the right size, it is overwritten, which saves an allocation. */
+/* Return a new reference to a bytes object with these contents. `held` is the slot's old value. If it is a bytes object
+ * of the same size and nothing else refers to it, overwrite it, which saves an allocation. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
 #if !defined(Py_LIMITED_API) && !TW_FREE_THREADED
@@ -215,8 +217,8 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
     return PyBytes_FromStringAndSize((const char *)p, size);
 }
 
-/* Read a field (a number, bytes, or an empty array) on the fast path. `bits` is its first varint, which the caller has
- * read. Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
+/* Read a field (a number, bytes, or an empty array) on the fast path. The caller has already read the field's first
+ * varint, `bits`. Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
 static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
@@ -233,8 +235,8 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
     return tw_new_bytes(held, data, (Py_ssize_t)size);
 }
 
-/* Read a struct on the fast path into `made`, whose slots may have old values. The read position is in a local
- * variable, because the compiler must assume that stores into the object may change `r->p`. */
+/* Read a struct on the fast path into `made`, whose slots may still contain old values. The loop keeps the read
+ * position in a local variable, because the compiler must assume that stores into the object may change the reader. */
 static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *p = r->p;
@@ -262,8 +264,8 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
-        /* Read the old value only now: creating the new value may run the garbage collector, whose code may change the
-         * slot. */
+        /* Get the old value only now: creating the new value may have triggered garbage collection, which runs code
+         * that could change the slot. */
         held = TW_SLOT(made, f->slot);
         TW_SLOT(made, f->slot) = value;
         Py_XDECREF(held);
@@ -289,10 +291,10 @@ static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObjec
     return 0;
 }
 
-/* Return whether a struct can be read on the fast path, which copies bytes instead of creating views. */
+/* Return whether a struct can be read on the fast path. The fast path copies bytes, so it can't create views. */
 static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
 
-/* Read a struct into `made`. Return `made`; after an error, release it and return NULL. */
+/* Read a struct into `made` and return `made`. If reading fails, release `made` and return NULL. */
 static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *around = r->end, *start = r->p;
@@ -325,10 +327,10 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* Read a struct into `made`, which was decoded earlier and is no longer used elsewhere. Steals the reference. */
+/* Read a struct into `made`, an object decoded earlier that is no longer used elsewhere. Steals the reference. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
 {
-    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path itself releases old values */
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path releases old values itself */
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(made, f->slot));

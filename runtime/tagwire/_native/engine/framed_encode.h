@@ -1,8 +1,9 @@
 /* Encode record formats; the reverse of framed_decode.h.
  *
  * Objects don't store lengths, counts and checksums, so the writer computes them. It leaves gaps for lengths and
- * checksums, and fills the gaps when the struct is complete. The last gap is filled first, because a length or checksum
- * depends on the bytes after it. References from slots are borrowed, as in encode.h. */
+ * checksums, and fills the gaps when the struct is complete. It fills the last gap first, because each number depends
+ * on the bytes after its gap. References from slots are borrowed, as in encode.h.
+ */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H
 
@@ -14,7 +15,7 @@ PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap in the output for a length or checksum. */
+/* A gap in the output for a length or checksum, and the data for computing the number that will fill the gap. */
 typedef struct {
     const tw_field *field;
     /* `at`: offset of the gap; `covered`: offset of the first checksummed byte; `size`: size of the measured field */
@@ -68,7 +69,7 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_framed_array(f, value, w);
 }
 
-/* Leave a gap for a length or checksum. The gap for a varint is as wide as the last varint that filled a gap. */
+/* Leave a gap for a length or checksum. For a varint, make the gap as wide as the last varint that filled a gap. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];
@@ -172,7 +173,8 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Skip a field that is absent because of another field's value. Return -1 unless the object has its default. */
+/* Skip a field that must be absent because of another field's value. Return -1 if the object has a value for it that
+ * isn't the default. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     TW_HELD PyObject *value = f->framing->frame != TW_VALUE ? NULL : tw_value_of(s, f, object);
@@ -217,8 +219,8 @@ static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
     return p + size;
 }
 
-/* Write the number of bytes from the end of a gap to `p` into the gap, which is at `at` and `gap` bytes wide. If the
- * number has another width, move the bytes after the gap. Return the new end of the bytes. */
+/* Fill the gap at `at`, which is `gap` bytes wide, with the number of bytes from the end of the gap to `p`. If that
+ * number needs more or fewer bytes than the gap has, move the bytes after the gap. Return the new end of the bytes. */
 static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer *w)
 {
     uint64_t bits = tw_to_zigzag(p - at - gap);
@@ -230,7 +232,8 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
     return p + (width - gap);
 }
 
-/* Write a struct on the fast path. Return 0, -1 for an error, or 1 if the fast path can't write this value. */
+/* Write a struct on the fast path. Return 0 for success, -1 for an error, or 1 if nothing was written because the fast
+ * path can't handle a value. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
@@ -270,7 +273,7 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
     tw_mark marks[TW_FRAMES];
     if (s->is_short) {
         int failed;
-        TW_LOCK(object); /* keeps a value from being replaced by a larger one after room was made for it */
+        TW_LOCK(object); /* so that no value is replaced by a larger one after room was made for it */
         failed = tw_write_short(s, object, w);
         TW_UNLOCK();
         if (TW_LIKELY(failed <= 0))
@@ -343,7 +346,8 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Write an object, tuple or dict as a struct of a record format. The caller must hold a reference to an object. */
+/* Write an object, tuple or dict as a struct of a record format. If `object` is a data class object, the caller must
+ * hold a reference to it. */
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     if (s->shape == TW_DICT)

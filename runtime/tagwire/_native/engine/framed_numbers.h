@@ -6,7 +6,7 @@
 #include "engine/values.h"
 #include "engine/framed_decode.h"
 
-/* Write a number at `p`; the caller has made room. Return its width in bytes, or -1 if it is out of range. */
+/* Write a number at `p`; the caller has made room. Return its width in bytes, or -1 if the number is out of range. */
 static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
 {
     if (f->kind != TW_VARINT)
@@ -16,7 +16,8 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
     return (int)(tw_put_varint(p, tw_unsigned(f, x)) - p);
 }
 
-/* Set the bits of `x` that depend on other attributes. Return -1 if one of these attributes has an invalid value. */
+/* Set the bits of `x` that encoding derives from other attributes of the object. Return -1 if one of these attributes
+ * has an invalid value. */
 static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
     for (const tw_follow *bit = framing->follows, *end = bit + framing->follows_count; bit < end; bit++) {
@@ -46,7 +47,7 @@ static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *
 }
 
 /* Subtract the base from an attribute's value, and store the difference in `x`. If the value or the difference isn't a
- * 64-bit int, return -1 and set `unsure`: the layout interpreter might still accept the value. */
+ * 64-bit int, return -1 and set `unsure`, because the layout interpreter might still accept the value. */
 static inline int tw_number_of(const tw_framing *framing, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;

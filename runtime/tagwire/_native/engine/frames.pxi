@@ -1,16 +1,16 @@
-"""Read or write a frame (a header and a message) in one call."""
+"""Read or write a frame, which is a header followed by a message, in one call."""
 
 cdef enum:
-    WIDEST_HEADER = 16  # the maximum number of header attributes
+    WIDEST_HEADER = 16  # the maximum number of attributes in a header
 
 
 @final
 @no_gc_clear
 cdef class FramePlan:
-    """Reads and writes frames of one message version.
+    """Reads and writes the frames of one message version: the header and the message.
 
-    `read` returns objects of the class `frame`. `write` copies the header `template` and sets the correlation ID and
-    client ID in the copy. Raises NotNative if C can't handle the header or the class.
+    `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the
+    correlation ID and client ID in the copy. Raises NotNative if C can't handle the header or the class.
     """
 
     cdef Plan header, body
@@ -19,7 +19,7 @@ cdef class FramePlan:
     cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
-    cdef Py_ssize_t correlation_slot, client_slot  # -1 for an ID that the header doesn't have
+    cdef Py_ssize_t correlation_slot, client_slot  # slots of these IDs; -1 for an ID that the header doesn't have
     cdef Py_ssize_t last_size
 
     def __cinit__(self, frame, Plan header, Plan body, template):

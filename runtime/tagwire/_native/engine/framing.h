@@ -1,8 +1,9 @@
-/* tw_framing: properties of a field that exist only in record formats, in addition to those in tw_field.
+/* A tw_framing contains the properties that only fields of record formats have. It extends the field's tw_field.
  *
- * A register is a numbered variable for a number on which other fields depend: presence bits, a length, a count, or the
- * base of deltas. Each such number has its own register, so nothing is looked up by name. Register 0 receives the
- * numbers on which nothing depends. */
+ * A register is a numbered variable for a number that other fields depend on: presence bits, a length, a count, or the
+ * base of deltas. Each such field has its own register, so nothing is looked up by name. Register 0 receives the
+ * numbers that nothing depends on.
+ */
 #ifndef TAGWIRE_FRAMING_H
 #define TAGWIRE_FRAMING_H
 
@@ -11,7 +12,7 @@
 #define TW_REGISTERS 32
 /* The maximum number of lengths and checksums in a struct. */
 #define TW_FRAMES 8
-/* The `slot` of a field that objects don't store. */
+/* The value of `slot` for a field that objects don't store. */
 #define TW_NOWHERE (-1)
 
 enum tw_shape { TW_OBJECT, TW_TUPLE, TW_DICT };
@@ -20,8 +21,9 @@ enum tw_algorithm { TW_CRC32, TW_CRC32C };
 /* When encoding sets a bit (see tw_follow).
  *
  * TW_IF_EMPTY: if the attribute is None
- * TW_IF_GIVEN: if the attribute, which is an array, isn't empty
- * TW_IF_FLAGGED: if a second attribute is true; if that is None, the same as TW_IF_EMPTY */
+ * TW_IF_GIVEN: if the attribute, an array, isn't empty
+ * TW_IF_FLAGGED: if a second attribute is true; if the second attribute is None, the same as TW_IF_EMPTY
+ */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
 /* Fast paths for the fields of common records. tw_way_of selects one for each field when the plan is created. All
@@ -55,16 +57,16 @@ struct tw_framing {
     uint8_t is_usual; /* whether the field uses no properties except `is_number`, `keep`, `base` and `scale` */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
-    uint8_t algorithm;    /* a tw_algorithm, for a checksum and for the first field that it covers */
+    uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
     uint8_t unsigned_order;
     uint8_t filled;       /* for arrays: whether at least one element is required */
-    uint8_t keep;         /* register that receives the field's number; 0 if nothing depends on the number */
+    uint8_t keep;         /* register that receives the field's number (or `absent`); 0 if nothing depends on it */
     uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
-    /* The attribute's value is base + scale * number; these are the registers of base and scale (0 and 1 by
-     * default). */
+    /* The attribute's value is B + S * number. `base` is the register that contains B (0 for most fields), and `scale`
+     * the register that contains S (1 for most fields). */
     uint8_t base, scale;
     uint8_t extent;       /* register with the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register with the element count; 0 if the array has its own count */
@@ -78,12 +80,12 @@ struct tw_framing {
     int8_t covered;       /* `place` of the checksum whose coverage begins at this field; -1 if there is none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number in place of this field if it is absent */
-    int64_t hidden;       /* the bits of the number that the attribute does not store */
+    int64_t absent;       /* the number to use in place of this field if it is absent */
+    int64_t hidden;       /* bits of the number that the attribute does not store */
     int64_t packing_mask;
     uint8_t packing_shift;
-    PyObject *codecs;     /* tuple of codec names; index 0 means uncompressed */
-    Py_ssize_t flag_slot; /* slot of the bool attribute for the bit `flag_mask` of the number */
+    PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */
+    Py_ssize_t flag_slot; /* slot of a bool attribute that stores the bit `flag_mask` of the number */
     int64_t flag_mask;
     Py_ssize_t bits_count, follows_count;
     const tw_bits *bits;

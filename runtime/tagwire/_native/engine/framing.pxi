@@ -7,7 +7,7 @@ look up nothing by name.
 """
 
 cdef enum:
-    ZERO = 1  # the register that always contains 0; register 0 is for numbers on which nothing depends
+    ZERO = 1  # the register that always contains 0; register 0 is for numbers that are never used
     ONE = 2  # the register that always contains 1
 
 cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}

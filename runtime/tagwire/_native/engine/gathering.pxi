@@ -1,8 +1,8 @@
 """Encode the records of a batch builder as they are appended, without creating an object for each record.
 
-This requires that the base offset and base timestamp are known with the first record. C accepts only values that
-decoding would return unchanged, so that record objects can be created later. If a record has other values, the builder
-continues in Python.
+The base offset and base timestamp must be known when the first record is appended. C accepts only values that decoding
+would return unchanged, so that record objects can still be created later. For all other values, the builder continues
+in Python.
 """
 
 cdef enum:
@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the result of `finished`; None if records were added later
+    cdef bytes done  # the result of `finished`; None if records were added since
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -67,13 +67,13 @@ cdef class Gathering:
 
     @property
     def first(self):
-        """The offset and timestamp of the first record; undefined if there are no records."""
+        """The first record's offset and timestamp. Undefined if there are no records."""
         return self.first_offset, self.first_timestamp
 
     @property
     @critical_section
     def size(self):
-        """The number of bytes so far, including those reserved for the batch header."""
+        """The number of bytes so far, including the bytes reserved for the batch header."""
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     @critical_section
@@ -83,7 +83,10 @@ cdef class Gathering:
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):
-        """Empty the writer, and return the reserved bytes and the records. The caller is in a critical section."""
+        """Return all bytes, including the bytes reserved for the batch header, and empty the writer.
+
+        The caller is in a critical section of this object.
+        """
         cdef PyObject *bytes
         if self.is_lost:
             raise MemoryError
@@ -102,14 +105,14 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Copy the result of `finished` back to the writer, so that records can be appended again."""
+        """Let records be appended again after a call of `finished`: copy the finished bytes back to the writer."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
         return 0
 
     cdef bint add(self, PyObject **given) except -1:
-        """Write a record from the arguments of `append` (GIVEN_NAMES). Return False if Python must write it."""
+        """Write a record from the arguments of `append`, in GIVEN_NAMES order. Return False if Python must write it."""
         cdef int64_t offset
         cdef object headers
         if not (is_block(given[0]) and is_block(given[1]) and PyLong_CheckExact(given[2])):
@@ -192,7 +195,7 @@ cdef object plain_pairs(object headers):
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # The indexes of attributes in BUILDER_NAMES and BUILDER.
+    # The indexes of the builder's slots in BUILDER_NAMES and BUILDER.
     GATHERED = 0
     QUICK = 1
     RECORDS = 2
@@ -225,9 +228,12 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """Return a builder's native `append`, which calls `_append` if C can't write a record. May raise NotNative."""
+    """Return a method `append` for the builder class `cls`, which calls `_append` if C can't write a record.
+
+    Raises NotNative if the class doesn't have a required slot.
+    """
     cdef Py_ssize_t index
-    for index in reversed(range(SETTINGS)):  # BUILDER[GATHERED] is set last: if it is set, so are the others
+    for index in reversed(range(SETTINGS)):  # set BUILDER[GATHERED] last: if it is set, so are the others
         BUILDER[index] = checked_slot(cls, BUILDER_NAMES[index])
     return descriptor(cls, &APPEND)
 

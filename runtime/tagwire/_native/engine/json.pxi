@@ -68,11 +68,11 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class JsonPlan(Owner):
-    """Converts one version of a message to and from JSON."""
+    """The plan for converting one version of a message to and from JSON."""
 
     cdef Plan plan
     cdef const tw_json_struct *root
-    cdef const tw_json_reading *reading  # NULL if Python must create the objects
+    cdef const tw_json_reading *reading  # the plan for reading JSON; NULL if Python must create the objects
     cdef dict structs
     cdef dict readings
 
@@ -181,7 +181,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule on several fields, so that Python raises the error."""
+        """Return the message, or None if a rule on several fields is broken, so that Python raises the error."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -218,7 +218,7 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Take ownership of a new reference. For NULL, raise the pending exception, or return None if there is none."""
+    """Take ownership of a new reference. For NULL, raise the pending exception or, if there is none, return None."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
@@ -242,7 +242,7 @@ cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):
 
 
 cdef public object json_dumped "tw_json_dumped"(object value, int indent, int depth):
-    """Return a value as JSON text for this nesting depth."""
+    """Return a value as JSON text whose lines are indented for this nesting depth."""
     from tagwire.message.json_text import dumped
 
     text = dumped(value, None if indent < 0 else indent)
@@ -253,7 +253,7 @@ cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """Return the JSON plan of a version, which is created on first use; None if pure Python handles the version."""
+    """Return the JSON plan of a version; None if pure Python handles the version. Plans are created on first use."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:
@@ -269,19 +269,19 @@ cdef JsonPlan json_plan_of(object cls, object version):
 
 
 def to_json(message, version, is_lossless):
-    """Return a message as a dict of JSON values; None if only Python can convert it. Raises the errors of `encode`."""
+    """Convert a message to a dict of JSON values; None if only Python can convert it. Raises the errors of `encode`."""
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
     return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
-    """Return the message that a dict of JSON values describes; None if only Python can convert it."""
+    """Convert a dict of JSON values to a message; None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
-    """Return a message as JSON text; None if only Python can convert it. Raises the errors of `encode`."""
+    """Convert a message to JSON text; None if only Python can convert it. Raises the errors of `encode`."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
     cdef JsonPlan json_plan = json_plan_of(type(message), version)
@@ -289,6 +289,6 @@ def to_json_text(message, version, is_lossless, indent):
 
 
 def from_json_text(cls, bytes data, version):
-    """Return the message that JSON text describes; None if only Python can convert it."""
+    """Convert JSON text to a message; None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
     return None if json_plan is None else json_plan.read(data)

@@ -9,7 +9,7 @@
 
 /* The maximum number of characters in a 64-bit integer, including its sign. */
 #define TW_MOST_DIGITS 20
-/* The maximum number of characters for one byte of a JSON string, if it is escaped. */
+/* The maximum number of characters in the JSON escape of one byte. */
 #define TW_MOST_ESCAPED 6
 
 static inline char *tw_put_digits(char *out, int64_t x)
@@ -28,7 +28,7 @@ static inline char *tw_put_digits(char *out, int64_t x)
     return out + size;
 }
 
-/* Return the character after the backslash in a character's JSON escape; 0 if the character needs no escape. */
+/* Return the character that follows the backslash in the JSON escape of a character; 0 if it needs no escape. */
 static inline char tw_json_escape(uint8_t letter)
 {
     switch (letter) {
@@ -49,7 +49,7 @@ static inline char tw_json_escape(uint8_t letter)
     return letter < 0x20 ? 'u' : 0;
 }
 
-/* Write a string, given in UTF-8, as JSON with quotes and escapes. */
+/* Write a string, given in UTF-8, as a JSON string with quotes and escapes. */
 static inline char *tw_put_json_text(char *out, const uint8_t *p, int64_t size)
 {
     *out++ = '"';

@@ -1,8 +1,9 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
- * Functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion: when
- * writing, for values of types that decoding never creates; when reading, for any invalid input. Python then raises the
- * error, if there is one. */
+ * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion. When
+ * writing, this happens for values of types that decoding never creates; when reading, for any invalid input. If there
+ * is an error, Python raises it.
+ */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
 
@@ -17,7 +18,7 @@ typedef struct {
     PyObject *key;
     const char *text;             /* the key as JSON text, including quotes and colon */
     Py_ssize_t text_size;
-    const tw_json_struct *child;  /* the plan of a nested struct, or of an array's structs; otherwise NULL */
+    const tw_json_struct *child;  /* the plan of a nested struct or of an array's structs; otherwise NULL */
     uint8_t records;              /* whether the field contains record batches, which Kafka's JSON shows as "" */
 } tw_json_field;
 
@@ -35,7 +36,7 @@ typedef struct {
     const char *text;             /* the key in UTF-8 */
     Py_ssize_t text_size;
     const tw_json_reading *child;
-    Py_ssize_t attribute;         /* the index of the attribute in the data class */
+    Py_ssize_t attribute;         /* the attribute's index in the data class */
     Py_ssize_t longest;           /* in bytes: maximum size of a string, exact size of bytes[N]; otherwise 0 */
     uint8_t kind;                 /* the tw_kind of the value, or of an array's elements */
     uint8_t number;               /* the tw_kind of the integer that encodes an enum */
@@ -50,7 +51,8 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* Create an object from attribute values (NULL: the default), and release them. If `made` is 0, only release them. */
+/* Create an object from the attribute values in `placed` (NULL means the default), and release these references. If
+ * `made` is 0, only release them and return NULL. */
 static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
 {
     PyObject *object = made ? tw_object_of(c, placed) : NULL;

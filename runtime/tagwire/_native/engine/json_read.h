@@ -1,8 +1,9 @@
-/* Read messages from JSON text, without the values that Python's `json` module would create.
+/* Read messages from JSON text, without creating the values that Python's `json` module would return.
  *
- * This parser accepts only valid JSON in its plainest form. It fails for all other text: for a syntax error, but also
- * for an unknown, missing or escaped key, and for an integer in place of a float. Python then reads the whole text
- * again, and converts it or raises the error. */
+ * This parser accepts only valid JSON in its plainest form. For all other text, such as text with an unknown, missing
+ * or escaped key, an integer in place of a float, or a syntax error, it fails. Python then reads the whole text again,
+ * and converts it or raises the error.
+ */
 #ifndef TAGWIRE_JSON_READ_H
 #define TAGWIRE_JSON_READ_H
 
@@ -19,7 +20,7 @@ static inline void tw_json_blanks(tw_json_reader *t)
         t->p++;
 }
 
-/* Skip whitespace and then `letter`, if it is next. Return whether it was next. */
+/* Skip whitespace and then this character, if it is next. Return whether the character was skipped. */
 static inline int tw_json_takes(tw_json_reader *t, uint8_t letter)
 {
     tw_json_blanks(t);
@@ -82,7 +83,8 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     return PyFloat_FromDouble(number);
 }
 
-/* Return the position of the string's closing quote; NULL if there is none, or an escape or control character first. */
+/* Return the position of the quote that closes the string at t->p; NULL if the string contains an escape or control
+ * character before the quote, or isn't closed. */
 static const uint8_t *tw_json_plain_end(const tw_json_reader *t)
 {
     const uint8_t *p = t->p;
@@ -107,7 +109,8 @@ static int tw_json_hex(const uint8_t *p, uint32_t *code)
     return 1;
 }
 
-/* Read the code point after `\u`, perhaps a surrogate pair. Return 1, or 0 for invalid digits or a lone surrogate. */
+/* Read the code point after `\u`, which may be encoded as a surrogate pair. Return 1, or 0 for invalid digits or a lone
+ * surrogate. */
 static int tw_json_code(tw_json_reader *t, uint32_t *code)
 {
     uint32_t low;
@@ -145,8 +148,8 @@ static uint8_t *tw_json_put_code(uint8_t *out, uint32_t code)
     return out;
 }
 
-/* Unescape the string at t->p into `out`, which has room for it. Return the end of the output, or NULL if it is
- * invalid. */
+/* Unescape the string at t->p into `out`. Stop at the closing quote. Return the end of the output, or NULL if the
+ * string is invalid. `out` must have room for the escaped string. */
 static uint8_t *tw_json_unescaped(tw_json_reader *t, uint8_t *out)
 {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -282,8 +285,8 @@ static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
     return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
 }
 
-/* Read an object key and the colon. Return the key's row in plan `j`, or NULL for an unknown key. The search begins at
- * row `next`, because keys are usually in field order. */
+/* Read an object key and the colon. Return the row of plan `j` that has this key, or NULL if there is none. The search
+ * begins at row number `next`, because keys are usually in field order. */
 static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *j, Py_ssize_t next)
 {
     const uint8_t *first, *close;
@@ -304,7 +307,8 @@ static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *
     return NULL;
 }
 
-/* Read the fields of a JSON object, and the closing brace. Return 1, or 0 if Python must read the text. */
+/* Read the fields of a JSON object and the closing brace. Store the values in `placed` as new references. Return 1, or
+ * 0 if Python must read the text. */
 static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **placed)
 {
     Py_ssize_t next = 0;

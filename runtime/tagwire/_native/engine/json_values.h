@@ -11,7 +11,7 @@ typedef struct {
     int lossless;
 } tw_json_style;
 
-/* Convert unknown tags, and values of types that decoding never creates, to JSON values. Defined in json.pxi. */
+/* Convert values of types that decoding never creates, and unknown tags, to JSON values. Defined in json.pxi. */
 PyObject *tw_json_odd(const tw_field *f, PyObject *value, int lossless);
 PyObject *tw_json_unknown_tags(PyObject *tags);
 
@@ -48,7 +48,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
-/* Return an enum value's name in JSON, or its number if it has no name. */
+/* Return an enum value's name in JSON, or its number if it has no name, as a new reference. */
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
@@ -128,7 +128,7 @@ static inline int tw_json_has(const tw_field *f, PyObject *object)
     return f->tag < 0 ? 1 : tw_differs(f, value);
 }
 
-/* Return a field's value, or its default if the slot is empty. */
+/* Return a new reference to a field's value, which is the default if the slot is empty. */
 static inline PyObject *tw_json_field_of(PyObject *object, const tw_field *f)
 {
     PyObject *value = tw_new_slot(object, f->slot);
@@ -152,8 +152,8 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
     return failed;
 }
 
-/* Return an object's unknown tags as a dict; NULL without an exception if there are none, or if the style omits
- * them. */
+/* Return an object's unknown tags as a new dict of JSON values. Return NULL without an exception if there are none, or
+ * if the JSON style isn't lossless. */
 static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
 {
     TW_HELD PyObject *tags = s->lossless ? tw_slot(object, j->unknown_slot) : NULL;
@@ -186,7 +186,7 @@ static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct 
     return out;
 }
 
-/* Decode padded base64. Return NULL without an exception if it is invalid. */
+/* Decode padded base64 to a new bytes object. Return NULL without an exception if the base64 is invalid. */
 static PyObject *tw_bytes_of_base64(const uint8_t *p, Py_ssize_t size)
 {
     PyObject *bytes;
@@ -212,7 +212,8 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Return `bytes`. If `size` isn't 0 and `bytes` has another size, release it and return NULL without an exception. */
+/* Return `bytes` if it has the required size, or if `size` is 0, which allows any size. Otherwise release `bytes` and
+ * return NULL without an exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)
@@ -220,15 +221,15 @@ static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
     return bytes;
 }
 
-/* Return the enum member with this name; NULL without an exception if there is none. */
+/* Return a new reference to the enum member with this name; NULL without an exception if there is no such member. */
 static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
 {
     PyObject *member = PyDict_GetItemWithError(row->members->by_text, text);
     return member == NULL ? NULL : Py_NewRef(member);
 }
 
-/* Return the enum member with this number, or the number itself if the enum is open and has no such member. Return NULL
- * without an exception for an invalid number. */
+/* Return a new reference to the enum member with this number. If the enum is open, return an int for a number without a
+ * member. Return NULL without an exception if the number is not allowed. */
 static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
 {
     return tw_fits(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;

@@ -1,4 +1,4 @@
-/* Write messages as JSON text, exactly as `json.dumps` would, without creating JSON values first. */
+/* Write messages as JSON text, exactly as `json.dumps` would, but without creating JSON values first. */
 #ifndef TAGWIRE_JSON_WRITE_H
 #define TAGWIRE_JSON_WRITE_H
 
@@ -7,12 +7,12 @@
 typedef struct {
     tw_json_style style;
     char *p, *end, *start;
-    int indent;      /* spaces per nesting level; -1 writes a single line */
+    int indent;      /* spaces per nesting level; -1 writes everything on one line */
     int depth;
     int is_ascii;
 } tw_json_writer;
 
-/* Return a value as `json.dumps` writes it at this nesting depth. Defined in json.pxi. */
+/* Return the text that `json.dumps` writes for a value at this nesting depth. Defined in json.pxi. */
 PyObject *tw_json_dumped(PyObject *value, int indent, int depth);
 
 static TW_RARE int tw_json_grow(tw_json_writer *w, Py_ssize_t size)
@@ -43,7 +43,8 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Write a comma (unless `is_first`) and a line break (if the text is indented) before an element, key or bracket. */
+/* Write the separator before an array element, an object key or a closing bracket: a comma unless `is_first` is set,
+ * and a line break with indentation if the text is indented. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)
@@ -135,7 +136,7 @@ static int tw_json_write_float(tw_json_writer *w, PyObject *value)
     return failed;
 }
 
-/* Write a JSON value as `json.dumps` does. Steals the reference. Return -1 if `value` is NULL. */
+/* Write a JSON value as `json.dumps` does. Return -1 if `value` is NULL because creating it failed. */
 static int tw_json_write_dumped(tw_json_writer *w, PyObject *value)
 {
     PyObject *text = value == NULL ? NULL : tw_json_dumped(value, w->indent, w->depth), *data;

@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# From the (family, width) of a wire type to its kinds: (unsigned tw_kind, signed tw_kind).
+# A dict from the (family, width) of a wire type to (tw_kind if unsigned, tw_kind if signed).
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),
@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """The base class of objects that own C plans. `kept` has the objects to which a plan points."""
+    """Base class of objects that own C plans. The list `kept` keeps the objects alive that a plan points to."""
 
     cdef list kept
 

@@ -6,13 +6,13 @@ modify it. Decoding therefore leaves the slots of these fields empty, and a desc
 access.
 """
 
-cdef object DELETED = object()  # the slot of a deleted attribute contains this, because an empty slot means the default
+cdef object DELETED = object()  # stored in the slot of a deleted attribute, because an empty slot means the default
 
 
 @final
 @no_gc_clear
 cdef class LateStruct:
-    """The descriptor of an attribute whose default is a struct. Replaces the descriptor that `__slots__` created."""
+    """A descriptor for an attribute whose default is a struct. Replaces the descriptor that `__slots__` created."""
 
     cdef object owner
     cdef object member

@@ -1,15 +1,17 @@
-/* Compute the encoded size of a message from its values, without encoding it.
+/* Compute the encoded size of a message from its values, without encoding.
  *
  * Only common messages can be measured: all values have exactly the types that decoding creates, and there are no
- * unknown tags and no rare kinds of fields. For all other messages, valid or not, the functions return -1, possibly
- * with an exception. The caller then counts the bytes that encode.h would write. If encode.h rejects the message too,
- * the layout interpreter raises the error. */
+ * unknown tags and no rare kinds of fields. For all other messages, valid or not, the functions return -1, perhaps with
+ * an exception. The caller then counts the bytes that encode.h would write. If encode.h rejects the message too, the
+ * layout interpreter raises the error.
+ */
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
 
 #include "engine/encode.h"
 
-/* Return whether `value` points to one of the small ints that CPython preallocates. They all fit in an int16. */
+/* Return whether `value` points to one of the small ints that CPython preallocates. All of these ints fit in an
+ * int16. */
 static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
 {
     return (size_t)value - shared->ready_ints < shared->ready_size;
@@ -44,7 +46,7 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
 
 /* The following functions measure common fields. They never run Python code. */
 
-/* Up to this number, a length takes a single byte in every varint encoding. */
+/* Lengths up to this number take a single byte in every varint encoding. */
 #define TW_SHORT 60
 
 static inline int tw_short_width(int code)
@@ -52,7 +54,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return by how many bytes the prefix for length `n` exceeds the shortest prefix; -1 if `n` is out of range. */
+/* Return how many bytes longer the prefix for length `n` is than the shortest prefix; -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -70,8 +72,8 @@ static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssi
     return 1;
 }
 
-/* Return the size of a string without its shortest possible length prefix, which the struct's `looks_width` includes.
- * Return 0 for null, and -1 for an invalid value. */
+/* Return how many bytes a string takes in addition to the shortest possible length prefix, which is already included in
+ * the struct's `looks_width`. Return 0 for null, and -1 for an invalid value. */
 static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
     int64_t size, more;
@@ -102,8 +104,8 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
-/* Return the size of a struct's int32 arrays without their shortest possible count prefixes, which the struct's
- * `looks_width` includes. Return -1 if a slower check is needed. */
+/* Return how many bytes a struct's int32 arrays take in addition to the shortest possible count prefixes, which are
+ * already included in the struct's `looks_width`. Return -1 if a slower check is needed. */
 static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0, size = 0;
@@ -117,7 +119,7 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
                 return -1;
             all += size;
             last = value;
-            /* This size can't be reused for the next field: for null and for long arrays, it depends on the field. */
+            /* The size of null or of a long array depends on the field, so it can't be reused for the next field. */
             if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) {
                 last = shared->empty_tuple;
                 size = 0;
@@ -127,7 +129,8 @@ static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *
     return all;
 }
 
-/* Return the size of a value beyond what `looks_width` includes; -1 if a slower check is needed. */
+/* Return how many bytes a value takes in addition to those included in the struct's `looks_width`; -1 if a slower check
+ * is needed. */
 static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
     if (TW_UNLIKELY(value == NULL))
@@ -174,8 +177,8 @@ static inline enum tw_look_way tw_look_way_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group the fields of a complete struct by the check that they need (tw_look_way). Set `looks_width` to the total size
- * of the fixed-width fields and of the shortest possible length prefixes. */
+/* Group a struct's fields by the check that they need (tw_look_way). Set `looks_width` to the total size of the
+ * fixed-width fields and of the shortest possible length prefixes. Call this when the struct's `items` are complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -194,7 +197,8 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* Return the encoded size of a struct's tag section; -1 if encode.h must count the bytes. */
+/* Return the encoded size of a tag section; -1 if encode.h must count the bytes. The section contains the known tagged
+ * fields that differ from their defaults. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0;
@@ -214,7 +218,8 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
-/* Return the encoded size of a struct, to which the caller holds a reference; -1 if encode.h must count the bytes. */
+/* Return the encoded size of a struct; -1 if encode.h must count the bytes. The caller holds a reference to the
+ * struct. */
 static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all, size;

@@ -24,8 +24,8 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Read a varint of at most `size` bytes; one or two bytes are the most common. Return its end, or NULL if it is
- * invalid. */
+/* Read a varint of at most `size` bytes into `*x`. Return the varint's end, or NULL if it is invalid. Varints of one or
+ * two bytes, the most common ones, have a fast path. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;
@@ -44,7 +44,8 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
     return tw_read_varint(&r, size, x) < 0 ? NULL : r.p;
 }
 
-/* Return 0 if a number is allowed, or -1. In a sorted array, also compare it with the previous element's number. */
+/* Return 0 if a number is allowed in its field; otherwise -1. If an array must be sorted by the field, also compare the
+ * number with the previous element's. */
 static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
     if (framing->has_equals && x != framing->equals)
@@ -86,7 +87,7 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
     return 0;
 }
 
-/* Return the fast path for a field; TW_ANY_WAY if it has none. */
+/* Return the fast path for a field, or TW_ANY_WAY if it has none. */
 static inline int tw_way_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;

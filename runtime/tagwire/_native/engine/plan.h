@@ -1,7 +1,8 @@
-/* The plan: a message layout converted to C structs, which the C loops follow to encode and decode.
+/* The plan: a message layout converted to C structs, which the C loops follow to encode and decode. plan.pxi creates
+ * each plan once. Plans never change, so threads can share them.
  *
- * plan.pxi creates each plan once. Plans never change, so threads can share them. The `Plan` that owns these structs
- * also keeps the Python objects alive to which they point, so the references are borrowed. */
+ * Pointers to Python objects are borrowed: the `Plan` that owns these structs keeps the objects alive.
+ */
 #ifndef TAGWIRE_PLAN_H
 #define TAGWIRE_PLAN_H
 
@@ -11,9 +12,9 @@
 enum tw_kind {
     TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT32,
     TW_FLOAT64, TW_UUID,
-    /* the width of these kinds depends on the value or on the field */
+    /* The width of the following kinds depends on the value or on the field. */
     TW_VARINT, TW_ENUM, TW_BLOCK, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT,
-    TW_OPTIONAL /* a nullable value with the fixed-width type in `element` */
+    TW_OPTIONAL /* nullable value of the fixed-width type in `element` */
 };
 
 enum tw_length_code { TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT };
@@ -27,17 +28,17 @@ typedef struct tw_fresh tw_fresh;
 typedef struct tw_framing tw_framing;
 typedef struct tw_rules tw_rules;
 
-/* The members of an enum, sorted by number. Index N of each array belongs to the same member. */
+/* The members of an enum, sorted by number. The arrays `numbers`, `members` and `texts` are parallel. */
 typedef struct {
     Py_ssize_t count;
     const int64_t *numbers;
     PyObject **members;
     PyObject **texts;     /* the members' names in JSON */
-    PyObject *by_text;    /* from names in JSON to enum members */
+    PyObject *by_text;    /* dict from names in JSON to enum members */
     int closed;           /* whether a number without an enum member is invalid */
 } tw_enum;
 
-/* A field of a struct, or the element type of an array, which has no slot and no default. */
+/* A field of a struct, or the element type of an array. An element type has no slot and no default. */
 struct tw_field {
     uint8_t kind;
     uint8_t length;       /* a tw_length_code: how the length of a string, bytes value or array is encoded */
@@ -45,13 +46,13 @@ struct tw_field {
     uint8_t marker;       /* a tw_marker: how null is encoded for nullable structs and optional values */
     uint8_t bits;         /* width in bits of the number that a varint encodes: 32 or 64 */
     uint8_t zigzag;       /* a tw_sign: how a varint encodes the sign */
-    uint8_t ignorable;    /* for a field missing in this version: whether encoding may silently drop its value */
+    uint8_t ignorable;    /* for fields missing in this version: whether encoding may silently drop the value */
     uint8_t late;         /* whether an empty slot means that the field has its default struct (lazy_struct.pxi) */
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
-    int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if none begins here */
-    int32_t run_count;    /* number of fields in this run; 0 if it has bools, because these must be validated */
-    int32_t number;       /* identifies the field or element type in traces; unique within the plan */
+    int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
+    int32_t run_count;    /* number of fields in the run that begins here; 0 if it has bools, which must be validated */
+    int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
     Py_ssize_t slot;      /* the slot's offset in objects; in column plans, a column index or -1 */
@@ -61,7 +62,7 @@ struct tw_field {
     const tw_struct *child;
     PyObject *value;      /* the default; NULL if the default is a struct */
     const tw_fresh *fresh; /* the default if it is a struct; otherwise NULL */
-    const tw_framing *framing;  /* properties that exist only in record formats; otherwise NULL */
+    const tw_framing *framing;  /* properties that only fields of record formats have; otherwise NULL */
 };
 
 /* The width of each tw_kind in bytes; 0 if it depends on the value or on the field. */
@@ -74,11 +75,11 @@ typedef struct {
     Py_ssize_t slots_size;  /* total size of the slots, if objects consist of a header and slots; otherwise 0 */
 } tw_class;
 
-/* The slot values of a default struct, which are copied to create one. */
+/* A template for default structs: the slot values of an object constructed without arguments. */
 struct tw_fresh {
     tw_class made;
     Py_ssize_t count;
-    const tw_field *fields; /* the slots and their defaults; only `slot`, `value`, `fresh` and `late` are set */
+    const tw_field *fields; /* the slots with their defaults; only `slot`, `value`, `fresh` and `late` are set */
 };
 
 /* How measure.h measures a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_ONCE:
@@ -90,14 +91,14 @@ typedef struct {
     const tw_field *item;
 } tw_look;
 
-/* The maximum number of known tagged fields in a struct. Encoding uses a bit of a 64-bit number for each. */
+/* The maximum number of known tagged fields in a struct: encoding uses one bit of a 64-bit number for each of them. */
 #define TW_MOST_TAGGED 64
 
 struct tw_struct {
     tw_class made;
     uint8_t section;
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
-    uint8_t entry_length;   /* a tw_length_code: the length of an optional field in the KIP-482 draft */
+    uint8_t entry_length;   /* a tw_length_code: how the KIP-482 draft encodes the length of an optional field */
     uint8_t counts_tag;     /* whether that length includes the two bytes of the field's tag */
     const tw_field *enclosing; /* the length field before the struct; only `name` and `number` are set, for traces */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
@@ -112,7 +113,7 @@ struct tw_struct {
     Py_ssize_t unknown_slot; /* the slot for unknown tags; in column plans, -1 if no column stores them */
     PyObject *known_tags;   /* frozenset of the tags of all fields in `tagged` */
     const tw_rules *rules;  /* rules that involve several fields (rules.h), or NULL */
-    uint8_t framed;         /* whether the struct belongs to a record format, so that its fields have a `framing` */
+    uint8_t framed;         /* whether the struct belongs to a record format; its fields then have `framing` */
     uint8_t shape;          /* a tw_shape: the Python type of the struct's values */
     uint8_t enclosed;       /* whether the struct's own length is one of its fields */
     uint8_t leaves;         /* whether the values are tuples that contain only numbers, strings and bytes */
@@ -130,15 +131,15 @@ typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
     PyObject *empty_text;
-    PyObject *write_faults; /* the exception classes by which encoding rejects a value */
+    PyObject *write_faults; /* tuple of the exception classes that encoding raises for invalid values */
     PyTypeObject *uuid;     /* the class uuid.UUID; NULL until a plan needs it */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;
     Py_ssize_t uuid_int_slot, uuid_safety_slot;
-    int moves_views;        /* whether tw_moved_view works in this version of Python */
+    int moves_views;        /* whether tw_moved_view, the fast way to slice views, works in this version of Python */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
-    /* The address of CPython's array of small ints, which begins at ints[0], and its size in bytes. */
+    /* The address and size in bytes of CPython's array of small ints, whose first element is ints[0]. */
     size_t ready_ints;
     size_t ready_size;
 } tw_shared;
@@ -146,11 +147,11 @@ typedef struct {
 /* The array elements that C found valid before an error in a record format. The layout interpreter skips them. */
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
-    int64_t count, elements; /* `count`: number of valid elements; `elements`: limit on further array elements */
-    int64_t last;            /* for an array sorted by a number: this number in the last valid element */
+    int64_t count, elements; /* `count`: number of valid elements; `elements`: remaining limit on array elements */
+    int64_t last;            /* for arrays sorted by a number: that number in the last valid element */
 } tw_good;
 
-/* The maximum number of arrays in tw_good: the last complete array, and the arrays that contain the error. */
+/* How many arrays with valid elements are remembered: the last complete one, and those that enclose the error. */
 #define TW_MOST_GOOD 4
 
 /* The state of a decoding call: the read position, the remaining limits, and the options. */
@@ -158,23 +159,23 @@ typedef struct {
     const uint8_t *p, *end, *start;
     PyObject *views;        /* memoryview of the input if bytes fields are returned as views; otherwise NULL */
     const tw_shared *shared;
-    int64_t elements, unknown_tags, unknown_tag_bytes; /* how many more of each the limits allow */
+    int64_t elements, unknown_tags, unknown_tag_bytes; /* remaining limits: how many more of each may be read */
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers (framing.h): numbers on which other fields of a record format depend */
     PyObject *limits;       /* the Limits object, needed for decompression */
-    int packed;             /* whether the input was decompressed; it must not contain compressed data then */
+    int packed;             /* whether the input was decompressed; compressed data in it is then rejected */
     int trusted;            /* whether to skip checksum verification */
-    const uint8_t *numbers; /* the bytes of the previous int32 array (see tw_same_numbers) */
+    const uint8_t *numbers; /* bytes of the previous int32 array, to reuse its tuple: see tw_same_numbers */
     PyObject *numbers_tuple;
-    Py_ssize_t filled;      /* after an error in an array: number of elements read before it */
+    Py_ssize_t filled;      /* after an error in an array: number of elements read before the error */
     const uint8_t *refused; /* after an error in a record format: start of the struct with the error; else NULL */
     int64_t refused_elements;
     tw_good good[TW_MOST_GOOD];
     int good_count;
 } tw_reader;
 
-/* A growing output buffer. It starts on the caller's stack, and continues in a bytes object (with the limited API, in
- * allocated memory). If only the size is needed (`counting`), a full buffer is overwritten. */
+/* A growing output buffer. It starts on the caller's stack. When that is full, the bytes move to a bytes object, or to
+ * allocated memory in the limited API. If only the size is needed (`counting`), a full buffer is overwritten. */
 typedef struct {
     uint8_t *p, *end, *start;
     PyObject *bytes;
@@ -182,12 +183,12 @@ typedef struct {
     int64_t counted;
     int counting;
     int64_t *known;         /* the registers (framing.h): numbers on which other fields of a record format depend */
-    int64_t *highest; /* for each base register: the highest attribute value encoded with it; may be NULL */
-    int gap;                /* the width of the last varint length; the next gap gets the same width */
+    int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
+    int gap;                /* bytes to reserve for the next varint length; equals the width of the previous one */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;
-    Py_ssize_t expected; /* the expected size in bytes, allocated when the stack buffer is full; 0 if unknown */
+    Py_ssize_t expected; /* expected size in bytes, to allocate at once when the stack buffer is full; 0 if unknown */
     const tw_shared *shared;
 } tw_writer;
 

@@ -1,15 +1,16 @@
 """Create plans: convert a layout to the C structs that the main loops follow.
 
-Raises `NotNative` for layouts and classes that could make the loops unsafe, so that the loops need no checks for them.
+This module raises `NotNative` for layouts and classes that could make the loops unsafe, so that the loops don't need to
+check for them.
 """
 
 cdef enum:
-    DEEPEST = 100  # maximum nesting depth of structs: each level takes space on the C stack
+    DEEPEST = 100  # the maximum nesting depth of structs, limited because each level uses space on the C stack
 
 @final
 @no_gc_clear
 cdef class Template:
-    """The slot values of a new `cls` object, which C copies to create default structs."""
+    """The slot values of `cls._fresh()`, which C copies to create default structs."""
 
     cdef tw_fresh c
     cdef object cls
@@ -41,7 +42,7 @@ cdef class Builder(PlanBuilder):
         return known
 
     cdef const tw_struct *struct(self, object layout) except NULL:
-        """Return the plan of a struct, which is created on first use."""
+        """Return the plan of a struct. Create it on first use."""
         cdef tw_struct *s
         cdef Block block = self.structs.get(id(layout))
         if block is not None:
@@ -70,7 +71,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field for the length before a struct, for traces and errors."""
+        """Return a field that represents the length before a struct, for traces and errors."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)
@@ -80,7 +81,7 @@ cdef class Builder(PlanBuilder):
         return self.struct(layout)
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Set the number by which traces refer to a field or element type."""
+        """Give a field or element type the number by which traces refer to it."""
         field.number = len(self.types)
         self.types.append((None if field.name == NULL else <object>field.name, type))
         return 0
@@ -229,7 +230,7 @@ def slot_names(cls):
 
 
 def can_be_shared(value):
-    """Return whether a value is immutable, so that several structs can share it."""
+    """Return whether a value is immutable. Several structs may share such a value."""
     if type(value) is tuple:
         return not value
     if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):

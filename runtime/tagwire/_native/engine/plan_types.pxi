@@ -4,18 +4,18 @@
 cdef class PlanBuilder(Owner):
     """Builds a plan: a layout converted to C structs, which the C loops follow.
 
-    The argument `owner` of its methods is where decoded values are stored: a data class or a column. It is None for
-    values that are only validated.
+    The argument `owner` of its methods is the destination of the decoded values: a data class or a column, or None if
+    the values are only validated.
     """
 
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the `owner` of the values in the field `item`; if `item` is None, of the elements of an array."""
+        """Return the `owner` argument for values inside the field `item` or, if it is None, inside array elements."""
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:
-        """Initialize the tw_field of a field or of an array's elements, except for its kind."""
+        """Initialize the tw_field of a field or of an array's elements. The kind is set later."""
         return 0
 
     cdef int place(self, tw_field *field, object owner, object item) except -1:

@@ -1,9 +1,9 @@
 /* Rules that involve several fields of an object: unions of tagged fields, and arrays whose elements must have unique
  * keys.
  *
- * A struct without rules has a NULL pointer, so that checking costs a single test. Decoding checks the rules after
- * setting an object's fields, encoding before writing them. If a rule is broken, the layout interpreter raises the
- * error. */
+ * A struct without rules has a NULL pointer, so checking costs a single test. Decoding checks the rules after setting
+ * an object's fields, and encoding before writing them. If a rule is broken, the layout interpreter raises the error.
+ */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H
 
@@ -11,12 +11,12 @@
 
 typedef struct {
     Py_ssize_t count;
-    const Py_ssize_t *slots; /* the slots of the union's fields that exist in this version */
+    const Py_ssize_t *slots; /* slots of the union's alternatives that exist in this version */
 } tw_union;
 
 typedef struct {
     Py_ssize_t slot;         /* slot of the attribute that contains the array */
-    PyObject *keys;          /* tuple of the element attributes that make up the key */
+    PyObject *keys;          /* tuple of the names of the element attributes that make up the key */
 } tw_keyed;
 
 struct tw_rules {
@@ -28,15 +28,15 @@ struct tw_rules {
 /* Return 1 if two elements of an array have the same key, 0 if not, -1 with an exception. Defined in rules.pxi. */
 int tw_has_twins(PyObject *array, PyObject *keys);
 
-/* Return whether exactly one field of a union is set. With unknown tags, no field needs to be set, because an unknown
- * tag may be a union field of a newer version. */
+/* Return whether exactly one alternative of a union is set. In an object with unknown tags, no alternative needs to be
+ * set, because an unknown tag may be an alternative from a newer version. */
 static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
 {
     int present = 0, some;
     for (Py_ssize_t index = 0; index < u->count; index++) {
         TW_HELD PyObject *value = tw_slot(object, u->slots[index]);
         if (value == NULL)
-            return 0; /* a deleted attribute: the layout interpreter raises the error */
+            return 0; /* a deleted attribute, for which the layout interpreter raises an error */
         present += value != Py_None;
     }
     if (present)

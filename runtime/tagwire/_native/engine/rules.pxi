@@ -1,4 +1,4 @@
-"""Add the rules of rules.h to plans, and find duplicate keys in arrays for the C code."""
+"""Add the rules that involve several fields (rules.h) to plans, and find duplicate keys in arrays for the C code."""
 
 cdef extern from "engine/rules.h":
     ctypedef struct tw_union:

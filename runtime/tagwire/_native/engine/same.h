@@ -1,7 +1,8 @@
 /* Compare values as `Struct.__eq__` does: floats by their bits, arrays element by element.
  *
- * Comparing objects may run Python code, such as `__eq__` methods, which may change any object. References to the
- * compared values are therefore held meanwhile. Comparing exact numbers, strings and bytes runs no Python code. */
+ * Comparing objects may run Python code, such as `__eq__` methods, which may change any object. During a comparison,
+ * references to the compared values are held. Comparing exact numbers, strings and bytes runs no Python code.
+ */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H
 
@@ -12,14 +13,14 @@ enum tw_sameness { TW_EQUAL, TW_IDENTICAL };
 
 typedef struct {
     int sameness;
-    PyTypeObject *cls;       /* the class of the last compared objects */
+    PyTypeObject *cls;       /* class of the last compared objects, cached with its attributes */
     const tw_data_class *c;  /* the attributes of `cls`; NULL if Python must compare objects of this class */
 } tw_comparing;
 
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
-/* Compare two values without running Python code. Return 1 if they are equal, 0 if not, or -1 if that isn't
- * possible. */
+/* Compare two values without running Python code. Return 1 if they are equal, 0 if not, or -1 if the comparison might
+ * run Python code. */
 static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
@@ -163,7 +164,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
     return tw_same_by_python(one, other);
 }
 
-/* Return whether an attribute's value is the same as in an object constructed without arguments. */
+/* Return whether an attribute's value equals its value in an object constructed without arguments. */
 static TW_MAYBE_UNUSED int tw_is_default(tw_comparing *t, const tw_attribute *a, PyObject *value)
 {
     return value == a->fresh ? 1 : tw_same(t, value, a->fresh);

@@ -1,12 +1,12 @@
-"""The serializers that `C.serializer(version)` returns if the native engine can handle a version of message class C.
+"""The serializers that `C.serializer(version)` returns for versions that the native engine can handle.
 
 The C code reports only success or failure. After a failure, the layout interpreter repeats the work and raises an error
 with a position. If the interpreter succeeds, the engine has a bug, and DisagreementError is raised.
 """
 
 cdef enum:
-    STACK = 1024  # size of the output buffer on the C stack, which is used first
-    SLACK = 64  # bytes to allocate in addition, because the C code requests room for more bytes than it writes
+    STACK = 1024  # size of the output buffer on the C stack, used before memory is allocated
+    SLACK = 64  # extra bytes to allocate, because the C code requests room for more bytes than it writes
 
 cdef extern from "Python.h":
     object PyCapsule_New(void *, const char *, void (*)(PyObject *) noexcept)
@@ -17,7 +17,10 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 @final
 @no_gc_clear
 cdef class Plan:
-    """The serializer for one version of a message. Raises NotNative if the native engine can't handle the version."""
+    """The serializer for one version of a message, which follows a plan created from the version's layout.
+
+    Raises NotNative if only the pure Python engine can handle the layout or the message's class.
+    """
 
     cdef const tw_struct *root
     cdef const tw_shared *shared
@@ -27,8 +30,8 @@ cdef class Plan:
     cdef list types
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
-    """Whether structs have rules on several fields (rules.h), so that only the layout interpreter can locate errors."""
-    cdef Py_ssize_t last_size  # the size of the last message, as an estimate for the next one
+    """Whether structs have unions or arrays with unique keys. Then only the layout interpreter can locate errors."""
+    cdef Py_ssize_t last_size  # size of the last message, used to guess how much memory the next message needs
 
     cdef readonly object MESSAGE
     cdef readonly object VERSION
@@ -169,18 +172,18 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The (name, type) pairs of all fields and array elements, by their numbers in spans. Elements have no name."""
+        """The (name, type) pairs of all fields and array elements, numbered as in spans. Elements have no name."""
         return self.types
 
     @property
     def span_kinds(self):
-        """The kinds of spans, which `tagwire.explain.trace` derives from `span_types`; None before the first trace."""
+        """A cache for `tagwire.explain.trace`: the span kinds derived from `span_types`; None before the first trace."""
         return self.kinds
 
     @span_kinds.setter
     @critical_section
     def span_kinds(self, kinds):
-        if self.kinds is None:  # set only once, because another thread may already use the value
+        if self.kinds is None:  # set only once, because another thread may be reading the value
             self.kinds = kinds
 
     def encode(self, message):
@@ -220,7 +223,7 @@ cdef class Plan:
         return self.count(message)
 
     cdef object count(self, object message):
-        """Compute a message's size by encoding without storing bytes. If C rejects the message, use the interpreter."""
+        """Compute a message's size by a dry run of encoding. If C rejects the message, use the layout interpreter."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
         cdef int64_t known[TW_REGISTERS]
@@ -257,7 +260,7 @@ cdef class Walk:
     cdef readonly object place
     """The `ErrorPosition` of the error, for `reject_bytes`; None if the bytes are valid."""
     cdef readonly list open
-    """The numbers of the spans that contain the error, outermost first."""
+    """Numbers of the rows in `rows` whose spans contain the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w
@@ -294,7 +297,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has the slot -2, so `implied` is never encoded
+    w.implied_slot = -2  # no field has slot -2, so `implied` is never encoded
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -302,7 +305,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
 
 
 cdef inline void start_registers(int64_t *known) noexcept:
-    """Set all registers to 0, except the one that always contains 1."""
+    """Initialize the registers: the register ONE always contains 1, and all others are 0 at first."""
     cdef int register
     for register in range(TW_REGISTERS):
         known[register] = 0
@@ -318,7 +321,7 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Forget the valid array elements (`good`) and the rejected struct (`refused`) of the last read."""
+    """Forget the valid array elements (`good`) and the rejected struct (`refused`) of an earlier read."""
     r.refused = r.good[0].start = NULL
     r.good_count = 1
 

@@ -1,5 +1,5 @@
-/* Write the `repr` of structs: list the strings for the attributes that differ from their defaults. data_class.pxi
- * joins these strings. */
+/* Write the `repr` of structs: collect a list of strings for the attributes that differ from their defaults.
+ * data_class.pxi then joins the strings. */
 #ifndef TAGWIRE_SHOWN_H
 #define TAGWIRE_SHOWN_H
 
@@ -42,7 +42,7 @@ static int tw_show_tuple(tw_showing *s, PyObject *tuple)
     return failed ? -1 : 0;
 }
 
-/* Append a value's `repr` to the strings. The caller holds a reference to `value`. */
+/* Append a value's `repr` to the list of strings. The caller holds a reference to `value`. */
 static int tw_show(tw_showing *s, PyObject *value)
 {
     const tw_data_class *c = PyTuple_CheckExact(value) ? NULL : tw_shown_class_of(Py_TYPE(value));

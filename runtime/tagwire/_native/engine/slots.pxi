@@ -1,8 +1,8 @@
 """Find where data classes store their attributes, and check that the engine may write there.
 
 Slots have fixed offsets in objects. Each class has a table of these offsets (`Py_tp_members`), which is verified with a
-test object. Raises NotNative for a class that overrides how attributes are read or set; the pure Python engine then
-handles it.
+test object. If a class overrides how attributes are read or set, NotNative is raised, and the pure Python engine
+handles the class.
 """
 
 
@@ -11,7 +11,7 @@ cdef extern from "engine/tracking.h":
 
 
 class NotNative(Exception):
-    """Raised for a layout or class that only pure Python can handle, with the reason."""
+    """Raised for a layout or class that only pure Python can handle. The message explains why."""
 
 
 cdef Py_ssize_t slot_of(object cls, str name) except -1:
@@ -85,7 +85,7 @@ cdef allocfunc allocator(object cls) except NULL:
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return the data for allocating objects of a class that `check_class` accepted. The class must stay alive."""
+    """Return the data for allocating objects of a class that `check_class` accepts. The class must stay alive."""
     cdef tw_class made
     made.cls = <PyTypeObject *><PyObject *>cls
     made.alloc = allocator(cls)
@@ -96,7 +96,7 @@ cdef tw_class class_of(object cls) except *:
 
 
 cdef class Shared:
-    """The data that all plans share. Data for UUIDs is added when the first plan needs it."""
+    """The data that all plans of this module share. UUID support is added when a plan first needs it."""
 
     cdef tw_shared c
     cdef list kept
@@ -122,7 +122,7 @@ cdef class Shared:
         while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
             count += 1
         self.c.ready_ints = first
-        # 0 if CPython doesn't store its small ints in an array
+        # The size is 0 if CPython doesn't store its small ints in an array.
         self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0
         return 0
 
@@ -144,7 +144,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether a copied memoryview becomes a correct slice if its address and size are changed."""
+    """Return whether changing the address and size of a copied memoryview makes it a correct slice."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61

@@ -1,10 +1,11 @@
-/* The spans of a trace: the position of each value of a message in the bytes.
+/* The spans of a trace: the position of each value of a message in the bytes. Each span is a row of 32 bytes, and the
+ * rows are sorted by the positions of the values.
  *
- * Each span is a row of 32 bytes; the rows are sorted by the positions of the values. A row contains the position, the
- * `kind` (a number from the plan), and the number of the first row after the nested spans (`after`).
- * tagwire.explain.spans reads and writes the same rows, and looks up names, types and values on request. Fixed-width
- * array elements have no rows, because the row of their array describes them. If no spans are requested, each function
- * costs only one test. */
+ * A row contains the value's position, its `kind` (a number from the plan), and the number of the first row after the
+ * nested spans (`after`). tagwire.explain.spans reads and writes the same rows, and looks up names, types and values on
+ * request. Fixed-width array elements have no rows, because their array's row describes them. If no spans are
+ * requested, each function costs only one test.
+ */
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
 
@@ -16,14 +17,14 @@ typedef struct {
     int32_t step;  /* index of an array element, or tag of a tagged field */
     /* the number of elements or tags, the size of a tagged field, or 1 for a struct; TW_SPAN_NULL for null */
     int32_t value;
-    int32_t after; /* the number of the first row after the nested spans; TW_SPAN_OPEN for a span with an error */
+    int32_t after; /* number of the first row after the nested spans; TW_SPAN_OPEN if the span contains an error */
 } tw_span;
 
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* The kinds of spans. The first five are the same in all plans. After these, each field has one kind per role:
- * TW_SPAN_FIELDS + TW_ROLES * N + role for field number N of a plan. */
+/* Span kinds. The first five are the same in all plans. After these, each field of a plan has one kind per role: for
+ * field number N, TW_SPAN_FIELDS + TW_ROLES * N + role. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
@@ -32,7 +33,7 @@ typedef struct {
     tw_span *span;        /* first row; points into the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
-    int32_t first_kind;   /* added to this plan's kind numbers, because several plans can share `rows` */
+    int32_t first_kind;   /* added to this plan's kind numbers, so that plans can share `rows` */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }
@@ -50,7 +51,8 @@ static TW_RARE int tw_more_spans(tw_spans *s)
     return 0;
 }
 
-/* Prepare to append spans to the bytearray `rows`; NULL discards spans. `start` is the byte at offset 0. */
+/* Prepare to append spans to the bytearray `rows`. If `rows` is NULL, spans will be discarded. `start` is the byte at
+ * offset 0. */
 static inline void tw_start_spans(tw_spans *s, PyObject *rows, int32_t first_kind, const uint8_t *start)
 {
     memset(s, 0, sizeof *s);

@@ -1,9 +1,12 @@
 /* Write new values into the bytes of a message, and copy all other bytes unchanged.
  *
- * collect.h has read the message and recorded the positions of the selected values as marks. This code uses the marks,
- * without reading the bytes between the values. tagwire.selection.splicing is the Python implementation, which defines
- * the result. Functions return 0, or -1 for a rejected value or a rare case such as a change to a tagged field. Python
- * then rewrites the message or raises the error. */
+ * collect.h has read the message and recorded the positions of the selected values as marks. The functions here follow
+ * the marks, without reading the bytes between the values. tagwire.selection.splicing is the Python implementation,
+ * which defines the result.
+ *
+ * Functions return 0, or -1 for a rejected value or a rare case such as a change to a tagged field. Python then
+ * rewrites the message or raises the error.
+ */
 #ifndef TAGWIRE_SPLICE_H
 #define TAGWIRE_SPLICE_H
 
@@ -15,10 +18,10 @@ typedef struct {
     tw_writer w;
     const uint8_t *start;  /* start of the old message's bytes */
     Py_ssize_t size;
-    int64_t copied;        /* all old bytes before this offset have been copied or replaced */
+    int64_t copied;        /* the old bytes before this offset have been copied or replaced */
     const int64_t *marks, *mark;
-    /* For each row: in `rows` a tuple of old values, in `changed` a tuple of new values, or `drop` if the row is
-     * removed. */
+    /* Lists with one entry per row. `rows` has tuples of old values. `changed` has tuples of new values, or the object
+     * `drop` for a row that the user removed. */
     PyObject *rows, *changed;
     Py_ssize_t row;
     PyObject *drop, *appended; /* `appended`: tuple of the elements to append to the array */
@@ -34,8 +37,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
     return from == to ? 0 : tw_put(&x->w, x->start + from, (Py_ssize_t)(to - from));
 }
 
-/* Return whether a field that is absent or null in the old message now has a value. For an absent array, the user's
- * function received an empty list. If it returned an empty tuple instead, the array is unchanged. */
+/* Return whether the user's function has set a field that is absent or null in the old message. For an absent array,
+ * the function received an empty list; if it returned an empty tuple for that list, the array is unchanged. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -58,8 +61,8 @@ static int tw_next_row(tw_splice *x)
     return 0;
 }
 
-/* Return whether a value still equals its old bytes. Only values with structs need this check, because the user's
- * function may have modified the structs in place. */
+/* Return whether a value still equals its old bytes. Only values that contain structs need this check, because the
+ * user's function may have modified the structs in place. */
 static int tw_is_as_read(const tw_field *f, int64_t from, int64_t to, PyObject *value, tw_splice *x)
 {
     tw_reader r;
@@ -153,8 +156,8 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write the new values of an array inside a row. For each selected column, the old values are a list of `count`
- * elements, and the new values must be a tuple of the same length. */
+/* Write the new values of an array with `count` elements inside a row. For each selected column, the old values are a
+ * list of this length, and the new values must be a tuple of this length. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
@@ -201,8 +204,8 @@ static int tw_is_set(const tw_chosen *s, const tw_splice *x)
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains a selected field, or if one must be
- * added: Python then rewrites the message. */
+/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains a selected field, or if a selected field
+ * must be added; Python then rewrites the message. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;

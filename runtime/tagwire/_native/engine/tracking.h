@@ -12,7 +12,7 @@
 #ifndef Py_LIMITED_API
 
 /* Return whether a tuple can't be part of a reference cycle, because none of its elements is a container. If so,
- * untrack the tuple, as the garbage collector would. */
+ * untrack the tuple, as the garbage collector itself would. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
     if (!PyObject_GC_IsTracked(tuple))

@@ -6,7 +6,8 @@
 
 #include "engine/compat.h"
 
-/* Return the size of the UTF-8 sequence at `p`; 0 if it is not well-formed. `left` bytes are left in the string. */
+/* Return the size in bytes of the UTF-8 sequence at `p`; 0 if it is not well-formed. `left` is the number of bytes from
+ * `p` to the end of the string. */
 static int tw_utf8_sequence(const uint8_t *p, int64_t left)
 {
     uint8_t low = 0x80, high = 0xBF; /* the allowed values of the second byte */
@@ -71,7 +72,8 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
 }
 
 #ifndef Py_LIMITED_API
-/* Return the size in UTF-8 of a string that isn't ASCII; -1 if Python must encode it, as with a lone surrogate. */
+/* Return the size in UTF-8 of a string that isn't ASCII; -1 if Python must encode the string, for example because it
+ * contains lone surrogates. */
 static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
 {
     Py_ssize_t count;

@@ -1,7 +1,8 @@
 /* Convert single values between bytes and Python objects.
  *
  * Encoding also accepts types that decoding never creates, such as objects with `__index__`, other buffers, and lists.
- * Only the conversion of these types can run Python code, so references need to be held only meanwhile. */
+ * Only the conversion of these types can run Python code, so references need to be held only during that conversion.
+ */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
 
@@ -95,7 +96,8 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
         return r->shared->empty_text;
     }
 #ifndef Py_LIMITED_API
-    /* Fast path for ASCII. For a single character, PyUnicode_DecodeUTF8 returns an object that CPython shares. */
+    /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, because it returns objects that
+     * CPython shares. */
     if (size > 1 && tw_is_ascii(p, size)) {
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)
@@ -109,7 +111,7 @@ static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t si
     return text;
 }
 
-/* Return a slice of a view: copy the view, and change the copy's address and size. This is three times as fast as
+/* Return a slice of a view by copying the view and changing the copy's address and size. This is three times as fast as
  * slicing. slots.pxi has checked that it works in this version of Python. */
 static PyObject *tw_moved_view(PyObject *whole, Py_ssize_t from, Py_ssize_t size)
 {
@@ -175,7 +177,8 @@ static int tw_long_int(PyObject *value, int64_t *x)
     return *x == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* Convert an int, or an object with `__index__`. Return 0, or -1 if it isn't an integer or needs more than 64 bits. */
+/* Convert an int, or an object with `__index__`, to 64 bits. Return 0, or -1 if the value isn't an integer or needs
+ * more than 64 bits. */
 static inline int tw_int_of(PyObject *value, int64_t *x)
 {
     return TW_LIKELY(tw_exact_int(value, x)) ? 0 : tw_long_int(value, x);
@@ -208,7 +211,8 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a number as a float32. Return -1 if it isn't a number, or if it is finite and too large. */
+/* Write a number as a float of four bytes. Return -1 if the value isn't a number, or is a finite number that is too
+ * large for a float32. */
 static int tw_put_float32(uint8_t *p, PyObject *value)
 {
     double number = PyFloat_AsDouble(value);
@@ -257,7 +261,8 @@ static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
     return 0;
 }
 
-/* Write a fixed-width value; the caller has made room and holds a reference, because Python code may run. */
+/* Write a fixed-width value at `p`; the caller has made room. The caller must hold a reference to `value`, because
+ * Python code may run. */
 static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, PyObject *value)
 {
     int64_t x;
@@ -280,7 +285,7 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
     return TW_UNLIKELY(tw_int_of(value, &x) < 0) ? -1 : tw_put_int(kind, p, x);
 }
 
-/* Return the bits of the varint for `number`, which must be in the field's range. */
+/* Return the bits of the varint that encodes `number` in this field. The number must be in the field's range. */
 static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -288,7 +293,8 @@ static inline uint64_t tw_unsigned(const tw_field *f, int64_t number)
     return f->bits == 32 ? (uint32_t)number : (uint64_t)number;
 }
 
-/* Compute the bits of the varint for `value`. Return 0, or -1 if the value is not an int or is out of range. */
+/* Compute the bits of the varint that encodes `value` in this field. Return 0, or -1 if the value is not an int or is
+ * out of range. */
 static int tw_varint_of(const tw_field *f, PyObject *value, uint64_t *bits)
 {
     if (!PyLong_Check(value))
@@ -313,7 +319,7 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Write bytes, after their length unless the field has a fixed size. */
+/* Write bytes, preceded by their length unless the field has a fixed size. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;
@@ -369,8 +375,8 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
 #endif
 }
 
-/* Get the buffer of a value that isn't an exact bytes object. Anything but bytearrays and one-dimensional views of
- * bytes is first converted to bytes. The caller must release the buffer. */
+/* Get the buffer of a value that isn't an exact bytes object. Bytearrays and one-dimensional views of bytes are used
+ * directly; anything else is first converted to bytes. The caller must release the buffer. */
 static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
 {
     PyObject *coerced;

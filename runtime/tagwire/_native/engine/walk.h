@@ -1,10 +1,12 @@
 /* Read through a message without creating objects, to find the position of an error or to record a trace (spans.h).
  *
  * decode.h does not track positions, so that valid messages don't pay for it. The functions here follow the same plan
- * up to the error, much faster than the layout interpreter. They record the position and the remaining limits. As they
- * return, each function adds its field to the path of the error. The layout interpreter then continues at that
- * position, fails at once, and raises its own error (tagwire.interpreter.error_positions). Functions return 0, or -1 if
- * the message has an error or an exception was raised. */
+ * up to the error, much faster than the layout interpreter. They record the position and the remaining limits, and
+ * build the path to the error as the recursion returns. The layout interpreter then continues at that position, fails
+ * at once, and raises its own error (tagwire.interpreter.error_positions).
+ *
+ * Functions return 0, or -1 if the message has an error or an exception was raised.
+ */
 #ifndef TAGWIRE_WALK_H
 #define TAGWIRE_WALK_H
 
@@ -39,7 +41,7 @@ typedef struct {
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
 
-/* Record an error at `from`. Discard the spans from number `span` on. Return -1. */
+/* Record an error at `from`. Discard span number `span` and all spans after it. Return -1. */
 static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
 {
     w->site = site;
@@ -62,8 +64,8 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* The following functions add a field, an element or a span to the path of an error, and return -1. They are called as
- * the recursion returns. */
+/* The following functions extend the path of an error by the field, element or span around it. They are called as the
+ * recursion returns, and return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)
@@ -111,14 +113,16 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     return tw_close_span(&w->spans, span, size, r->p);
 }
 
-/* Read through the value of a tagged field. Its entry begins at `entry`; `last` is the tag of the previous entry. */
+/* Read through the value of a tagged field. The caller has read the tag and the size. The field's entry begins at
+ * `entry`, and `last` is the tag of the previous entry. */
 static int tw_walk_tag(const tw_struct *s, tw_walk *w, int64_t tag, int64_t size, const uint8_t *entry, int64_t last)
 {
     const tw_field *f = tw_find_tag(s, tag);
     return f == NULL ? tw_walk_unknown_tag(w, tag, size, entry, last) : tw_walk_known_tag(f, w, size, entry);
 }
 
-/* Read through all entries of a tag section or an optional buffer (KIP-482 draft). Return their number, or -1. */
+/* Read through all entries of a tag section or an optional buffer (KIP-482 draft). Return the number of entries, or -1
+ * for an error. */
 static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
 {
     int64_t tag = -1, size;
@@ -156,7 +160,7 @@ static int tw_walk_section(const tw_struct *s, tw_walk *w)
     return count < 0 ? tw_in_span(w, span) : tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Read the length before a struct, and let the reader end where the struct ends. */
+/* Read the length that precedes a struct, and let the reader end where the struct ends. */
 static int tw_walk_extent(const tw_struct *s, tw_walk *w)
 {
     const uint8_t *start = w->r.p;
@@ -168,7 +172,8 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Skip common fields if no spans are requested. Return their number; 0 if the next field must be read normally. */
+/* Fast path: skip common fields if no spans are requested. Return the number of skipped fields; 0 if the next field
+ * must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
@@ -254,7 +259,8 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Read through an array of non-nullable structs if no spans are requested. The caller has checked the depth limit. */
+/* Fast path: read through the elements of an array of non-nullable structs if no spans are requested. The caller has
+ * checked the depth limit. */
 static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 {
     w->depth--;
@@ -268,7 +274,7 @@ static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
     Py_ssize_t unseen = tw_width_unseen(e);
-    /* fixed-width elements have no spans, because the array's span describes them (spans.h) */
+    /* Fixed-width elements have no spans of their own: the array's span describes them (spans.h). */
     if (unseen) {
         w->r.p += count * unseen;
         return 0;

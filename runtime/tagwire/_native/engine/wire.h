@@ -110,14 +110,15 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
     }
 }
 
-/* The highest length, count or tag. */
+/* The maximum value of a length, count or tag. */
 #define TW_UVARINT_MAX 0x7FFFFFFF
 #define TW_NULL (-1)              /* the length that means null */
 #define TW_FAULT (-2)
 
 #define TW_PADDED (-2)
 
-/* Read a varint. Return 0, -1 if it is invalid, or TW_PADDED if it is longer than necessary. */
+/* Read a varint of at most `size` bytes. Return 0 on success, -1 if the varint is invalid, or TW_PADDED if it is longer
+ * than necessary. */
 static int tw_read_long_varint(tw_reader *r, int size, uint64_t *value)
 {
     uint64_t x = 0;
@@ -158,7 +159,7 @@ static inline int64_t tw_read_uvarint(tw_reader *r)
 static inline int64_t tw_from_zigzag(uint64_t x) { return (int64_t)(x >> 1) ^ -(int64_t)(x & 1); }
 static inline uint64_t tw_to_zigzag(int64_t x) { return (uint64_t)x << 1 ^ (uint64_t)(x >> 63); }
 
-/* Convert a varint's bits to the number. The field specifies how the sign is encoded. */
+/* Convert a varint's bits to the number that they encode. The field specifies how the sign is encoded. */
 static inline int64_t tw_signed(const tw_field *f, uint64_t x)
 {
     if (f->zigzag == TW_ZIGZAG)
@@ -184,7 +185,7 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
     return p;
 }
 
-/* Read a length with this encoding (tw_length_code). Return TW_NULL for null, or TW_FAULT for invalid bytes. */
+/* Read a length that is encoded as `code` specifies. Return TW_NULL if it means null, or TW_FAULT if it is invalid. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
@@ -218,8 +219,8 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
     return n < TW_NULL ? TW_FAULT : n;
 }
 
-/* Read the marker byte of a nullable value. Return 1 if a value follows or there is no marker, 0 for null, -1 if
- * invalid. */
+/* Read the marker byte of a nullable value, if the field has one. Return 1 if a value follows, 0 for null, or -1 for an
+ * error. */
 static inline int tw_is_present(const tw_field *f, tw_reader *r)
 {
     int64_t marker;
@@ -243,15 +244,16 @@ static inline const tw_field *tw_find_tag(const tw_struct *s, int64_t tag)
     return NULL;
 }
 
-/* Read the number of entries in a tag section; 0 for an optional buffer (KIP-482 draft), which does not store it. */
+/* Read the number of entries in a tag section. Return 0 for an optional buffer (KIP-482 draft), which does not store
+ * its number of entries. */
 static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 {
     return s->section == TW_TAGGED_SECTION ? tw_read_uvarint(r) : 0;
 }
 
-/* Read the tag and size of the next entry in a tag section, whose number of unread entries is `*left`, or in an
- * optional buffer (KIP-482 draft). On entry, `*tag` must be the previous entry's tag, or -1. Return 1, 0 if there are
- * no more entries, or -1 for an error. */
+/* Read the tag and the size of the next entry in a tag section, or in an optional buffer (KIP-482 draft). In a tag
+ * section, `*left` is the number of entries left. On entry, `*tag` must be the previous entry's tag, or -1. Return 1
+ * for an entry, 0 if there are no more, or -1 for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
     int64_t last = *tag;
@@ -278,7 +280,8 @@ static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left,
 /* The maximum number of bytes in an encoded length. */
 #define TW_LENGTH_WIDTH 5
 
-/* Write a length; the caller has made room. Return the end of the output, or NULL if the length is out of range. */
+/* Write a length at `p`; the caller has made room. Return the end of the output, or NULL if the length is out of
+ * range. */
 static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
 {
     switch (code) {
@@ -299,7 +302,7 @@ static inline uint8_t *tw_put_length(uint8_t *p, int code, int64_t n)
     case TW_LENGTH_UVARINT:
         return n > TW_UVARINT_MAX ? NULL : tw_put_varint(p, (uint64_t)n);
     default:
-        return p; /* an array that extends to the end of the data has no length */
+        return p; /* arrays that extend to the end of the data have no length */
     }
 }
 
@@ -408,8 +411,8 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* Leave a gap for a length, and store its offset in `*place`. tw_close fills the gap when the bytes after it have been
- * written. In the rare case that the gap has the wrong width, it moves these bytes. */
+/* Leave a gap for a length, and store the gap's offset in `*place`. After the bytes have been written, tw_close fills
+ * the gap. In the rare case that the gap has the wrong width, tw_close moves the bytes. */
 static inline int tw_open(tw_writer *w, int code, int64_t *place)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
@@ -420,7 +423,8 @@ static inline int tw_open(tw_writer *w, int code, int64_t *place)
     return 0;
 }
 
-/* Fill a gap of `gap` bytes with `width` bytes of data. If the widths differ, move the bytes after the gap. */
+/* Fill the gap at offset `at`, which is `gap` bytes wide, with `width` bytes of data. If the widths differ, move the
+ * bytes after the gap. */
 static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *data, int width)
 {
     if (w->counting) {
@@ -437,7 +441,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `place` with the number of bytes written after it, minus `uncounted`. */
+/* Fill the gap at `place` with the length of what was written after it: the number of bytes minus `uncounted`. */
 static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

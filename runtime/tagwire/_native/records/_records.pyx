@@ -83,9 +83,9 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
           bytes head not None, Py_ssize_t most, bint is_text):
     """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
 
-    Each line is JSON and begins with `head`. With `is_text`, it is tab-separated text instead, and ends with `head` and
-    the record's attributes. Stops after `most` bytes, or before a record that only Python can read, which may be
-    invalid. The other arguments are the same as those of `Source`.
+    Each JSON line begins with `head`. If `is_text`, lines are tab-separated text instead, and end with `head` and the
+    record's attributes. Stops when `most` bytes are written, or before a record that only Python can read; this record
+    may be invalid. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
@@ -98,7 +98,7 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
     try:
         with nogil:
-            tw_reserve_output(&out, <size_t>expected)  # reserve memory at once, because growing the buffer copies it
+            tw_reserve_output(&out, <size_t>expected)  # reserve memory once, because growing the buffer copies it
             tw_write_lines(&out, &source.batch, line_head, <size_t>most)
         if out.failed:
             raise MemoryError
@@ -108,10 +108,10 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 
 
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
-    """Return a byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
+    """Return one byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
 
     Flag 1: the record's offset is in `lasts`, a sorted buffer of int64. Flag 2: its key is null. Flag 4: its value is
-    null. The other arguments are the same as those of `Source`.
+    null. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
@@ -127,7 +127,10 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes):
-    """Return the totals of a `Source`, as in `tagwire.records.totals`; None if Python must read its records."""
+    """Return the totals of a batch's records, as in `tagwire.records.totals`; None if Python must read the records.
+
+    `Source` describes the arguments.
+    """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_totals t
     cdef bint is_right
@@ -221,7 +224,7 @@ cdef class Rows:
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
-        """Return a buffer's address, and keep the buffer in memory. Raises ValueError for fewer than `least` bytes."""
+        """Return a buffer's address, and keep the buffer alive. Raises ValueError for fewer than `least` bytes."""
         view = Held(data)
         self.kept.append(view)
         if (<Held>view).buffer.len < least:
@@ -263,10 +266,10 @@ cdef class RecordRun:
              most_records):
         """Append records of a batch that `facts` has accepted, until a limit is reached.
 
-        The first record of an empty batch may exceed the limits. `kept` has one byte per record, which is 0 to omit the
-        record; None keeps all records. Returns the position of the next record, the number of records left, and the
-        next record's offset. This offset is None if the new batch can't represent the record's deltas. Raises
-        ValueError for positions outside `data`.
+        The first record of an empty batch may exceed the limits. `kept` has one byte per record, which is 0 if the
+        record must be omitted; None keeps all records. Returns the position of the next record, the number of records
+        left, and the next record's offset. That offset is None if the record's deltas would be out of range in the new
+        batch. Raises ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL

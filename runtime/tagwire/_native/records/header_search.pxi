@@ -3,7 +3,7 @@
 cdef enum:
     FORMS = 8
     CHUNK = 1 << 18  # number of bytes to read at once when computing checksums
-    PAGE = 1 << 12  # maximum size of `page`, a cached part of the file outside the window
+    PAGE = 1 << 12  # maximum size of `page`, the cached part of the file outside the window
 
 ctypedef struct Form:
     int64_t length_at, least, magic_behind, sum_at, sum_begin
@@ -15,8 +15,9 @@ ctypedef struct Form:
 cdef class HeaderSearch:
     """Searches a file for positions where a batch may begin: its length, magic byte and checksum must be valid.
 
-    Verifying a checksum takes the same time for any batch length (range_sums.h). `forms` has a tuple for each record
-    format, which describes its batch header:
+    Verifying a checksum takes the same time for any length (range_sums.h).
+
+    `forms` has a tuple for each record format, which describes its batch header:
     `length_at`: offset of the length field in the batch
     `is_varint`, `is_zigzag`: how the length is encoded
     `counts_itself`: whether the length includes the bytes of the length field
@@ -33,7 +34,7 @@ cdef class HeaderSearch:
     cdef int count
     cdef tw_sums sums[2]
     cdef uint32_t *before[2]
-    cdef int64_t known[2]  # for each polynomial: the number of computed entries in `before`
+    cdef int64_t known[2]  # for each polynomial: how many entries of `before` have been computed
     cdef bytes page
     cdef int64_t page_start
 
@@ -125,7 +126,7 @@ cdef class HeaderSearch:
         return tw_extended(&self.sums[algorithm], self.before[algorithm][block], known, end - first)
 
     cdef int learn(self, int algorithm, int64_t block) except -1:
-        """Extend `before` to entry `block`. Entry N is the CRC of all bytes before block N of the file."""
+        """Extend the array `before` to entry `block`. Entry N is the CRC of all bytes before block N of the file."""
         cdef bytes data
         cdef const uint8_t *p
         cdef int64_t at, known = self.known[algorithm]

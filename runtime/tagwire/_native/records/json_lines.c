@@ -4,11 +4,12 @@
 #include "records/magic2_impl.h"
 
 #define TW_LETTERS(out, literal) (memcpy(out, literal, sizeof(literal) - 1), (out) + sizeof(literal) - 1)
-/* The maximum number of characters in a line without key, value, headers, and the text that all lines share. */
+/* The maximum number of characters in a line, apart from the key, the value, the headers, and the text that is the same
+ * in all lines of a batch. */
 #define TW_LINE_LETTERS 192
 
-/* Return an upper limit for the size of headers in JSON. One encoded byte takes at most TW_MOST_ESCAPED characters on
- * average, even in the shortest header, whose two bytes become `, ["", null]`. */
+/* Return an upper limit for the size of headers in JSON. An encoded byte becomes at most TW_MOST_ESCAPED characters on
+ * average. This is true even for the shortest header, whose two bytes become `, ["", null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
@@ -41,7 +42,7 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
 /* Write the next record as a JSON line, remove it from `batch`, and return 1. Return 0 and write nothing if memory has
- * run out or Python must handle the record, for example because it is invalid. */
+ * run out, or if Python must handle the record, for example because it is invalid. */
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
 {
     tw_magic2_record record;
@@ -70,8 +71,8 @@ static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
     return 1;
 }
 
-/* Write a key or value as text, or as hex in angle brackets if it has control characters. Return the end of the output,
- * or NULL if Python must write the value, because it isn't ASCII or has angle brackets. */
+/* Write a key or value as text, or as hex in angle brackets if it contains control characters. Return the end of the
+ * output, or NULL if Python must write the value because it isn't ASCII or has angle brackets itself. */
 static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
 {
     static const char digits[] = "0123456789abcdef";

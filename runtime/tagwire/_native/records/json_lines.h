@@ -5,7 +5,8 @@
 #include "records/batch.h"
 #include "records/output.h"
 
-/* Text that all lines of a batch share, at the start of JSON lines or (`is_text`) at the end of tab-separated text. */
+/* Text that is the same in every line of a batch. JSON lines begin with it; lines of tab-separated text (`is_text`) end
+ * with it. */
 typedef struct {
     const char *data;
     size_t size;

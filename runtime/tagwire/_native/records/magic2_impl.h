@@ -12,7 +12,8 @@
 #include "engine/utf8.h"
 #include "records/batch.h"
 
-/* The unread headers of a record. Passed by value, so that the other members can stay in CPU registers. */
+/* The unread headers of a record. Passed by value, so that the compiler can keep the record's other members in CPU
+ * registers. */
 typedef struct {
     const uint8_t *p, *end;
     int64_t count;
@@ -21,7 +22,8 @@ typedef struct {
 /* A record. Its pointers refer to the bytes that it was read from. */
 typedef struct {
     int64_t timestamp, offset; /* deltas from the batch's base timestamp and base offset */
-    const uint8_t *body;       /* start of the key's length. Moving a record copies the bytes from `body` to `end` */
+    const uint8_t *body;       /* start of the key's length. When a record is moved, the bytes from `body` to `end` are
+                                * copied unchanged */
     const uint8_t *key, *value;
     int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
     tw_magic2_headers headers;

@@ -1,5 +1,5 @@
-/* Compute the checksum of any range of a file from two other checksums: that of all bytes before the range, and that of
- * all bytes before its end. `tagwire.log.sum_check` explains the method. */
+/* Compute the checksum of any range of a file from two other checksums: one of all bytes before the start of the range,
+ * one of all bytes before its end. `tagwire.log.sum_check` explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
@@ -47,7 +47,8 @@ static inline uint32_t tw_extended(const tw_sums *sums, uint32_t sum, const uint
     return tw_crc32c_by_tables(&sums->tables, sum, p, size);
 }
 
-/* Return the CRC of a range of `size` bytes from the CRC registers at its start and at its end. */
+/* Return the CRC of a range of `size` bytes. `before` and `after` are the CRC registers at the start and the end of the
+ * range. */
 static inline uint32_t tw_sum_between(const tw_sums *sums, uint32_t before, uint32_t after, int64_t size)
 {
     uint32_t sum = ~before;

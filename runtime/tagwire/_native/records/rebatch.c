@@ -2,7 +2,7 @@
 
 #include "records/magic2_impl.h"
 
-/* Return the index of the first number in a sorted array that is at least `least`; `count` if there is none. */
+/* Return the index of the first number that is at least `least` in a sorted array; `count` if there is none. */
 static int64_t tw_first_from(const int64_t *numbers, int64_t count, int64_t least)
 {
     int64_t low = 0;
@@ -107,8 +107,8 @@ int tw_begin_record(
     return 1;
 }
 
-/* Append a copy of a record with this offset and timestamp. Return 1; 0 if a batch that isn't empty would exceed `most`
- * bytes; or -1 if the record can't be encoded. */
+/* Append a copy of a record with this offset and timestamp. Return 1 on success, 0 if the record would make a nonempty
+ * batch larger than `most` bytes, or -1 if the record can't be encoded. */
 static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
 {
     int64_t size = record->end - record->body;

@@ -18,9 +18,9 @@ typedef struct {
     int64_t count, last_offset, max_timestamp;
 } tw_run;
 
-/* Validate the records of a batch, and store a byte of tw_fact bits for each in `facts`. TW_IS_LAST means that the
- * record's offset is in `lasts`, which must be sorted. Return 0 if offsets don't ascend, or if only Python can read a
- * record; otherwise 1. */
+/* Validate all records of a batch, and store one byte of tw_fact bits for each record in `facts`. TW_IS_LAST means that
+ * the record's offset is in `lasts`, which must be sorted. Return 0 if the records' offsets don't ascend, or if only
+ * Python can read a record; otherwise 1. */
 int tw_facts_of(tw_batch *batch, const int64_t *lasts, int64_t lasts_count, uint8_t *facts);
 
 /* Totals over the records of a batch. */
@@ -38,12 +38,13 @@ typedef struct {
 /* Compute the totals of a batch. Return 0 if C can't read a record, for example an invalid one; otherwise 1. */
 int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
-/* Append a record whose key, value and headers take `body_size` bytes; the caller must then write these at `*body`.
- * Return 1; 0 if a batch that isn't empty would exceed `most` bytes; or -1 if the record can't be encoded. */
+/* Append a record whose key, value and headers take `body_size` bytes; the caller must then write them at `*body`.
+ * Return 1 on success, 0 if the new batch isn't empty and would exceed `most` bytes, or -1 if the record can't be
+ * encoded. */
 int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
 
 /* Move records to a new batch, until it reaches `most_bytes` or `most_records`; its first record may exceed these
- * limits. tw_facts_of must have accepted the old batch. Omit the records with a 0 in `kept` (NULL keeps all). If
+ * limits. tw_facts_of must have accepted the old batch. Skip the records with a 0 in `kept` (NULL keeps all). If
  * records are left, set `next` to the offset of the first. Return 0 if a delta would be out of range; otherwise 1. */
 int tw_take_records(
     tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next);
