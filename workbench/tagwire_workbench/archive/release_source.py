@@ -105,7 +105,7 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
                     yield jar / entry.filename, origin, _bounded(data, origin)
     except _ZIP_FAULTS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise SpecError(f"{jar}: neither a folder nor a readable jar: {reason}", file=str(jar)) from None
+        raise SpecError(f"{jar}: expected a folder or a readable jar ({reason})", file=str(jar)) from None
 
 
 def _reject_hostile(jar: Path, name: str) -> None:
