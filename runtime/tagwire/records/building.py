@@ -331,7 +331,7 @@ class BatchBuilder:
         }
         for name, exists in has_field.items():
             if not exists and getattr(self, name) not in (None, -1):
-                self.fail(name, f"this kind of batch has no field for it, got {shown(getattr(self, name))}")
+                self.fail(name, f"got {shown(getattr(self, name))}, but this kind of batch has no field for it")
         given = [each for each in (self.base_offset, self.last_offset) if each is not None]
         if given and not self.as_read and self.records:
             self.check_offsets(self.records[0].offset, self.records[-1].offset)

@@ -123,7 +123,7 @@ cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
     if fault == TW_NO_MEMORY:
         raise MemoryError
     if fault == TW_BAD_INPUT:
-        raise ColumnError(f"{name}: row {row}: the array is damaged: its offsets do not fit its buffers")
+        raise ColumnError(f"{name}: row {row}: the array is damaged, because its offsets do not fit its buffers")
     raise ColumnError(
         f"{name}: a column of rows 0 to {row} has more than {most} elements or bytes, the limit of Arrow's 32-bit "
         "offsets; pass fewer rows at once"
