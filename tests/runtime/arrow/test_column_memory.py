@@ -174,7 +174,7 @@ def test_invalid_list_offsets_are_rejected(bad: list[int], errors: Any) -> None:
         "+l", [None, offsets(*bad)], 1, name="topics", children=(HandMade("+s", [None], 2, children=(names,)),)
     )
     request = HandMade("+s", [None], 1, children=(topics,))
-    with pytest.raises(arrow.ColumnError, match="row 0: the array is damaged, because its offsets do not fit its buffers"):
+    with pytest.raises(arrow.ColumnError, match="row 0: the array is damaged, because"):
         arrow.encode_column(request, messages.MetadataRequest, 9, errors=errors)
     assert sorted(request.released) == ["array", "schema"]
 
