@@ -22,8 +22,7 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    /* whether all rows have the same value: the field's default, because the field is not in the input */
-    uint8_t constant;
+    uint8_t constant;       /* whether the field is not in the input, so that all rows have its default */
     int64_t width;
     int64_t length, offset;
     const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */

@@ -51,7 +51,7 @@ struct tw_field {
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
-    int32_t run_count;    /* number of fields in the run that begins here; 0 if it has bools, which must be validated */
+    int32_t run_count;    /* number of fields in that run; 0 if it has bools, which must be validated one by one */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */

@@ -10,7 +10,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Template:
-    """The slot values of `cls._fresh()`, which C copies to create default structs."""
+    """The slot values of a new object, `cls._fresh()`. C copies them to create default structs."""
 
     cdef tw_fresh c
     cdef object cls
