@@ -31,9 +31,9 @@ def main() -> None:
 
 def _run() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):  # don't load click just for this: that would double the run time
-        from importlib.metadata import version
+        from tagwire import __version__
 
-        sys.stdout.write(f"tagwire, version {version('tagwire')}\n")
+        sys.stdout.write(f"tagwire, version {__version__}\n")
         return
     from tagwire.extras import missing_extra
     from tagwire_cli.app import app

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from tagwire import __version__
 from tagwire.errors import TagwireError
 from tagwire.text_format import printable
 from tagwire_cli.command_table import DOCUMENTATION, CommandTable
@@ -65,7 +66,7 @@ class _Commands(CommandTable):
     show_default=True,
     help="When to use colors; auto: on a terminal.",
 )
-@click.version_option(None, "-V", "--version", package_name="tagwire", prog_name="tagwire")
+@click.version_option(__version__, "-V", "--version", prog_name="tagwire")
 def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:
     """Explain, decode and encode Kafka's messages and logs, or messages of your own protocol.
 

@@ -4,8 +4,6 @@ import errno
 import os
 import sys
 from pathlib import Path
-from shutil import copyfileobj
-from tempfile import TemporaryDirectory
 from typing import Any, Final, Self
 
 import click
@@ -80,6 +78,9 @@ class InputPath(click.Path):
 
     def _spooled(self, ctx: click.Context) -> str:
         """Copy standard input to a temporary file, which is deleted when the command ends."""
+        from shutil import copyfileobj  # slow imports, so that other commands start faster
+        from tempfile import TemporaryDirectory
+
         note_terminal()
         folder = Path(ctx.with_resource(TemporaryDirectory(prefix="tagwire-")), "standard input")
         folder.mkdir()

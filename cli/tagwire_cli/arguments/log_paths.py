@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tagwire.captures import capture_kind
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
 
@@ -32,6 +31,7 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
 
 
 def _reject_others(path: Path) -> None:
+    from tagwire.captures import capture_kind
     from tagwire.log import LogPathError
 
     with path.open("rb") as file:

@@ -5,7 +5,6 @@ A folder may be called `\\x1b[2J`, or its name may contain a line break and a fa
 """
 
 import sys
-from dataclasses import dataclass
 from typing import Final
 
 import click
@@ -14,7 +13,6 @@ from tagwire.text_format import printable
 from tagwire_cli.paths import given_name
 
 
-@dataclass
 class Preferences:
     """The global options of this run of `tagwire`."""
 

@@ -8,10 +8,8 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
-from shutil import get_terminal_size
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -33,8 +31,7 @@ _PROSE: Final = 30
 """Columns wider than this are wrapped between words."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """A column of a table: its title, and how its cells are displayed."""
 
     title: str
@@ -48,6 +45,8 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
     clear_bar()
     rows = [[printable(given_name(cell)) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
+        from shutil import get_terminal_size  # a slow import
+
         columns, rows = fitted(columns, rows, get_terminal_size().columns)
     if is_coloured(sys.stdout):
         _print_rich(columns, rows)

@@ -1,7 +1,6 @@
 """Read a segment: a file of batches, with its index files."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -68,7 +67,9 @@ class Segment:
 
         Raises OSError or LogPathError if a file can't be read or written.
         """
-        shutil.copy2(path, target)
+        from shutil import copy2  # a slow import
+
+        copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
         """Open an index file to read single entries. Raises LogPathError if the file can't be read."""

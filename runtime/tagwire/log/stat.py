@@ -100,14 +100,12 @@ def stat(
     """
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size
+    kinds: dict[tuple[str, int], RecordBatch] = {}
+    counts = Counter[tuple[str, int]]()
     for batch in segment.batches(None, format, limits, skip=skip):
-        found.batches += 1
-        found.formats[batch.format] += 1
-        found.codecs[batch.compression] += 1
-        found.transactional += batch.is_transactional
-        found.control += batch.is_control
-        found.append_time += batch.timestamp_type == "append"
-        found.delete_horizon += batch.delete_horizon_ms is not None
+        kind = batch.format, batch.attributes
+        kinds.setdefault(kind, batch)
+        counts[kind] += 1
         if batch.producer_id >= 0:
             found.producers.add(batch.producer_id)
         found.first_offset = _known(min, found.first_offset, batch.base_offset)
@@ -117,7 +115,20 @@ def stat(
         found.empty += found.records == before
         if tell:
             tell(batch.size)
+    for kind, count in counts.items():
+        _count_batches(found, kinds[kind], count)
     return found
+
+
+def _count_batches(found: SegmentStat, batch: RecordBatch, count: int) -> None:
+    """Add `count` batches that have the same format and attributes as `batch`."""
+    found.batches += count
+    found.formats[batch.format] += count
+    found.codecs[batch.compression] += count
+    found.transactional += count * batch.is_transactional
+    found.control += count * batch.is_control
+    found.append_time += count * (batch.timestamp_type == "append")
+    found.delete_horizon += count * (batch.delete_horizon_ms is not None)
 
 
 def _count(found: SegmentStat, batch: RecordBatch) -> None:
@@ -144,5 +155,4 @@ def _count(found: SegmentStat, batch: RecordBatch) -> None:
 
 
 def _known(choose: Callable[..., int], one: int | None, other: int | None) -> int | None:
-    known = [each for each in (one, other) if each is not None]
-    return choose(known) if known else None
+    return other if one is None else one if other is None else choose(one, other)

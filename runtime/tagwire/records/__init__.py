@@ -17,19 +17,23 @@
 See docs/records.md. Compressed batches and CRC-32C need the extra `records`.
 """
 
+from tagwire.lazy import lazy_names
 from tagwire.records.batch import RecordBatch
-from tagwire.records.building import BatchBuilder, build
-from tagwire.records.client_records import ConsumerRecord, ProducerRecord
-from tagwire.records.control import ControlRecord, committed, control_record
-from tagwire.records.conversion import RecordLoss, convert
 from tagwire.records.format import Format
 from tagwire.records.format_set import FormatError, FormatSet, format_names, format_of, register
-from tagwire.records.headers import Headers, IntHeaders
-from tagwire.records.message_records import MessageRecords, convert_records, decode_records
-from tagwire.records.opening import open_records
 from tagwire.records.reading import read_batches
 from tagwire.records.record import Record
-from tagwire.records.retention import should_retain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire.records.building import BatchBuilder, build
+    from tagwire.records.client_records import ConsumerRecord, ProducerRecord
+    from tagwire.records.control import ControlRecord, committed, control_record
+    from tagwire.records.conversion import RecordLoss, convert
+    from tagwire.records.headers import Headers, IntHeaders
+    from tagwire.records.message_records import MessageRecords, convert_records, decode_records
+    from tagwire.records.opening import open_records
+    from tagwire.records.retention import should_retain
 
 __all__ = [
     "BatchBuilder",
@@ -58,3 +62,16 @@ __all__ = [
     "register",
     "should_retain",
 ]
+
+_MODULES = {
+    "tagwire.records.building": ("BatchBuilder", "build"),
+    "tagwire.records.client_records": ("ConsumerRecord", "ProducerRecord"),
+    "tagwire.records.control": ("ControlRecord", "committed", "control_record"),
+    "tagwire.records.conversion": ("RecordLoss", "convert"),
+    "tagwire.records.headers": ("Headers", "IntHeaders"),
+    "tagwire.records.message_records": ("MessageRecords", "convert_records", "decode_records"),
+    "tagwire.records.opening": ("open_records",),
+    "tagwire.records.retention": ("should_retain",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)
