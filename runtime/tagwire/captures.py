@@ -234,7 +234,8 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time, because missing bytes delay the next frame: newer frames of other connections are found before it.
+    # Sort by time: a frame after missing bytes is found late, so newer frames of other connections may have been found
+    # before it.
     found, failure = [], None
     try:
         for frame in frames_of_network(stream, registry, port):

@@ -40,14 +40,18 @@ of seconds. The last step is `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
-"""The maximum number of version requests. If the peer doesn't know the version of the first, another is needed."""
+"""The maximum number of version requests. A second one is needed if the peer doesn't know the version of the first."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
 _MOST_WAITING: Final = 64
 """The maximum number of requests without a response before `Connection.asking_all` waits for one."""
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
-"""The first bytes of other protocols, with hints for errors. Read as a frame size, these bytes exceed the limit."""
+"""The first bytes that peers send in other protocols, with hints for error messages.
+
+If these bytes come where a frame size is expected, they are read as a number above the limit, which raises an error.
+The hint is added to this error.
+"""
 
 
 class UnusableConnectionError(TagwireError):
@@ -198,9 +202,9 @@ class Connection(_Side):
         """Return the bytes of a request, including the frame size and header.
 
         The default version is the highest that both sides support and that can represent the whole request. Before the
-        peer has announced its versions, it is the highest stable version that can. Raises NoCommonVersionError or
-        LossyVersionsError if there is no such version, EncodeError for an invalid value, and UnusableConnectionError
-        after an unreadable frame.
+        peer has announced its versions, it is the highest stable version that can represent the whole request. Raises
+        NoCommonVersionError or LossyVersionsError if there is no such version, EncodeError for an invalid value, and
+        UnusableConnectionError after an unreadable frame.
         """
         self.check()
         if version is None:

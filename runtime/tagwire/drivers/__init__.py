@@ -40,7 +40,7 @@ class BasePeer:
         return self._buffer
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
-        """Send a request and return the response. The arguments are those of `Connection.asking`.
+        """Send a request and return the response. The arguments have the same meaning as in `Connection.asking`.
 
         Raises AnswerError if `check` is set and the response has error codes.
         """

@@ -78,7 +78,8 @@ class Peer(BasePeer):
                 if isinstance(error, TimeoutError)
                 else f"the connection was lost: {reason_of(error)}"
             )
-            self._socket.close()  # if left open, a late response could be taken for the next request's
+            # If the socket stayed open, a late response could be mistaken for the response to the next request.
+            self._socket.close()
             raise self.connection.close(reason) from None
 
     def _wait(self, sent: Sent) -> None:

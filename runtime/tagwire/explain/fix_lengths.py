@@ -17,7 +17,10 @@ from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
-"""Maps each type whose values begin with a length to the length's type, for lines that do not show this type."""
+"""Maps each type whose values begin with a length, such as `string`, to the integer type of that length.
+
+It applies to lines that show only `string`. Other lines also show the type of the length, such as `compact string`.
+"""
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
 
@@ -38,7 +41,8 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    Does nothing if there are optional fields as in KIP-482's first draft, because their buffer has no count to correct.
+    If any line shows optional fields as in KIP-482's first draft, nothing is corrected, not even the length of a
+    string: such fields have no count, and the lines don't show how the lengths of the fields are encoded.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -74,9 +78,10 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 
 
 def _fix_length(line: Line, code: str, opened: int) -> None:
-    """Set the length at the start of a line to the number of bytes that follow. Keep a null if no bytes follow.
+    """Set the length at the start of a line to the number of bytes that follow it.
 
-    The bytes that follow are the rest of the line and, for records, the `opened` bytes of the batches on later lines.
+    These are the other bytes on the line. For a records field, `opened` more bytes follow: the batches in the field,
+    which are on later lines. If no bytes follow, a length that means null stays unchanged.
     """
     width = _width(code, line.data)
     content = line.data[width:]

@@ -45,10 +45,13 @@ class _Row(NamedTuple):
     length: int = 0
     """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
-    """The bytes that `offset` counts in: 0 is the input, and each run of decompressed bytes has its own number."""
+    """The bytes in which `offset` is a position: 0 means the input, and other numbers mean decompressed bytes.
+
+    In each trace, the runs of decompressed bytes are numbered from 1.
+    """
     is_hidden: bool = False
     path: str | None = None
-    """The path, unless it is the parent's path plus the name."""
+    """The row's path; None if it is the parent's path followed by the name, because `tree.js` can then build it."""
     about: str = ""
 
 

@@ -150,7 +150,10 @@ class Node:
 
     @property
     def meaning(self) -> str:
-        """A readable form of the value, such as a date for a timestamp; "" if the type has no semantic."""
+        """A readable form of the value, such as a date for a timestamp.
+
+        It is "" if the value is null, or if the type doesn't specify what its values mean.
+        """
         wire = getattr(self._kind.type, "wire", None)
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 

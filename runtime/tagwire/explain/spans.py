@@ -50,7 +50,10 @@ class SpanRow(NamedTuple):
     step: int
     """The span's index in an array, or the tag of a tagged field."""
     value: int
-    """An array's element count, a tagged field's size, 1 for a struct, or -1 for null."""
+    """The element count of an array, the size in bytes of a tagged field, 1 for a struct, or -1 for null.
+
+    The values of other fields, such as integers and strings, aren't stored here: they are decoded on access.
+    """
     after: int
     """The number of the first row after this span and everything in it."""
 
@@ -216,7 +219,10 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""A placeholder. Readers use the layout only for errors, which can't occur: the bytes have been read before."""
+"""Passed to a reader instead of a layout.
+
+The reader would use the layout only for an error. No error can occur here, because the same bytes were read before.
+"""
 
 
 class SpanRecorder:

@@ -62,7 +62,11 @@ class Trace:
         return self._canonical
 
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
-        """Add the results of tracing the records. An error in the message itself takes precedence over `error`."""
+        """Add the results of tracing the record batches in a records field of the message.
+
+        `canonical` is whether their bytes are canonical, and `error` is the first error in them, or None. If the trace
+        already has an error, it keeps that one.
+        """
         if not canonical:
             self._canonical = False
         if self.error is None:

@@ -1,8 +1,9 @@
 """How peers announce the versions that they support, in protocols with a request such as Kafka's ApiVersions.
 
 Each of these protocols has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields. All
-other information is in the specs. If a peer does not support the version of an ApiVersions request, it answers with the
-version and error code in the response's `FALLBACK`. A newer client can then ask again (KIP-511).
+other information is in the specs. If a peer does not support the version of an ApiVersions request, it sends a fallback
+response. The attribute `FALLBACK` of the response's class specifies the version and the error code of that response. A
+newer client can then ask again (KIP-511).
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from tagwire.selection.selection import Selection
 class Redaction:
     """Redacts messages and frames of a package.
 
-    Sensitive strings and bytes become empty or, with `same_length`, as many "x" characters or zero bytes as they had
-    bytes.
+    Sensitive strings and byte strings become empty. With `same_length`, they keep their length in bytes instead:
+    strings are overwritten with "x" characters, and byte strings with zero bytes.
     """
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:

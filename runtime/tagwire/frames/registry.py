@@ -311,8 +311,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def _plan_frames(
         self, plans: dict[Any, FramePlan], key: object, cls: type[Message], version: int, header: Message
     ) -> None:
-        """Make a native plan for frames with this header and message version, and cache it for later calls.
+        """Make a `FramePlan` for frames with this header and message version, and store it in `plans` for later calls.
 
+        With this plan, the native engine reads or writes the header and the message of a frame in one call.
         Does nothing if the header or the message has no native serializer, or if `cls` belongs to another package.
         """
         plans_of: Any = (header._serializers, cls._serializers)  # pyright: ignore[reportPrivateUsage]

@@ -174,7 +174,11 @@ class _Search:
         return None
 
     def _trim(self) -> None:
-        """Drop the bytes before the first possible frame, but only if the data has doubled, because this is slow."""
+        """Drop the bytes before the first possible frame.
+
+        Because this is slow, nothing is dropped while possible frames are waiting for more bytes, unless the data has
+        doubled in size since the last time.
+        """
         if self._waiting and len(self.data) < self._trimmed:
             return
         first = min((at for _, at in self._waiting), default=self._checked)

@@ -67,7 +67,10 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
 
 
 def _array_path(node: Node) -> str:
-    """Return a key that is equal for a field in all elements of an array: its type, and its path without indexes."""
+    """Return the type of a field and its path without array indexes, as one string.
+
+    The nodes of the same field in different elements of an array get the same string.
+    """
     pieces = node.path.split("[")
     return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 

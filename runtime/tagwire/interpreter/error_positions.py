@@ -33,10 +33,14 @@ class Site(IntEnum):
 
 
 ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
-"""An error position: (site, path, position, end of the readable bytes, tag, tag size, counts).
+"""Where in a message an error is: (site, path, position, end, tag, size, counts).
 
-The site is the number of a `Site`. The counts are the numbers of array elements, unknown tags, and bytes of unknown
-tags before the error.
+- `site`: the number of a `Site`, which specifies what the native engine could not read.
+- `path` and `position`: the path and the offset at which the interpreter resumes reading.
+- `end`: the offset where the readable bytes end. An enclosing length may set it before the end of the message.
+- `tag` and `size`: for TAG_END, the tag of the invalid tagged field, and the size that precedes its value. For ENTRY,
+  `tag` is the tag of the previous entry. Other sites don't use them.
+- `counts`: the numbers of array elements, of unknown tags, and of bytes of unknown tags before the error.
 """
 
 

@@ -18,10 +18,11 @@ PLACES = ""
 """The key under which a struct's dict of values (see `Scopes`) stores checksum positions; not a field name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
-"""The valid elements of each array before an error, by the start position of the array.
+"""Describes the array elements that the native engine found valid before an error, so that the reader can skip them.
 
-Each entry has the number of valid elements, the position after them, the number of elements of all arrays so far (for
-the limit), and the sort key of the last valid element. The sort key is used only if the array must be in order.
+Maps the position where an array starts to four numbers: the number of its valid elements, the position after them, the
+number of elements that have been read in all arrays up to there (for the limit), and the sort key of the last valid
+element. The sort key is used only if the elements of the array must be in order.
 """
 
 Scopes = tuple[dict[str, Any], ...]
@@ -74,7 +75,8 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # Return the size of the measured field. The length on the wire may also count the length's own bytes.
+            # Return the size of the field whose length this item contains. The number on the wire may be larger,
+            # because it may also count the bytes of the length itself.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(PLACES, {})[item.name] = start

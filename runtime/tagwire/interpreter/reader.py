@@ -57,8 +57,8 @@ def decode(
 ) -> tuple[Any, int]:
     """Decode the message at `offset`; return it and the offset after it.
 
-    With `whole` and `strict`, no bytes may follow the message. `good` lists array elements that C has already found
-    valid; they are skipped. Raises DecodeError, or LimitError if `limits` are exceeded.
+    With `whole` and `strict`, no bytes may follow the message. `good` describes array elements that the native engine
+    has already found valid; they are skipped. Raises DecodeError, or LimitError if `limits` are exceeded.
     """
     reader = LayoutReader(layout, buf, raw=raw, offset=offset, strict=strict, limits=limits)
     if good:

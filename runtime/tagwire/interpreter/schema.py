@@ -49,8 +49,8 @@ class Field:
 
     `type` is the name of a primitive ("int32") or of an array of primitives ("[]int32"), a `Schema` for a struct, or
     `[schema]` for an array of structs. Strings, bytes, records and arrays may be `nullable`. `default` is the value of
-    an omitted field. Without it, the default is 0, False, "", b"", (), a zero UUID, a struct of its own defaults, or
-    None for nullable records. Raises SchemaError if the arguments contradict each other.
+    an omitted field. Without it, the default is 0, False, "", b"", (), a zero UUID, a struct whose fields have their
+    defaults, or None for nullable records. Raises SchemaError if the arguments contradict each other.
     """
 
     __slots__ = ("item", "name")

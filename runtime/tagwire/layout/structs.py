@@ -49,11 +49,11 @@ def fresh(cls: type[T]) -> T:
 class Item(FrozenData):
     """A field of a struct in this version.
 
-    `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value of a new object; `DEFAULT_STRUCT`
-    means a struct with its own defaults. `sensitive` fields are hidden in output. The other attributes are for record
-    formats. `extent` names the item that contains this item's length in bytes. `equals` is the only allowed value.
-    `bits` are the named bits of the value. `relative_to` names the field to which the value is added. Brokers change
-    `rewritten` fields in place.
+    `name` is the name of the attribute in Python, and `json_name` the key in Kafka's JSON. `default` is the field's
+    value in a new object; `DEFAULT_STRUCT` means a struct whose fields have their defaults. The values of `sensitive`
+    fields are hidden in output. The other attributes are for record formats. `extent` names the item that contains this
+    item's length in bytes. `equals` is the only allowed value. `bits` are the named bits of the value. `relative_to`
+    names the field to which the value is added. Brokers change `rewritten` fields in place.
     """
 
     __slots__ = (
@@ -255,8 +255,8 @@ class StructLayout(FrozenData):
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
         """Return whether a path of names and indexes leads to a sensitive field, or to a value inside such a field.
 
-        With `around`, also return True for a struct that contains a sensitive field: if another value is given instead
-        of the struct, it may be the secret.
+        With `around`, also return True for a struct that contains a sensitive field. Errors about a value of the wrong
+        type use this: if a program passes a string instead of the struct, the string may be the sensitive value.
         """
         struct: StructLayout | None = self
         for step in path:

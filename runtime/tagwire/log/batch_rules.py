@@ -182,7 +182,10 @@ class OpenTransactions:
         """The ids of producers that have ended a transaction."""
 
     def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
-        """Return the transactions that are open after the next segment. `later` has seen only that segment."""
+        """Return the transactions that are open after the next segment.
+
+        `later` contains the transactions that were found in that segment alone, without those from earlier segments.
+        """
         found = OpenTransactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended

@@ -123,9 +123,10 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return the producer's transactions that are aborted in the segment `later`, as in the attribute `aborted`.
+        """Return the producer's transactions that are aborted in the segment `later`.
 
-        The first of them may have begun before that segment.
+        Each transaction is a pair, as in the attribute `aborted`: its first offset, and the offset of its abort marker.
+        The first transaction may have begun before that segment.
         """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
@@ -195,7 +196,7 @@ class Survey:
         """Whether offsets ascend. If they don't, two records could have the same offset."""
         self.producers: dict[int, Producer] = {}
         self.aborted: dict[int, list[tuple[int, int]]] = {}
-        """The aborted transactions of each producer, as in `BatchSummary`."""
+        """The aborted transactions of each producer, in the same form as `BatchSummary.aborted`."""
         self.begun: dict[int, int] = {}
         """For each segment's base offset, the first offset of the transactions that are open where it begins."""
 

@@ -14,7 +14,10 @@ from tagwire.log.topics import Entry
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""Two fields of a PartitionChangeRecord, and the value that means "unchanged". In all other fields, null means that."""
+"""Two fields of a PartitionChangeRecord, each with the number that means "unchanged" in that field.
+
+In all other fields of the record, null means "unchanged".
+"""
 _FENCING: Final = {-1: False, 1: True}
 """The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
 

@@ -65,7 +65,8 @@ def columns(
     `message` is a message class. It adds a last column `message` with the decoded record values, or only their
     `fields`. `version` is the version of all values; leave it out for coordinator and metadata logs, whose records
     contain their version. There, records of another type are null. If a value can't be decoded, `errors="raise"`
-    raises a DecodeError or UnsupportedVersionError with the row in its array; with "skip", the message is null.
+    raises a DecodeError or UnsupportedVersionError. The error's attribute `row` is the number of the record's row in
+    the array that was being read, not in the whole log. With "skip", the message is null.
 
     Invalid arguments raise LogPathError, FormatError, ColumnError or an error of `tagwire.arrow.schema`, all before
     reading begins.

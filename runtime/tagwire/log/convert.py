@@ -130,7 +130,7 @@ class ConvertReport(NamedTuple):
     records: int
     bytes: int
     new_batches: int
-    """Uncompressed messages count as batches of one record."""
+    """The number of batches after the conversion. In v0 and v1, each uncompressed message counts as one batch."""
     new_bytes: int
     left_out: int
     """The number of batches that the target format can't represent."""

@@ -10,9 +10,10 @@ skipped bytes are reported.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
 lower offset is also accepted if adjacent batches with ascending offsets lead from it to a higher offset, or to the end
-of the file. Batches inside the value of a damaged record fail this test: the record's header count follows the value,
-so the last of them isn't followed by a batch. If a format's records end with their value, or if the file ends in zeros,
-the test would prove nothing, so only higher offsets are accepted.
+of the file. This test excludes batches that are only bytes in the value of a damaged record. Such batches may also be
+adjacent, but after the last of them, the test finds the damaged record's header count instead of a batch. If the format
+has no header count after the value, or if the file ends in zeros, the test can't exclude such batches. In these two
+cases, only candidates at higher offsets are accepted.
 """
 
 from collections.abc import Iterator
@@ -87,7 +88,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # every chain of batches that begins before this position breaks off here
+    refuted = position  # every chain of batches that begins before this position breaks off at this position
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

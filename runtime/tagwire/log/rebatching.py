@@ -314,7 +314,7 @@ class LossReport:
 
     def add(self, losses: Iterable[RecordLoss], file: str, position: int) -> None:
         for loss in losses:
-            # A lost record header is a (key, value) pair.
+            # If a record header was lost, `loss.value` is its (key, value) pair. The report shows it as `key: value`.
             value = ": ".join(map(shown, loss.value)) if isinstance(loss.value, tuple) else shown(loss.value)
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, value))
 

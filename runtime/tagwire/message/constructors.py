@@ -77,7 +77,8 @@ def constructor_of(cls: type[Struct]) -> Any:
         checked = f"    except TypeError:\n        _check_iterable({arrays})\n        raise"
         lines = ["    try:\n", *(f"    {line}" for line in lines), checked]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
-    # Tracebacks get source lines from the loader of the function's module, so give the module this loader.
+    # For the source lines in a traceback, Python asks the `__loader__` in the function's global variables. The function
+    # was compiled from a string, so give it a loader that returns this string.
     scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
     exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
     init = scope["__init__"]

@@ -63,7 +63,11 @@ def dumped(value: Any, indent: int | None = None) -> str:
 
 
 def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
-    """Return a JSON object as a string. `members` maps unescaped names to JSON text indented by `indent`."""
+    """Return a JSON object as a string. `members` maps each name to the JSON text of its value.
+
+    Names are not escaped, so they must not contain quotes, backslashes or control characters. `indent` is the number of
+    spaces per level, or None for a single line; the JSON text of the values must have the same indent.
+    """
     shown = [f'"{name}": {text}' for name, text in members.items()]
     if indent is None:
         return f"{{{', '.join(shown)}}}"

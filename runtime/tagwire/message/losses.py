@@ -63,11 +63,15 @@ def losses(message: "Message", version: int) -> tuple[Loss, ...]:
 
 
 def supported_versions(message: "Message | type[Message]") -> Versions:
-    """Return the versions that can represent every value of `message` (maybe `NONE`). For a class: all its versions."""
+    """Return the versions that can represent every value of `message`, or `NONE` if there is no such version.
+
+    For a message class instead of a message, return all versions of the class.
+    """
     if isinstance(message, type):
         return message.VERSIONS
-    # Normally, the versions without losses form one range. Only a field that isn't nullable but has the default null
-    # can cause two ranges. In that case, return the higher one.
+    # Normally, the versions without losses form one range. There can be two ranges if a field has the default null but
+    # is not nullable: if its value is null, the versions that have the field can't represent it, but the versions
+    # before and after them can. In that case, return the higher range.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -160,7 +164,8 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # Calls nest like values. The innermost call catches the error, so `value` is the value that was rejected.
+            # This method calls itself for nested values, such as a field in a struct. The call for the rejected value
+            # catches the error, so `value` is that value and not a struct or array that contains it.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

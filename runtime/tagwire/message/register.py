@@ -31,7 +31,7 @@ class KeyRange:
 
 
 class Register(IntEnum):
-    """The base class of tables of named numbers. Each member is an int, which is called its key."""
+    """The base class of tables of named numbers. Each member is an int; this number is called its key."""
 
     _value_: int
     _closed: bool

@@ -137,7 +137,11 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """Return the common steps of all paths, up to the innermost array that they share; [] if they share none."""
+    """Return the steps with which all paths begin, up to the innermost array that contains all the fields.
+
+    For example, `topics[].name` and `topics[].partitions[].id` share the array `topics`. Return [] if there is no such
+    array.
+    """
     way: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):

@@ -128,7 +128,7 @@ class Changes:
                 owner = None if owner is None else getattr(owner, step.name)
             if owner is not None:
                 setattr(owner, line[-1].name, value)
-            elif value is not None:  # None is allowed, because fields inside a null are read as None
+            elif value is not None:  # None is allowed: fields inside a null struct are read as None
                 path = ".".join(step.name for step in line)
                 self._reject(f"an appended row can't set {path}, which is inside a null; append a {element.__name__}")
         return made

@@ -1,7 +1,7 @@
 """Read or rewrite selected fields of encoded messages: `tagwire.select`.
 
-A selection is valid for all versions of a message. The native plan for a version is made when the version is first
-used, and never changes, so threads can share a selection.
+A selection is valid for all versions of a message. When a version is first used, the native engine prepares a plan for
+reading the selected fields of that version. The plan never changes after that, so threads can share a selection.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Selection:
         """Return the rows of the message from `offset` to the end of `data`, which is any bytes-like object.
 
         The whole message is checked, and the errors and values are the same as with `Message.decode`. A field that the
-        version does not have gets its default, and a field inside a null is None. Raises DecodeError for invalid bytes,
-        and UnsupportedVersionError for an unknown version.
+        version does not have gets its default, and a field inside a null struct is None. Raises DecodeError for invalid
+        bytes, and UnsupportedVersionError for an unknown version.
         """
         rows = self.rows(data, version, offset=offset, limits=limits)
         return [row for (row,) in rows] if len(self.paths) == 1 else rows

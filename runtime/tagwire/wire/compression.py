@@ -67,8 +67,9 @@ class _TooLongError(Exception):
 def _gunzip(data: Any, most: int) -> bytes:
     """Decompress gzip data, which may have several members.
 
-    At the end of each member, zlib copies its remaining input, so the input is passed in small chunks. A member's first
-    chunk is the smallest, because even a small file may have thousands of members.
+    At the end of each member, zlib copies the rest of the input that it was given. If each member were given all
+    remaining bytes, a file of many members would take quadratic time, so the input is passed in small chunks. The first
+    chunk of each member is the smallest, because members may be short: even a small file may have thousands of them.
     """
     compressed = memoryview(data)
     parts: list[bytes] = []

@@ -198,7 +198,7 @@ def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
 
 
 _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
-"""A function that reads a number of elements at a position. Returns the elements and the position after them."""
+"""A function (buf, pos, count) that reads `count` elements at `pos`. Returns them and the position after them."""
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:

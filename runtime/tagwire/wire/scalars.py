@@ -6,9 +6,10 @@ The functions read from `bytes` at a position, or append to a `bytearray`. For i
 `UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The serializer then lets the
 interpreter process the same bytes or value again, to find the position.
 
-Strings need no bounds check of their own: a slice past the end is too short, and the next read, or the final comparison
-of the position with the length, fails. This requires that positions only grow: no function here may return a smaller
-position than it was given.
+The functions for strings don't check whether the bytes end too early. In that case, slicing returns too few bytes
+without an error, but the position after the string is past the end. The next read then fails or, after the last field,
+the comparison of the position with the number of bytes. This works only because positions never decrease: no function
+here may return a smaller position than it was given.
 """
 
 from collections.abc import Callable, Sequence

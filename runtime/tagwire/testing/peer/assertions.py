@@ -113,7 +113,7 @@ def _summary(journal: Journal) -> list[str]:
 _MOST: Final = 12
 _LONGEST: Final = 300
 MISSING: Final = object()
-"""Marks an element that only the other array has."""
+"""If only one of two compared arrays has an element, that element is paired with this object."""
 
 
 class FieldDifference(NamedTuple):

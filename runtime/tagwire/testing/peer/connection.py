@@ -31,7 +31,10 @@ class PeerConnection:
         self._server = ServerConnection(peer.registry, max_size=peer.max_size, limits=peer.limits)
         self._received = 0
         self._held: list[tuple[int, list[Action]]] = []
-        """Held answers, each with the number of answers that must still be sent before it, and its actions."""
+        """The answers that can't be sent yet, because other answers must be sent first.
+
+        For each answer, the pair contains the number of these other answers, and the actions that send the answer.
+        """
 
     def receive_data(self, data: bytes) -> list[Action]:
         """Take bytes from the client, and return the actions to carry out, in order.
