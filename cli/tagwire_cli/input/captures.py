@@ -6,7 +6,6 @@ frame's `dir` and `hex` to the reason why the frame must be rejected.
 
 import json
 from collections.abc import Iterator
-from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -88,6 +87,8 @@ def chosen_frames(file: str, registry: "Registry", where: str | None, port: int)
 
 def digest(frame: "CapturedFrame") -> str:
     """Return a frame's hash, its key in `sender_faults.json`, which lists frames that their senders encoded wrongly."""
+    from hashlib import sha256  # a slow import
+
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()
 
 

@@ -1,6 +1,5 @@
 """Read the TCP segments of network captures (pcap, pcapng) with the libraries of the extra `pcap`."""
 
-import socket
 import struct
 import zlib
 from collections.abc import Iterator
@@ -101,6 +100,8 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
             return None
     except (dpkt.Error, AttributeError, IndexError, TypeError, ValueError, struct.error):
         return None  # not TCP over IP, or a header is truncated
+    import socket  # a slow import, which only packets need
+
     family = socket.AF_INET if isinstance(layer, dpkt.ip.IP) else socket.AF_INET6
     source, target = (socket.inet_ntop(family, each) for each in (layer.src, layer.dst))
     ends = f"{source}:{tcp.sport}", tcp.sport, f"{target}:{tcp.dport}", tcp.dport

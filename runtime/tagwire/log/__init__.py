@@ -10,17 +10,17 @@ See docs/logs.md. Compressed batches and CRC-32C need the extra `records`.
 """
 
 from tagwire.lazy import lazy_names
-from tagwire.log.checkpoints import EpochStart, TopicPartition
-from tagwire.log.directory import LogDirectory, find_partitions, read
-from tagwire.log.errors import LogError, LogLimitError, LogPathError
-from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
-from tagwire.log.partition import Partition
-from tagwire.log.rules import RULES, LogProblem
-from tagwire.log.segment import Segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tagwire.log.checkpoints import EpochStart, TopicPartition
     from tagwire.log.column_stream import LogColumns, columns
+    from tagwire.log.directory import LogDirectory, find_partitions, read
+    from tagwire.log.errors import LogError, LogLimitError, LogPathError
+    from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex
+    from tagwire.log.partition import Partition
+    from tagwire.log.rules import RULES, LogProblem
+    from tagwire.log.segment import Segment
 
 __all__ = [
     "RULES",
@@ -44,4 +44,15 @@ __all__ = [
     "read",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, {"tagwire.log.column_stream": ("LogColumns", "columns")})
+_MODULES = {
+    "tagwire.log.checkpoints": ("EpochStart", "TopicPartition"),
+    "tagwire.log.column_stream": ("LogColumns", "columns"),
+    "tagwire.log.directory": ("LogDirectory", "find_partitions", "read"),
+    "tagwire.log.errors": ("LogError", "LogLimitError", "LogPathError"),
+    "tagwire.log.indexes": ("AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex"),
+    "tagwire.log.partition": ("Partition",),
+    "tagwire.log.rules": ("RULES", "LogProblem"),
+    "tagwire.log.segment": ("Segment",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)
