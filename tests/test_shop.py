@@ -188,7 +188,7 @@ REJECTIONS = [
     ("lines[].levels[]=HIHG", "lines[].levels[]: expected a member of Level, got str 'HIHG'; did you mean 'HIGH'?"),
     ("lines[].levels[]=5", "lines[].levels[]: expected Level: LOW (0), HIGH (1), got int 5"),
     ("lines[].sku=AAAA", "lines[].sku: "),
-    ("lines[].no=x", "lines[].no: 'x' is not valid JSON, which type uint64 requires"),
+    ("lines[].no=x", "lines[].no: type uint64 requires JSON, got 'x'"),
 ]
 
 

@@ -116,7 +116,7 @@ def test_a_table_on_a_terminal_keeps_words_whole(tmp_path: Path) -> None:
     path.write_bytes(MESSAGE)
     code, text = on_terminal("log", "stat", str(path), COLUMNS="80")
     note, title, row = re.sub(r"\x1b\[[\d;]*m", "", screen(text)).splitlines()
-    assert code == 0 and note.startswith("tagwire: left out for lack of width: to, codecs, attributes")
+    assert code == 0 and note.startswith("tagwire: the terminal is too narrow for the columns to, codecs, attributes")
     assert title.split() == ["file", "bytes", "batches", "records", "offsets", "from", "formats"]
     assert re.fullmatch(rf"…a+\.log +{len(MESSAGE)} +1 +1 +5 to 5 +1970-01-01T?… +v\d *", row)
 

@@ -101,7 +101,7 @@ def test_explain_fits_narrow_terminals() -> None:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow.stdout).splitlines()
     assert "offset  bytes        path                     value" in lines
     assert max(map(len, lines)) <= 60
-    assert narrow.stderr == "tagwire: left out for lack of width: type; widen the terminal, or pipe the output\n"
+    assert narrow.stderr == "tagwire: the terminal is too narrow for the columns type; widen it, or pipe the output\n"
 
 
 @pytest.mark.parametrize("words", [("explain", "-"), ("log", "dump", "."), ("browse", ".")])

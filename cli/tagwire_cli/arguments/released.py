@@ -34,7 +34,7 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
             shared = [each for other in others for each in specs_at(revision, other)]
             found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options, shared)))
         except NotAtRevisionError as error:
-            say(f"{error}; nothing is released there", err=True)
+            say(f"{error}; its specs count as unreleased", err=True)
         except GitError as error:
             raise click.UsageError(str(error)) from None
     return found

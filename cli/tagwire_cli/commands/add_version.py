@@ -148,9 +148,7 @@ def _path(settings: "Settings", message: str) -> Path:
         raise click.BadParameter(
             f"{message} has several specs; give one of {', '.join(map(str, found))}.", param_hint="MESSAGE"
         )
-    hint = suggestion(
-        message, [each.stem for each in files], "`tagwire validate` checks the spec sets of this project."
-    )
+    hint = suggestion(message, [each.stem for each in files], "give a message of this project, or a spec file")
     if not files:
         hint = "this project has no specs; `tagwire init` starts one"
     raise click.BadParameter(f"no spec set has a file {message}.json; {hint}", param_hint="MESSAGE")

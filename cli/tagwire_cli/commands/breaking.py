@@ -200,7 +200,7 @@ def _against_revision(
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
-            say(f"{error}; nothing is released there", err=True)
+            say(f"{error}; its specs count as unreleased", err=True)
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None

@@ -194,9 +194,9 @@ def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
         for path in found:
             say(f"{what}: {files[path]}", err=True)
     if unknown:
-        say(f"{count(len(unknown), 'file')} would be missing from the commit; add to git or ignore", err=True)
+        say(f"{count(len(unknown), 'file')} would be missing from the commit; use git add or .gitignore", err=True)
     if different:
-        text = "would be committed with content that was not compared; add to git, or use --check --staged"
+        text = "would be committed with content that was not compared; run `git add`, or use --check --staged"
         say(f"{count(len(different), 'file')} {text}", err=True)
     return bool(unknown or different)
 
@@ -216,4 +216,4 @@ def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
     elif writes:
         say(f"{count(number, 'file')} changed", err=True)
     else:
-        say(f"{count(number, 'file')} would change; run `tagwire generate` to write", err=True)
+        say(f"{count(number, 'file')} would change; run `tagwire generate`", err=True)

@@ -42,7 +42,7 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
         say(f"{verb} {target}", err=True)
     say(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
     if project.hooks:
-        say(f"{folder / HOOKS} already exists; add what you need of:\n\n{project.hooks}", err=True, lines=True)
+        say(f"{folder / HOOKS} already exists; add the hooks that you need:\n\n{project.hooks}", err=True, lines=True)
     where = "" if folder == Path() else f"cd {folder}; "
     tests = "pytest" if find_spec("pytest") else "python -m pip install pytest; pytest"
     say(f"next: run `{where}{tests}`, then edit message_specs and run `tagwire generate`", err=True)

@@ -92,7 +92,8 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
     except InputError as error:
         if row.enum is not None and not is_json:
             return text
-        hint = f"{path}: {shown(text)} is not valid JSON, which type {row.type} requires: {error}"
+        reason = str(error).removeprefix("JSON input: ")
+        hint = f"{path}: type {row.type} requires JSON, got {shown(text)} ({reason})"
         raise click.BadParameter(hint, param_hint="PATH=VALUE") from None
 
 

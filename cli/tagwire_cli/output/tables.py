@@ -94,7 +94,7 @@ def fitted(
 
 def note_left_out(titles: str) -> None:
     """Print on standard error which columns don't fit on the terminal. A repeated note is printed only once."""
-    text = f"tagwire: left out for lack of width: {titles}; widen the terminal, or pipe the output"
+    text = f"tagwire: the terminal is too narrow for the columns {titles}; widen it, or pipe the output"
     context = click.get_current_context(silent=True)
     if context is None or text not in context.meta:
         say(text, err=True)

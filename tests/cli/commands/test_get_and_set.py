@@ -156,7 +156,7 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "--frames", "request", "Metadata", "topics"), stream(ASKED[:-1]), 1, "frame 1 at byte 0: MetadataRequest"),
     (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests needs --frames response"),
     (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
-    (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "'x' is not valid JSON, which type int32 requires"),
+    (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "type int32 requires JSON, got 'x' (line 1, col"),
     (
         ("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000),
         BODY,

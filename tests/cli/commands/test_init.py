@@ -128,7 +128,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
     assert set(tool) == {"pytest", "tagwire", "mypy"} and tool["pytest"] == {"ini_options": {"pythonpath": ["src"]}}
     assert "added to pyproject.toml" in result.output
     assert (folder / ".pre-commit-config.yaml").read_text() == "repos: []\n"
-    assert "already exists; add what you need of:" in result.output and "id: tagwire-breaking" in result.output
+    assert "already exists; add the hooks that you need:" in result.output and "id: tagwire-breaking" in result.output
 
 
 @pytest.mark.parametrize(

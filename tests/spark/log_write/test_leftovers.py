@@ -67,7 +67,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = tagwire_result("spark", "audit", "--leftovers", str(tmp_path / "k"))
     assert done.exit_code == 1 and f"{tmp_path / 'k'}: there is no such folder" in done.stderr
     done = tagwire_result("spark", "audit", "--leftovers", "--port", "9092", tmp_path)
-    assert done.exit_code == 2 and "leave out the other options" in done.stderr
+    assert done.exit_code == 2 and "can't be combined with --rejected-by" in done.stderr
 
 
 def test_next_run_of_a_job_removes_its_leftovers(tmp_path: Path) -> None:

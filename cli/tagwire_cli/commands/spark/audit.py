@@ -70,7 +70,7 @@ def command(
 
     if leftovers:
         if rejected_by is not None or package or port is not None:
-            raise click.UsageError("--leftovers takes log folders, not captures; leave out the other options")
+            raise click.UsageError("--leftovers can't be combined with --rejected-by, --package or --port.")
         _show_leftovers(paths, storage_options, as_json=as_json)
         return
     with opened_session(master, remote, conf) as spark:
