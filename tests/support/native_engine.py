@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tagwire import Message, Struct
+from tagwire import Message, Registry, Struct
 from tagwire.message.binding import FirstUse, engine_methods
 from tagwire.message.record_format import RecordFormat
-from tagwire.records import format_set
+from tagwire.records import BatchBuilder, RecordBatch, format_set
 
 __all__ = ["TRACED", "NotNative", "Plan", "forget_engine", "native", "traces"]
 
@@ -22,7 +22,7 @@ NotNative: Any = getattr(_engine, "NotNative", None)
 
 _METHODS = [
     (owner, name, value)
-    for owner in (Struct, Message)
+    for owner in (Struct, Message, Registry, RecordBatch, BatchBuilder)
     for name, value in vars(owner).items()
     if isinstance(value, FirstUse) and value.bind is engine_methods
 ]

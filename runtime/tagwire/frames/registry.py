@@ -14,6 +14,7 @@ from tagwire.frames.frame_headers import Frame, check_class, check_kind, complet
 from tagwire.frames.message_index import MessageIndex, UnknownMessageError
 from tagwire.generics import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.binding import engine_methods, first_use
 from tagwire.wire.buffers import as_bytes, held
 
 TYPE_CHECKING = False
@@ -74,6 +75,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             )
         return self[name]
 
+    @first_use(engine_methods)
     def encode_request(
         self,
         message: Message,
@@ -89,11 +91,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         `correlation_id` (default 0) and `client_id` (default null) may be given with or without `header`. Raises
         EncodeError for an invalid value, and for a header with another API key, version or correlation ID.
         """
-        plan = self._request_writers.get((type(message), version)) if header is None else None
-        if plan is not None:
-            data = plan.write(message, correlation_id or 0, client_id)
-            if data is not None:
-                return data
         check_kind(message, version, "request")
         header_version = message.header_version(version)
         if header is None:
@@ -183,6 +180,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self, data: Any, message: None = None, **options: Unpack[_DecodeOptions]
         ) -> Frame[Any, RequestH]: ...
 
+    @first_use(engine_methods)
     def decode_request(
         self,
         data: Any,
@@ -199,12 +197,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         offset from the start of the frame. Raises UnsupportedVersionError for an unknown version;
         `decode_header` can then still read the header.
         """
-        if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
-            plan = self._request_readers.get(data[:4])
-            if plan is not None and (message is None or message is plan.message):
-                frame = plan.read(data, gc)
-                if frame is not None:
-                    return frame
         data = held(data) if views else as_bytes(data)
         cls, version = self.request_class(data)
         header, start = self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
@@ -212,9 +204,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, message))
             raise unreadable("RequestHeader", None, "request_api_key", 0, found, expected)
         request = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
-        self._plan_frames(self._request_readers, bytes(data[:4]), cls, version, header)
+        self._plan_frames(self._request_readers, int.from_bytes(data[:4]), cls, version, header)
         return Frame(header, request, version)
 
+    @first_use(engine_methods)
     def encode_response(
         self,
         message: Message,
@@ -228,11 +221,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         If `header` is given, its fields and unknown tags are kept. `correlation_id` may be given with or without
         `header`, and defaults to 0. Raises EncodeError for an invalid value.
         """
-        plan = self._response_writers.get((type(message), version)) if header is None else None
-        if plan is not None:
-            data = plan.write(message, correlation_id or 0, None)
-            if data is not None:
-                return data
         check_kind(message, version, "response")
         header_version = message.header_version(version)
         if header is None:
@@ -256,6 +244,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self, data: Any, api_key: int, version: int, **options: Unpack[_DecodeOptions]
         ) -> Frame[Any, ResponseH]: ...
 
+    @first_use(engine_methods)
     def decode_response(
         self,
         data: Any,
@@ -274,12 +263,6 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         `Message.FALLBACK`); `Frame.version` is the version of the answer. Raises UnsupportedVersionError for an unknown
         version, and DecodeError for invalid bytes, with an offset from the start of the frame.
         """
-        if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
-            plan = self._response_readers.get((api_key, version))
-            if plan is not None:
-                frame = plan.read(data, gc)
-                if frame is not None:
-                    return frame
         cls = self._of_kind(api_key, "response")
         data = held(data) if views else as_bytes(data)
 

@@ -154,7 +154,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
     """Set a method to the native engine's version on first use, if that engine is active."""
     native = native_engine()
-    made = attribute.call if native is None else native.method(attribute.owner, attribute.name)
+    made = attribute.call if native is None else native.method(attribute.owner, attribute.name, attribute.call)
     setattr(attribute.owner, attribute.name, made)
     return made
 

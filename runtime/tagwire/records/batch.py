@@ -8,6 +8,7 @@ from tagwire.errors import DecodeError
 from tagwire.interpreter.framed_cursor import Good
 from tagwire.interpreter.reader import decode
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.message.binding import engine_methods, first_use
 from tagwire.records.bounds import bounded
 from tagwire.records.format import Format
 from tagwire.records.record import Record
@@ -245,9 +246,9 @@ class RecordBatch:
         deviated = None if self._strict else self._deviated
         return Messages(self._format, self._header, self.codec, self._start, self._limits, deviated)
 
+    @first_use(engine_methods)
     def __iter__(self) -> Iterator[Record]:
-        found = None if self._quick is None else self._quick.records_of(self)
-        return self._bounded(self._records()) if found is None else found
+        return self._bounded(self._records())
 
     def _bounded(self, records: Iterator[Record]) -> Iterator[Record]:
         if self._limits.records is None and self._limits.headers is None:

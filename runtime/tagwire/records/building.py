@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from tagwire.errors import EncodeError
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout
-from tagwire.message.binding import FirstUse, engine_methods
+from tagwire.message.binding import engine_methods, first_use
 from tagwire.message.engines import DisagreementError
 from tagwire.message.record_format import RecordFormat
 from tagwire.records import record_items
@@ -150,6 +150,7 @@ class BatchBuilder:
             "has_delete_horizon": has_horizon,
         }
 
+    @first_use(engine_methods)
     def append(
         self,
         key: bytes | None = None,
@@ -175,11 +176,6 @@ class BatchBuilder:
         if not isinstance(last, int):
             self.check_kinds_of(self.records)
         return last + 1
-
-    _append = append
-    """The pure Python implementation of `append`."""
-    if not TYPE_CHECKING:
-        append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
         """Start to encode appended records with the native engine. Return False if it can't encode them."""

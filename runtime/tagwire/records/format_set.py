@@ -188,21 +188,20 @@ def format_set(given: Any, *, only: bool = False, strict: bool = True) -> Format
 
     Raises FormatError for an unknown name.
     """
-    if type(given) is str:
-        return _by_name(given, only, strict)
     if isinstance(given, FormatSet):
         if (given.only or not only) and (strict or not given.strict):
             return given
         return FormatSet(*given.named, only=only or given.only, strict=strict and given.strict)
     if isinstance(given, str):
-        return _by_name(given, only, strict)
+        return by_name(given, only, strict)
     if isinstance(given, list | tuple):
         return FormatSet(*given, only=only, strict=strict)
     return FormatSet(given, only=only, strict=strict)
 
 
 @lru_cache(maxsize=64)
-def _by_name(text: str, only: bool, strict: bool) -> FormatSet:
+def by_name(text: str, only: bool, strict: bool) -> FormatSet:
+    """Return the FormatSet for a string; otherwise like `format_set`."""
     if text == AUTO:
         if only:
             raise FormatError("only=True requires a specific format, got 'auto'")

@@ -11,7 +11,7 @@ from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.format import Format
-from tagwire.records.format_set import AUTO, MAGIC_AT, Formats, FormatSet, format_names, format_of, format_set
+from tagwire.records.format_set import AUTO, MAGIC_AT, Formats, FormatSet, by_name, format_names, format_of, format_set
 from tagwire.records.header_positions import LONGEST
 from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
@@ -37,10 +37,9 @@ def read_batches(
     name or two formats with the same magic byte.
     """
     buf = data if type(data) is bytes else as_bytes(data)
-    formats = format_set(format, only=only, strict=strict)
-    if limits is DEFAULT_LIMITS and not partial and formats.native_reader is not None:
-        return formats.native_reader.over(buf)
-    return _batches(buf, formats, limits, partial)
+    formats = by_name(format, only, strict) if type(format) is str else format_set(format, only=only, strict=strict)
+    reader = formats.native_reader if limits is DEFAULT_LIMITS and not partial else None
+    return _batches(buf, formats, limits, partial) if reader is None else reader.over(buf)
 
 
 def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> Iterator[RecordBatch]:

@@ -72,6 +72,7 @@ __all__ = [
 
 cdef int TAG_MAX = 0xFFFF  # the highest tag in an optional buffer (KIP-482 draft)
 cdef int HAS_GC = 1 << 14  # the value of CPython's Py_TPFLAGS_HAVE_GC
+cdef object TRUE = True, FALSE = False  # Python objects, because Cython would convert a bare `True` to a C number
 cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, because reading a Python global is slower
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 

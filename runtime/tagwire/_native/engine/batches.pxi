@@ -41,8 +41,22 @@ def crc32c(uint32_t value, data):
     return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
 
 
-cdef object TRUE = True  # `True` as a Python object, because Cython would convert a bare `True` to a C number
+cdef enum:
+    # The indexes of a batch's slots in BATCH_NAMES and BATCH.
+    FORMAT = 0
+    BUF = 1
+    START = 2
+    END = 3
+    LIMITS = 4
+    BEGUN = 5
+    PLAN = 6
+    STRICT = 7
+
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
+cdef Py_ssize_t BATCH[8]  # the slot of each attribute in BATCH_NAMES
+cdef PyMethodDef ITERATE
+
+define(&ITERATE, "__iter__", <void *>iterate, METH_NOARGS, b"__iter__($self, /)\n--\n\nIterate over the records.")
 
 
 @final
@@ -58,17 +72,14 @@ cdef class Magic2:
     cdef object batch, format
     cdef Elements records
     cdef tw_class made
-    cdef Py_ssize_t slots[8]
     cdef int64_t least  # minimum size of an encoded record in bytes
     cdef int offset_place, timestamp_place, scale_place
 
     def __cinit__(self, batch, format, Elements records, names):
-        cdef Py_ssize_t index
         check_class(batch)
+        learn_batches(batch)
         self.batch, self.format, self.records, self.least = batch, format, records, format.least
         self.made = class_of(batch)
-        for index, name in enumerate(BATCH_NAMES):
-            self.slots[index] = checked_slot(batch, name)
         places = records.registers
         if set(places) != set(names):
             raise NotNative("its records depend on other numbers of the batch")
@@ -96,26 +107,26 @@ cdef class Magic2:
 
     cdef object batch_of(self, object buf, object start, object end):
         cdef object made = taken(tw_new_object(&self.made, False))
-        fill_slot(made, self.slots[0], <PyObject *>self.format)
-        fill_slot(made, self.slots[1], <PyObject *>buf)
-        fill_slot(made, self.slots[2], <PyObject *>start)
-        fill_slot(made, self.slots[3], <PyObject *>end)
-        fill_slot(made, self.slots[4], <PyObject *>NO_LIMITS)
-        fill_slot(made, self.slots[5], NONE)
-        fill_slot(made, self.slots[6], <PyObject *>self)
-        fill_slot(made, self.slots[7], <PyObject *>TRUE)
+        fill_slot(made, BATCH[FORMAT], <PyObject *>self.format)
+        fill_slot(made, BATCH[BUF], <PyObject *>buf)
+        fill_slot(made, BATCH[START], <PyObject *>start)
+        fill_slot(made, BATCH[END], <PyObject *>end)
+        fill_slot(made, BATCH[LIMITS], <PyObject *>NO_LIMITS)
+        fill_slot(made, BATCH[BEGUN], NONE)
+        fill_slot(made, BATCH[PLAN], <PyObject *>self)
+        fill_slot(made, BATCH[STRICT], <PyObject *>TRUE)
         return made
 
-    def records_of(self, batch):
+    cdef object records_of(self, object batch):
         """Return an iterator over a batch's records; None if Python must read them, for example to decompress them."""
-        cdef object found = slot_value(batch, self.slots[1])
+        cdef object found = slot_value(batch, BATCH[BUF])
         cdef PyObject *buf = <PyObject *>found
-        cdef Py_ssize_t start = slot_value(batch, self.slots[2])
-        cdef Py_ssize_t end = slot_value(batch, self.slots[3])
+        cdef Py_ssize_t start = slot_value(batch, BATCH[START])
+        cdef Py_ssize_t end = slot_value(batch, BATCH[END])
         cdef const uint8_t *p
         cdef int64_t count
         cdef Reading reading
-        if TW_SLOT(<PyObject *>batch, self.slots[4]) != <PyObject *>NO_LIMITS or TW_SLOT(<PyObject *>batch, self.slots[5]) != NONE:
+        if TW_SLOT(<PyObject *>batch, BATCH[LIMITS]) != <PyObject *>NO_LIMITS or TW_SLOT(<PyObject *>batch, BATCH[BEGUN]) != NONE:
             return None
         if not PyBytes_CheckExact(buf) or start < 0 or end - start < HEADER_SIZE or end > TW_BYTES_SIZE(buf):
             return None
@@ -123,7 +134,7 @@ cdef class Magic2:
         count = <int32_t>tw_get32(p + COUNT_AT)
         if p[ATTRIBUTES_AT + 1] & COMPRESSION or count < 0 or count * self.least > end - start - HEADER_SIZE:
             return None
-        reading = Reading()
+        reading = Reading.__new__(Reading)
         reading.plan, reading.data, reading.rest, reading.limits = self.records, <object>buf, batch, NO_LIMITS
         reading.left, reading.most = count, INT64_MAX
         start_registers(reading.known)
@@ -218,6 +229,25 @@ cdef inline object setting(object builder, Py_ssize_t index):
     return slot_value(builder, BUILDER[index])
 
 
+cdef int learn_batches(object cls) except -1:
+    cdef Py_ssize_t index
+    for index, name in enumerate(BATCH_NAMES):
+        BATCH[index] = checked_slot(cls, name)
+    return 0
+
+
+cdef object iteration_method(object cls):
+    """Return a method `__iter__` for the batch class `cls`, which calls the Python method if C can't read a batch."""
+    learn_batches(cls)
+    return descriptor(cls, &ITERATE)
+
+
+cdef object iterate(object batch, object nothing):
+    plan = slot_value(batch, BATCH[PLAN])
+    found = (<Magic2>plan).records_of(batch) if type(plan) is Magic2 else None
+    return PYTHON_CALLS["__iter__"](batch) if found is None else found
+
+
 @final
 @no_gc_clear
 cdef class BatchReader:
@@ -260,5 +290,5 @@ cdef class BatchReading:
         batch = r.plan.at(self.buf, self.pos, r.other_length_at, r.other_gap, r.other_magic)
         if batch is None:
             batch = r.otherwise(self.buf, self.pos)
-        self.pos = slot_value(batch, r.plan.slots[3])
+        self.pos = slot_value(batch, BATCH[END])
         return batch

@@ -86,6 +86,7 @@ cdef str CODEC = "_codec"
 cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
 cdef PyMethodDef ENCODE
 cdef PyMethodDef ENCODED_SIZE
+cdef dict PYTHON_CALLS = {}  # by name, the Python methods that native methods replace: see `method`
 
 
 cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:
@@ -107,6 +108,39 @@ define(
 
 cdef object descriptor(object cls, PyMethodDef *method):
     return PyDescr_NewMethod(<PyTypeObject *><PyObject *>cls, method)
+
+
+cdef inline bint sort_arguments(
+    tuple known, Py_ssize_t positional, PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given
+) noexcept:
+    """Store borrowed references to a method's arguments in `given`, in the order of the parameter names in `known`.
+
+    `given` contains the defaults. `positional` is the number of parameters that may be passed by position. Return False
+    if Python must handle the call.
+    """
+    cdef PyObject *name
+    cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
+    cdef Py_ssize_t known_count = TW_TUPLE_SIZE(<PyObject *>known)
+    if count > positional:
+        return False
+    for index in range(count):
+        given[index] = args[index]
+    for index in range(size):
+        place, name = count, TW_TUPLE_GET(names, index)
+        while place < known_count and name != TW_TUPLE_GET(<PyObject *>known, place):
+            place += 1
+        if place == known_count:  # an unknown keyword, or a string that isn't interned: Python handles both
+            return False
+        given[place] = args[count + index]
+    return True
+
+
+cdef object call_in_python(object method, object struct, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef Py_ssize_t index
+    cdef dict named = {}
+    if names != NULL:
+        named = {name: <object>args[count + index] for index, name in enumerate(<tuple>names)}
+    return method(struct, *[<object>args[index] for index in range(count)], **named)
 
 
 cdef object encode(object message, PyObject **args, Py_ssize_t count, PyObject *names):

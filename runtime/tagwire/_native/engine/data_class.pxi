@@ -249,14 +249,8 @@ cdef object replace(object struct, PyObject **args, Py_ssize_t count, PyObject *
     cdef DataClass c = data_class(Py_TYPE(struct))
     cdef PyObject *placed[128]
     if count or not c.copies or (names != NULL and c.has_unions) or tw_place_arguments(&c.c, args, names, placed) < 0:
-        return PYTHON_REPLACE(struct, *[<object>args[index] for index in range(count)], **named(args + count, names))
+        return call_in_python(PYTHON_REPLACE, struct, args, count, names)
     return taken(tw_replaced(&c.c, <PyObject *>struct, placed))
-
-
-cdef dict named(PyObject **args, PyObject *names):
-    if names == NULL:
-        return {}
-    return {name: <object>args[index] for index, name in enumerate(<tuple>names)}
 
 
 cdef object deep_copy(object struct, object memo):
@@ -378,5 +372,11 @@ cdef dict METHODS = {
 METHODS["__replace__"] = METHODS["replace"]
 
 
-def method(owner, name):
-    return append_method(owner) if name == "append" else METHODS[name]
+def method(owner, name, call):
+    """Return the native method that replaces `call`, the Python method `name` of the class `owner`."""
+    PYTHON_CALLS[name] = call
+    if name in METHODS:
+        return METHODS[name]
+    if name == "append":
+        return append_method(owner)
+    return iteration_method(owner) if name == "__iter__" else frame_method(owner, name)

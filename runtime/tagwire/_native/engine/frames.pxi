@@ -40,11 +40,7 @@ cdef class FramePlan:
         self.correlation_slot = slot_of(header.MESSAGE, "correlation_id") if "correlation_id" in fields else -1
         self.client_slot = slot_of(header.MESSAGE, "client_id") if "client_id" in fields else -1
 
-    @property
-    def message(self):
-        return self.body.MESSAGE
-
-    def read(self, bytes data, gc):
+    cdef object read(self, bytes data, object gc):
         """Decode a frame. Return None if there are bytes after the message. Raises the same errors as `decode`."""
         cdef Py_ssize_t end
         cdef object frame
@@ -58,7 +54,7 @@ cdef class FramePlan:
         fill_slot(frame, self.parts[2], <PyObject *>self.body.VERSION)
         return frame
 
-    def write(self, message, correlation_id, client_id):
+    cdef bytes write(self, object message, object correlation_id, object client_id):
         """Return the encoded header and message; None if Python must encode them."""
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -98,3 +94,97 @@ cdef class FramePlan:
 cdef inline void fill_slot(object made, Py_ssize_t slot, PyObject *value) noexcept:
     Py_INCREF(<object>value)
     (<PyObject **>(<char *><PyObject *>made + slot))[0] = value
+
+
+# ---------------------------------------------------------------- the methods of registries
+
+cdef PyMethodDef FRAME_METHODS[4]
+cdef tuple ENCODING = ("message", "version", "correlation_id", "header", "client_id")
+cdef tuple DECODING = ("strict", "views", "limits", "gc")
+cdef tuple REQUEST_DECODING = ("data", "message", None, *DECODING)  # None: requests have one parameter less
+cdef tuple RESPONSE_DECODING = ("data", "api_key", "version", *DECODING)
+
+define(
+    &FRAME_METHODS[0], "encode_request", <void *>encode_request, METH_FASTCALL | METH_KEYWORDS,
+    b"encode_request($self, message, version, *, correlation_id=None, client_id=None, header=None)\n--\n\n"
+    b"Encode the header and the body of a request, without the frame size.",
+)
+define(
+    &FRAME_METHODS[1], "encode_response", <void *>encode_response, METH_FASTCALL | METH_KEYWORDS,
+    b"encode_response($self, message, version, *, correlation_id=None, header=None)\n--\n\n"
+    b"Encode the header and the body of a response, without the frame size.",
+)
+define(
+    &FRAME_METHODS[2], "decode_request", <void *>decode_request, METH_FASTCALL | METH_KEYWORDS,
+    b"decode_request($self, data, message=None, *, strict=True, views=False, limits=..., gc=True)\n--\n\n"
+    b"Decode the request in a frame, given without its size prefix.",
+)
+define(
+    &FRAME_METHODS[3], "decode_response", <void *>decode_response, METH_FASTCALL | METH_KEYWORDS,
+    b"decode_response($self, data, api_key, version, *, strict=True, views=False, limits=..., gc=True)\n--\n\n"
+    b"Decode the response to a request of this API and version. `data` is the frame without its size.",
+)
+
+
+cdef object frame_method(object cls, str name):
+    cdef Py_ssize_t index
+    for index in range(4):
+        if FRAME_METHODS[index].ml_name == name.encode():
+            return descriptor(cls, &FRAME_METHODS[index])
+    raise KeyError(name)
+
+
+cdef object encode_request(object registry, PyObject **args, Py_ssize_t count, PyObject *names):
+    frame = written_frame(registry._request_writers, ENCODING, args, count, names)
+    return call_in_python(PYTHON_CALLS["encode_request"], registry, args, count, names) if frame is None else frame
+
+
+cdef object encode_response(object registry, PyObject **args, Py_ssize_t count, PyObject *names):
+    frame = written_frame(registry._response_writers, ENCODING[:4], args, count, names)
+    return call_in_python(PYTHON_CALLS["encode_response"], registry, args, count, names) if frame is None else frame
+
+
+cdef bytes written_frame(dict plans, tuple parameters, PyObject **args, Py_ssize_t count, PyObject *names):
+    """Return an encoded frame; None if there is no plan for the message yet, or if Python must encode it."""
+    cdef PyObject *given[5]
+    given[0] = given[1] = given[2] = given[3] = given[4] = NONE
+    if not sort_arguments(parameters, 2, args, count, names, given) or given[3] != NONE:
+        return None
+    message, correlation_id = <object>given[0], <object>given[2]
+    plan = plans.get((type(message), <object>given[1]))
+    if plan is None:
+        return None
+    return (<FramePlan?>plan).write(message, correlation_id or 0, <object>given[4])
+
+
+cdef object decode_request(object registry, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef PyObject *given[7]
+    cdef dict plans = registry._request_readers
+    frame = None
+    if decodes_usually(REQUEST_DECODING, 2, args, count, names, given) and TW_BYTES_SIZE(given[0]) >= 4:
+        plan = plans.get(tw_get32(TW_BYTES_DATA(given[0])))
+        if plan is not None and (given[1] == NONE or given[1] == <PyObject *>(<FramePlan?>plan).body.MESSAGE):
+            frame = (<FramePlan>plan).read(<bytes>given[0], <object>given[6])
+    return call_in_python(PYTHON_CALLS["decode_request"], registry, args, count, names) if frame is None else frame
+
+
+cdef object decode_response(object registry, PyObject **args, Py_ssize_t count, PyObject *names):
+    cdef PyObject *given[7]
+    cdef dict plans = registry._response_readers
+    frame = None
+    if decodes_usually(RESPONSE_DECODING, 3, args, count, names, given):
+        plan = plans.get((<object>given[1], <object>given[2]))
+        if plan is not None:
+            frame = (<FramePlan?>plan).read(<bytes>given[0], <object>given[6])
+    return call_in_python(PYTHON_CALLS["decode_response"], registry, args, count, names) if frame is None else frame
+
+
+cdef bint decodes_usually(
+    tuple parameters, Py_ssize_t positional, PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given
+) noexcept:
+    """Store the arguments in `given`. Return whether a `FramePlan` can decode the frame with these options."""
+    given[0] = given[1] = given[2] = NONE
+    given[3], given[4], given[5], given[6] = <PyObject *>TRUE, <PyObject *>FALSE, <PyObject *>NO_LIMITS, <PyObject *>TRUE
+    if not sort_arguments(parameters, positional, args, count, names, given) or not PyBytes_CheckExact(given[0]):
+        return False
+    return given[3] == <PyObject *>TRUE and given[4] == <PyObject *>FALSE and given[5] == <PyObject *>NO_LIMITS

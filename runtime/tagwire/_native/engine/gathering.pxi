@@ -228,7 +228,7 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """Return a method `append` for the builder class `cls`, which calls `_append` if C can't write a record.
+    """Return a method `append` for the builder class `cls`, which calls the Python method if C can't write a record.
 
     Raises NotNative if the class doesn't have a required slot.
     """
@@ -241,13 +241,15 @@ cdef object append_method(object cls):
 cdef object append(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef PyObject *given[GIVEN]
     cdef object found = setting(builder, GATHERED)
-    if sort_arguments(args, count, names, given):
+    given[0] = given[1] = given[4] = given[5] = NONE
+    given[2], given[3], given[6] = <PyObject *>NO_TIME, <PyObject *>NO_HEADERS, <PyObject *>NO_ATTRIBUTES
+    if sort_arguments(GIVEN_NAMES, 2, args, count, names, given):
         if found is None:
             if begin_natively(builder, given):
                 return builder
         elif type(found) is Gathering and (<Gathering>found).add(given):
             return builder
-    return append_in_python(builder, args, count, names)
+    return call_in_python(PYTHON_CALLS["append"], builder, args, count, names)
 
 
 cdef bint begin_natively(object builder, PyObject **given) except -1:
@@ -267,33 +269,3 @@ cdef bint begin_natively(object builder, PyObject **given) except -1:
     if not gathering.add(given):
         return False
     return tw_fill_none(builder, BUILDER[GATHERED], gathering)
-
-
-cdef object append_in_python(object builder, PyObject **args, Py_ssize_t count, PyObject *names):
-    cdef Py_ssize_t index
-    places = tuple([<object>args[index] for index in range(count)])
-    if names == NULL:
-        return builder._append(*places)
-    named = {name: <object>args[count + index] for index, name in enumerate(<object>names)}
-    return builder._append(*places, **named)
-
-
-cdef inline bint sort_arguments(PyObject **args, Py_ssize_t count, PyObject *names, PyObject **given) noexcept:
-    """Store borrowed references to the arguments in GIVEN_NAMES order. Return False if Python must handle the call."""
-    cdef PyObject *known = <PyObject *>GIVEN_NAMES
-    cdef PyObject *name
-    cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
-    if count > 2:
-        return False
-    given[0] = given[1] = given[4] = given[5] = NONE
-    given[2], given[3], given[6] = <PyObject *>NO_TIME, <PyObject *>NO_HEADERS, <PyObject *>NO_ATTRIBUTES
-    for index in range(count):
-        given[index] = args[index]
-    for index in range(size):
-        place, name = count, TW_TUPLE_GET(names, index)
-        while place < GIVEN and name != TW_TUPLE_GET(known, place):
-            place += 1
-        if place == GIVEN:  # an unknown keyword, or a string that isn't interned: Python handles both
-            return False
-        given[place] = args[count + index]
-    return True
