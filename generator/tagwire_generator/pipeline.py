@@ -126,7 +126,6 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
 
 
 def _entries(tasks: Sequence[_Task], cache: Cache | None, jobs: int, progress: Progress) -> list[CacheEntry]:
-    """Return the results of the tasks in order, from the cache or by running them."""
     found = {task.key: entry for task in tasks if cache and (entry := cache.get(task.key))}
     misses = [task for task in tasks if task.key not in found]
     progress(len(found), len(tasks))

@@ -34,7 +34,6 @@ class _Graded(Protocol):
 
 
 _MAGIC_AT = 16
-"""The offset of the magic byte in a batch."""
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 

@@ -81,7 +81,6 @@ def _base(rule: str) -> dict[str, str]:
 
 
 def _spec(base: dict[str, str], text: str) -> str:
-    """Expand an example to the text of a message spec, by adding the default keys that it leaves out."""
     if not text.startswith('"'):
         return _spec(base, f'"fields": [ {text} ]')
     has_none = ('"versionsWithOptional"', '"type": "struct"')
@@ -101,4 +100,3 @@ def _outer_keys(text: str) -> set[str]:
 
 
 EXAMPLES: Final[dict[str, Example]] = _read()
-"""The examples of all rules, by rule ID."""

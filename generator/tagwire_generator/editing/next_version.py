@@ -136,7 +136,6 @@ def _message(path: Path, sources: SpecSources) -> MessageSpec:
 
 
 def _partner(spec: MessageSpec, sources: SpecSources) -> MessageSpec | None:
-    """Return the response of a request, or the request of a response; None if there is none."""
     kind = _PARTNERS.get(spec.kind)
     wanted = (kind, spec.api_key, spec.component)
     if kind is None or spec.api_key is None:

@@ -54,7 +54,6 @@ def same_width(old: WireType, new: WireType) -> bool:
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
-    """Map the new name of each renamed field to the old field."""
     names = {item.name for item in old.fields} & {item.name for item in new.fields}
     pairs = [*_between(old.items, new.items, names), *_by_tag(old, new, names)]
     return {theirs.name: ours for ours, theirs in pairs if same_shape(ours.type, theirs.type)}

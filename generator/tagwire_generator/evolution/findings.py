@@ -36,7 +36,6 @@ class Finding:
     source_line: str = ""
     proof: Proof | None = None
     spot: Spot = WHOLE
-    """The position in the new spec."""
 
     def as_dict(self) -> dict[str, Any]:
         return {

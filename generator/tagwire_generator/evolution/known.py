@@ -32,7 +32,6 @@ class KnownCheck:
     """A check that passed in an earlier run, as recorded in the cache."""
 
     names: set[str]
-    """The names of all messages in the released or the current specs."""
 
     def findings(self) -> "tuple[Finding, ...]":
         """Return no findings, because only checks without findings are cached."""

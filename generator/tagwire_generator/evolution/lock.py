@@ -245,7 +245,6 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
-    """Return the registers (tables of named numbers) of the old lock and of the specs, sorted by name."""
     found = {str(each["name"]): each for each in (old.registers if old else ())}
     found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
     return tuple(found[name] for name in sorted(found))
@@ -298,7 +297,6 @@ def _sorted(editions: Iterable[LockedEdition]) -> list[LockedEdition]:
 
 
 def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str]]:
-    """Return a dict from a struct's path in the new spec to its retired tags, which must not be used again."""
     pairs = struct_pairs(before.spec, new)
     paths = {pair.old_path: pair.new_path for pair in pairs}
     retired = {paths.get(path, path): dict(tags) for path, tags in before.retired_tags.items()}

@@ -127,7 +127,6 @@ def _telling(type: Type) -> Iterator[Any]:
 
 
 def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str, Any]:
-    """Return a struct of defaults, except that the field at the end of the path has the given value."""
     whole = _fresh(struct)
     name, *rest = names
     if rest:

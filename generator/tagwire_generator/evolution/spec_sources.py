@@ -33,7 +33,6 @@ class SpecSources:
     """The result of reading a set of specs: the valid messages, and the problems found in the files."""
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
-    """Valid messages, by name."""
     shared: dict[str, MessageSpec] = field(default_factory=dict)
     """The valid shared structs by name. They are only encoded as parts of messages."""
     texts: dict[str, str] = field(default_factory=dict)

@@ -212,7 +212,6 @@ class _MessageComparison:
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
     def _reported_tags(self, path: str) -> set[int]:
-        """Return the tags of fields in the struct at `path` whose changes are already among the layout differences."""
         tags: set[int] = set()
         for seen in self._seen.values():
             steps = seen.difference.steps

@@ -49,7 +49,6 @@ def _entity_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Viol
 
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield a violation if a plain Kafka spec uses a type of the tagwire dialect, or null for a fixed-width type."""
     if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
         where = f"field {spec.name} is {spec.type}, which has no null"
         text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"
@@ -60,7 +59,6 @@ def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[V
 
 
 def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
-    """Yield a violation if a tagged, nullable field of fixed width is not null by default."""
     if spec.must_be_null_by_default and spec.default is not None:
         text = f"field {spec.name} is {spec.type}, tagged and nullable, but not null by default"
         remedy = 'null is written by leaving out the field, so write "default": "null"'
@@ -92,7 +90,6 @@ def _version_violations(
 
 
 def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations of the rules for flexible versions, as Kafka released them (unlike KIP-482's draft)."""
     flexible = message.flexible_versions
     if spec.flexible_versions is not None:
         if not spec.flexible_versions <= flexible:
@@ -110,7 +107,6 @@ def _flexible_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Vi
 
 
 def _draft_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
-    """Yield violations of the rules for optional fields in the draft dialect (KIP-482's first draft)."""
     if spec.tag is None:
         return
     if spec.tag > MAX_DRAFT_TAG:
@@ -136,7 +132,6 @@ def _draft_reserved_violations(owner: StructSpec, position: int | None) -> Itera
 
 
 def _gap_violations(owner: StructSpec, position: int | None) -> Iterator[Violation]:
-    """Yield a violation if a struct's tags have gaps. Used and reserved tags together must be 0, 1, 2 and so on."""
     used = {spec.tag: index for index, spec in enumerate(owner.fields) if spec.tag is not None}
     taken = sorted({*used, *owner.reserved_tags})
     gap = next((expected for expected, tag in enumerate(taken) if tag != expected), None)

@@ -71,7 +71,6 @@ class FieldSpec:
     framing: FramingSpec = _NO_FRAMING
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
-    """Whether the field is part of a record format."""
     is_optional: bool = False
     """Whether the field is one of the draft dialect's optionalFields, which have other keys and limits."""
     semantic: str = ""
@@ -155,7 +154,6 @@ class FieldSpec:
             yield Violation("TW421", "nullableVersions", message, ("versions",))
 
     def _tag_violations(self) -> Iterator[Violation]:
-        """Yield contradictions between tag, taggedVersions, versions and nullableVersions."""
         name, tag, tagged = named(self.name), self.tag, self.tagged_versions
         if tag is not None and not 0 <= tag <= MAX_TAG:
             most = f"tags are 0 to {MAX_TAG}"

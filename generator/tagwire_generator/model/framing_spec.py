@@ -102,7 +102,6 @@ def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iter
 
 
 def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
-    """Yield violations of the rules for a string's length or an array's count."""
     is_sized = type.scalar is not None and type.scalar.length != ""
     if is_sized and not framing.length:
         text = f"{where}; set the key length to the encoding of its length: {', '.join(LENGTHS)}"

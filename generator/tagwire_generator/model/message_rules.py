@@ -147,7 +147,6 @@ def _key_violations(message: "MessageSpec") -> Iterator[Violation]:
 
 
 def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
-    """Yield violations in headerVersions. Each version needs exactly one known header that is new enough."""
     headers = message.header_versions
     if not headers:
         return

@@ -64,7 +64,6 @@ def record_format_violations(
 
 
 def _range_violations(field: str, versions: Versions, formats: RecordFormats) -> Iterator[Violation]:
-    """Yield a violation unless the ranges assign exactly one format to each version of the field."""
     where = f"recordFormats of {named(field)}"
     if not all(range for range, _ in formats):
         yield Violation("TW415", _KEY, f"{where} has an empty range; remove it")

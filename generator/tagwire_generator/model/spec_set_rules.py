@@ -48,7 +48,6 @@ def _problem_at(rule: str, file: str, line: int, column: int, text: str) -> Prob
 
 
 def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """Check the fields that enum specs list in `named`: they must exist, be integers, and have no enum."""
     known = {f"{message.name}.{path}" for message in messages for path in message.numbers}
     known |= {f"*.{path.rpartition('.')[2]}" for path in known}
     for register in registers:
@@ -151,7 +150,6 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
 
 
 def _coordinator_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
-    """Yield problems about coordinator records that have only a key or only a value."""
     halves = {kind: _by_key(messages, f"coordinator-{kind}") for kind in ("key", "value")}
     for kind, other in (("key", "value"), ("value", "key")):
         for api_key, message in halves[kind].items():

@@ -65,7 +65,6 @@ def _as(other: StructSpec, name: str) -> str:
 
 
 def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for undeclared structs, and for structs used in versions in which they do not exist."""
     used: set[int] = set()
     for position, owner, index, spec in graph.members():
         if spec.struct is None:
@@ -119,7 +118,6 @@ def _cycle_violation(graph: StructGraph) -> Violation:
 
 
 def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for structs that are nested too deeply, and for layouts with too many fields."""
     depth: dict[int | None, int] = {}
     fields: dict[int | None, int] = {}
     for position in (*graph.order, None):
@@ -210,7 +208,6 @@ def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> 
 
 
 def _empty_arrays(graph: StructGraph, version: int, empty: set[int]) -> Iterator[tuple[int | None, int]]:
-    """Yield the array fields of a version whose elements take no bytes."""
     structs = dict(graph.owners())
     reached: set[int | None] = {None}
     waiting: list[int | None] = [None]

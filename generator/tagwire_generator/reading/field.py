@@ -135,7 +135,6 @@ def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
 
 
 def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """In a spec of the draft dialect, report the keys that optionalFields replaces."""
     for key in _RELEASED_ONLY if reading.is_draft else ():
         if part.node.get(key) is not None:
             message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"
@@ -154,7 +153,6 @@ def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
 def _infer_versions(
     reading: Reading, part: FieldPart, values: dict[str, Any], default_versions: Versions | None
 ) -> None:
-    """Set the versions of a field without the key `versions`. If there is no default for them, report the field."""
     if values["versions"] is not None or "versions" in part.broken_keys:
         return
     values["versions"] = values["taggedVersions"] or default_versions
@@ -185,7 +183,6 @@ def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> 
 
 
 def _meaning(values: dict[str, Any]) -> str:
-    """Return the semantic type with its arguments, such as `decimal(9,2)`."""
     semantic: str = values.get("semantic", "")
     return f"decimal({values['precision']},{values.get('scale', 0)})" if "precision" in values else semantic
 

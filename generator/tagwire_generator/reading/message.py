@@ -127,7 +127,6 @@ def _is_gone(node: Object) -> bool:
 
 
 def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None:
-    """Report missing or misplaced keys of a dialect: flexibleVersions or, in KIP-482's draft, versionsWithOptional."""
     node, broken_keys = part.node, part.broken_keys
     if not reading.is_draft:
         if (
@@ -197,7 +196,6 @@ def _build(
     structs: Sequence[StructPart | ImportedStruct],
     root: StructPart,
 ) -> MessageSpec | None:
-    """Create the message, and report violations of its rules. Returns None if there are errors."""
     message = None
     violations: tuple[Violation, ...]
     try:

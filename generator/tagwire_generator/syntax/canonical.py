@@ -65,7 +65,6 @@ class _Scope(NamedTuple):
 
     note: Note
     draft: bool
-    """Whether the spec is in the draft dialect."""
     path: str = ""
     field_type: str = ""
 
@@ -269,5 +268,4 @@ _OWN: Final[Mapping[str, _Key]] = {
 
 @cache
 def _keys(owner: str) -> Mapping[str, _Key]:
-    """Return an object's keys in canonical order, each with the function that converts its value to normal form."""
     return {key: _OWN.get(key) or _BY_KIND[kind] for key, kind in key_kinds(owner).items()}

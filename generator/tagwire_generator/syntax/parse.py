@@ -19,7 +19,6 @@ MAX_DEPTH: Final = 40
 """Maximum nesting of objects and lists in a spec. It allows eighteen nested inline structs."""
 
 DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
-"""The keys that only specs in the draft dialect have."""
 
 _GRAMMAR: Final = r"""
 start: value
@@ -266,7 +265,6 @@ def walk(root: JsonNode) -> Iterator[JsonNode]:
 
 
 def _text_problems(source: CheckedText, root: Object, is_draft: bool) -> Iterator[Problem]:
-    """Yield problems for repeated keys, trailing commas and lone surrogates."""
     for node in walk(root):
         if isinstance(node, Scalar) and isinstance(node.value, str):
             yield from _half_characters(source, node, node.value)

@@ -76,7 +76,6 @@ def _block_lines(entries: Sequence[Mapping[str, Any]], path: Path, indent: str, 
 
 
 def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Comments) -> list[str]:
-    """Return the lines of a field or struct: its own keys, on one line if they fit, and then its nested fields."""
     blocks = [(key, entry[key]) for key in BLOCKS if entry.get(key)]
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]

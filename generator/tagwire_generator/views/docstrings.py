@@ -188,7 +188,6 @@ def _shape(root: StructLayout) -> str:
 
 
 def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
-    """Describe the fields whose record format has changed since the previous version."""
     for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
         before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
         if now and now != before:
@@ -196,7 +195,6 @@ def _new_formats(spec: MessageSpec, version: int) -> Iterator[str]:
 
 
 def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool, int | None]]]:
-    """Yield (path, (is nullable, tag)) of each field, including the fields of nested structs."""
     for field in struct.fields:
         nested, dimensions = field.type, 0
         while isinstance(nested, Array):

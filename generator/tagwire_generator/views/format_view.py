@@ -111,7 +111,6 @@ def _field_doc(field: FieldSpec, row: FieldRow) -> str:
 
 
 def _doc(spec: MessageSpec, layout: Layout) -> str:
-    """Return a docstring that describes the wire format, with one line for each field."""
     assert spec.format is not None
     return "\n".join([f"The record format {spec.format.name}, in wire order.", "", *_lines(layout.root, 1), ""])
 

@@ -17,7 +17,6 @@ LOG_COMMANDS: Final = {
     "convert": "tagwire_cli.commands.log.convert",
     "compact": "tagwire_cli.commands.log.compact",
 }
-"""Module names by command name, in the order of the help."""
 
 
 @click.group("log", cls=CommandTable, sections={"Commands": LOG_COMMANDS})

@@ -18,7 +18,6 @@ SPARK_COMMANDS: Final = {
     "import": "tagwire_cli.commands.spark.import_logs",
     "audit": "tagwire_cli.commands.spark.audit",
 }
-"""Module names by command name, in the order of the help."""
 
 
 def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
