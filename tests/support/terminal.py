@@ -15,10 +15,7 @@ _USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
 
 
 def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **environment: str) -> tuple[int, str]:
-    """Run a command. Return its exit code and what it prints on the terminal.
-
-    If `stdout` is given, standard output goes to this file.
-    """
+    """Run a command. Return its exit code and what it prints on the terminal. `stdout` redirects standard output."""
     master, slave = pty.openpty()
     env = {key: value for key, value in os.environ.items() if key not in _UNSET} | _USUAL | environment
     out = slave if stdout is None else os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -35,10 +32,7 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
 
 
 def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
-    """Run a command on a terminal of 80 columns. Return its exit code and everything that it prints.
-
-    The keys are pressed once `seen` appears on the terminal.
-    """
+    """Run a command on a terminal of 80 columns. Press keys once `seen` appears. Return its exit code and output."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
     env = {key: value for key, value in os.environ.items() if key not in _UNSET} | {"TERM": "xterm-256color"}

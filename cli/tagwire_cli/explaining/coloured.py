@@ -95,10 +95,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, width: int) -> tuple[int, tuple[int, int, int], bool]:
-    """Choose how many bytes a line shows, how wide the columns are, and whether to show types.
-
-    As many bytes are shown as possible, but enough space is left for values.
-    """
+    """Choose the bytes per line (as many as leave room for values), the column widths, and whether to show types."""
     hex_width, *others = column_widths(trace, BYTES_A_LINE)
     widths = (0, 0, 0)
     for has_types in (True, False):

@@ -22,7 +22,7 @@ class Explained(NamedTuple):
     """The traces to print; empty for a guess without a clearly best candidate."""
     guess: Guess | None = None
     error: str = ""
-    """Why none of the bytes could be read; empty if some could."""
+    """The error if none of the bytes could be read; otherwise empty."""
     is_apart: bool = True
     """Whether an empty line precedes this unit; False for batches, which are printed without empty lines."""
     missing: str = ""

@@ -35,7 +35,7 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Matches text that could be mistaken for a null or for hex bytes, so it is printed as hex bytes."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes of records, which some formats store in the batch attributes."""
+"""Attributes that belong to records, although some formats store them in the attributes of the batch."""
 
 
 class DumpOptions(NamedTuple):

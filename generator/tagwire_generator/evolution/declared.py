@@ -72,10 +72,7 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the field that had the tag of `new` in the old spec.
-
-    Returns None if it is the same field, or if the layout comparison reports the change.
-    """
+    """Describe the old field with the tag of `new`; None if it is the same field, or if the layouts show the change."""
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:

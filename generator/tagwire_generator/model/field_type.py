@@ -106,10 +106,7 @@ MOST_DIMENSIONS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """A field type. `name` is a primitive or a struct, and `dimensions` the number of arrays around it.
-
-    Raises InvalidSpec for an invalid name, and for an array of records.
-    """
+    """A field type: `dimensions` arrays around a primitive or struct. Raises InvalidSpec if there is no such type."""
 
     name: str
     dimensions: int = 0
@@ -140,10 +137,7 @@ class FieldType:
 
     @classmethod
     def parse(cls, text: str) -> "FieldType":
-        """Parse a type such as `int32`, `[]int32`, `Foo`, `[]Foo` or `[][]Foo`. Blanks around each part are ignored.
-
-        Raises InvalidSpec for anything else.
-        """
+        """Parse a type such as `int32`, `[]int32`, `Foo` or `[][]Foo`. Raises InvalidSpec for anything else."""
         bare = element = text.strip()
         dimensions = 0
         while element.startswith("[]"):
@@ -186,10 +180,7 @@ class FieldType:
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether a field of this type can be null in the tagwire dialect only: true for fixed-width types.
-
-        In that dialect, a marker byte before the value indicates null.
-        """
+        """Whether null needs a marker byte before the value: true for fixed-width types (tagwire dialect only)."""
         return self.scalar is not None and self.scalar.is_fixed
 
     def __str__(self) -> str:

@@ -96,10 +96,7 @@ class Plan:
     """If only the formatting differs, the formatter of the existing files ("" if unknown) and that of the new files."""
 
     def apply(self) -> None:
-        """Write new and changed files. Delete stale files, and folders that become empty.
-
-        Raises OutputError if a file can't be written or deleted.
-        """
+        """Write new and changed files, and delete stale files and empty folders. Raises OutputError if that fails."""
         try:
             for change in self.changes:
                 if change.kind == "stale":

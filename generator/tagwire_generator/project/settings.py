@@ -139,10 +139,7 @@ def find_root(start: Path) -> Path:
 
 
 def load(root: Path) -> Settings:
-    """Read the settings of the project in the folder `root`.
-
-    Raises SettingsError for unreadable files, unknown keys, invalid values, and overlapping packages.
-    """
+    """Read the settings of the project in the folder `root`. Raises SettingsError if they are invalid."""
     root = root.resolve()
     file = root / _FILE
     section = _section(file)

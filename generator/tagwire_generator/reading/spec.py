@@ -29,10 +29,7 @@ _DEFAULT_OPTIONS = SpecOptions()
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The message or register (a table of named numbers) in a spec, and all problems in file order.
-
-    If there are errors, `message` and `register` are None.
-    """
+    """A spec's message or register (both None if there are errors), and all problems in file order."""
 
     message: MessageSpec | None
     problems: tuple[Problem, ...]

@@ -48,10 +48,7 @@ def canonical_text(spec: Mapping[str, Any]) -> str:
 
 
 def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict[str, Any]:
-    """Return a spec with its values in normal form and its keys in order.
-
-    Raises SpecError for an unknown key.
-    """
+    """Return a spec with values in normal form and keys in order. Raises SpecError for an unknown key."""
     scope = _Scope(note, "versionsWithOptional" in spec)
     keys = _keys("message")
     form = _ordered(spec, keys, scope, "message")

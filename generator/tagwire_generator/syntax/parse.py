@@ -189,10 +189,7 @@ def _parse_tree(text: str) -> JsonNode:
 
 
 def parse(text: str, *, file: str) -> ParsedSpec:
-    """Parse the text of a spec, and report all syntax errors.
-
-    Never raises an error. Invalid JSON results in a document without a root.
-    """
+    """Parse the text of a spec. Never raises an error: for invalid JSON, the result has problems and no root."""
     source = CheckedText(file, text)
     if text.startswith("\N{ZERO WIDTH NO-BREAK SPACE}"):
         message = "the file begins with a byte order mark; save it as UTF-8 without one"

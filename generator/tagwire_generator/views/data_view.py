@@ -234,10 +234,7 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return the arguments that declare a field's default.
-
-        A required field only has its default in versions without the field.
-        """
+        """Return the arguments that declare a default. A required field has it only in versions without the field."""
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:
