@@ -102,6 +102,19 @@ static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { retur
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
+/* Return whether a value is an exact int (not of a subclass) with a single internal digit, so that it fits in 32 bits.
+ * The limited API can't tell. */
+static inline int tw_is_short_int(PyObject *value)
+{
+#if defined(Py_LIMITED_API)
+    return (void)value, 0;
+#elif PY_VERSION_HEX >= 0x030C0000
+    return PyLong_CheckExact(value) && PyUnstable_Long_IsCompact((PyLongObject *)value);
+#else
+    return PyLong_CheckExact(value) && (size_t)(Py_SIZE(value) + 1) <= 2;
+#endif
+}
+
 /* Convert an exact int (not of a subclass) to 64 bits. Return 1, or 0 without an exception for any other value. Also
  * returns 0 for large ints if converting them is slow in this version of Python. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
@@ -196,6 +209,17 @@ static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
     return size < 0 || size > 16 ? -1 : 0;
 #else
     return _PyLong_AsByteArray((PyLongObject *)number, data, 16, 0, 0);
+#endif
+}
+
+/* Return whether a number can be stored by tw_16_bytes_of_int; 0 possibly with an exception set. */
+static inline int tw_is_16_bytes(PyObject *number)
+{
+#if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
+    return _PyLong_Sign(number) >= 0 && _PyLong_NumBits(number) <= 128;
+#else
+    uint8_t bytes[16];
+    return tw_16_bytes_of_int(number, bytes) == 0;
 #endif
 }
 

@@ -10,23 +10,6 @@
 
 #include "engine/encode.h"
 
-/* Return whether `value` points to one of the small ints that CPython preallocates. All of these ints fit in an
- * int16. */
-static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
-{
-    return (size_t)value - shared->ready_ints < shared->ready_size;
-}
-
-/* Return whether a value, which may be NULL, is an exact int in the int32 range. May return 0 for a large int, which a
- * slower check then accepts. */
-static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
-{
-    int64_t x;
-    if (TW_LIKELY(tw_is_ready(shared, value)))
-        return 1;
-    return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
-}
-
 /* Return whether a value is valid for a fixed-width kind. May return 0 for a large int or for a value of a rare type,
  * which a slower check then accepts. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
@@ -36,15 +19,12 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
         return value == Py_True || value == Py_False;
     if (kind == TW_UUID && Py_TYPE(value) == shared->uuid) {
         TW_HELD PyObject *number = tw_slot(value, shared->uuid_int_slot);
-        uint8_t bytes[16];
-        return number != NULL && PyLong_CheckExact(number) && tw_16_bytes_of_int(number, bytes) == 0;
+        return number != NULL && PyLong_CheckExact(number) && tw_is_16_bytes(number);
     }
     if (kind == TW_FLOAT64 || kind == TW_FLOAT32)
         return PyFloat_CheckExact(value) && (kind == TW_FLOAT64 || tw_fits_float32(PyFloat_AsDouble(value)));
     return tw_exact_int(value, &x) && tw_fits(kind, x);
 }
-
-/* The following functions measure common fields. They never run Python code. */
 
 /* Lengths up to this number take a single byte in every varint encoding. */
 #define TW_SHORT 60
@@ -64,124 +44,46 @@ static inline int64_t tw_beyond_short(int code, int64_t n)
     return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssize_t count)
+/* Like tw_is_fixed, for an int16, int32 or int64. `value` may be NULL. */
+static inline int tw_is_int(int kind, PyObject *value)
 {
-    for (Py_ssize_t index = 0; index < count; index++)
-        if (TW_UNLIKELY(!tw_is_int32(shared, TW_TUPLE_GET(tuple, index))))
-            return 0;
-    return 1;
+    int64_t x;
+    if (TW_UNLIKELY(value == NULL))
+        return 0;
+    if (TW_LIKELY(kind != TW_INT16) && TW_LIKELY(tw_is_short_int(value)))
+        return 1;
+    return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return how many bytes a string takes in addition to the shortest possible length prefix, which is already included in
- * the struct's `looks_width`. Return 0 for null, and -1 for an invalid value. */
-static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
-{
-    int64_t size, more;
-    if (TW_UNLIKELY(!PyUnicode_CheckExact(value)))
-        return value == Py_None && f->nullable ? 0 : -1;
-    size = tw_utf8_size(value);
-    more = size < 0 || size > f->longest ? -1 : tw_beyond_short(f->length, size);
-    return more < 0 ? -1 : size + more;
-}
-
-static inline int64_t tw_look_at_binary(const tw_field *f, PyObject *value)
-{
-    int64_t size, more;
-    if (!PyBytes_CheckExact(value))
-        return value == Py_None && f->nullable ? 0 : -1;
-    size = TW_BYTES_SIZE(value);
-    more = size > f->longest ? -1 : tw_beyond_short(f->length, size);
-    return more < 0 ? -1 : size + more;
-}
-
-static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field *f, PyObject *value)
+/* Return how many bytes an int32 array takes in addition to the shortest possible count prefix; -1 if a slower check is
+ * needed. */
+static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;
     if (!PyTuple_CheckExact(value))
         return value == Py_None && f->nullable ? 0 : -1;
     count = TW_TUPLE_SIZE(value);
+    for (Py_ssize_t index = 0; index < count; index++)
+        if (TW_UNLIKELY(!tw_is_int(TW_INT32, TW_TUPLE_GET(value, index))))
+            return -1;
     more = tw_beyond_short(f->length, count);
-    return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
-}
-
-/* Return how many bytes a struct's int32 arrays take in addition to the shortest possible count prefixes, which are
- * already included in the struct's `looks_width`. Return -1 if a slower check is needed. */
-static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
-{
-    int64_t all = 0, size = 0;
-    PyObject *last = shared->empty_tuple; /* the previous short array: replicas and in-sync replicas often share one */
-    for (; look < end; look++) {
-        TW_HELD PyObject *value = tw_slot(object, look->slot);
-        if (value == last) {
-            all += size;
-        } else if (value != shared->empty_tuple) {
-            if (TW_UNLIKELY(value == NULL || (size = tw_look_at_int32s(shared, look->item, value)) < 0))
-                return -1;
-            all += size;
-            last = value;
-            /* The size of null or of a long array depends on the field, so it can't be reused for the next field. */
-            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) {
-                last = shared->empty_tuple;
-                size = 0;
-            }
-        }
-    }
-    return all;
-}
-
-/* Return how many bytes a value takes in addition to those included in the struct's `looks_width`; -1 if a slower check
- * is needed. */
-static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
-{
-    if (TW_UNLIKELY(value == NULL))
-        return -1;
-    if (f->kind == TW_TEXT)
-        return tw_look_at_text(f, value);
-    if (f->kind == TW_BINARY)
-        return tw_look_at_binary(f, value);
-    return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
-}
-
-/* Return the encoded size of all fields except TW_LOOK_CLOSELY fields; -1 if a field needs a slower check. */
-static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
-{
-    const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
-    int64_t all = s->looks_width, size;
-    for (; look < end; look++) {
-        TW_HELD PyObject *value = tw_slot(object, look->slot);
-        if (TW_LIKELY(tw_is_ready(shared, value)))
-            continue;
-        if (TW_UNLIKELY(value == NULL || !tw_is_fixed(shared, look->item->kind, value)))
-            return -1;
-    }
-    end = s->looks_end[TW_LOOK_INT32S];
-    if (look < end) {
-        if (TW_UNLIKELY((size = tw_look_at_all_int32s(look, end, object, shared)) < 0))
-            return -1;
-        all += size;
-    }
-    for (look = end, end = s->looks_end[TW_LOOK_ONCE]; look < end; look++, all += size) {
-        TW_HELD PyObject *value = tw_slot(object, look->slot);
-        if (TW_UNLIKELY((size = tw_look_at(look->item, value, shared)) < 0))
-            return -1;
-    }
-    return all;
+    return more < 0 ? -1 : 4 * count + more;
 }
 
 static inline enum tw_look_way tw_look_way_of(const tw_field *f)
 {
     if (f->kind == TW_INT16 || f->kind == TW_INT32 || f->kind == TW_INT64)
         return TW_LOOK_INT;
-    if (f->kind <= TW_UUID || f->kind == TW_TEXT || f->kind == TW_BINARY)
-        return TW_LOOK_ONCE;
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
 /* Group a struct's fields by the check that they need (tw_look_way). Set `looks_width` to the total size of the
- * fixed-width fields and of the shortest possible length prefixes. Call this when the struct's `items` are complete. */
+ * fixed-width ints, the shortest possible count prefixes of int32 arrays, and an empty tag section. Call this when the
+ * struct is otherwise complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
+    s->looks_width = s->section == TW_TAGGED_SECTION && s->tagged_count == 0;
     for (int way = 0; way < TW_LOOK_WAYS; way++) {
         for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
             if ((int)tw_look_way_of(f) != way)
@@ -189,10 +91,12 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
             looks->slot = f->slot;
             looks++->item = f;
             if (way != TW_LOOK_CLOSELY)
-                s->looks_width += f->kind <= TW_UUID ? tw_width[f->kind] : tw_short_width(f->length);
+                s->looks_width += way == TW_LOOK_INT ? tw_width[f->kind] : tw_short_width(f->length);
         }
         s->looks_end[way] = looks;
     }
+    if (s->section != TW_OPTIONAL_BUFFER && s->length == TW_NO_LENGTH)
+        s->measured = s->made.cls;
 }
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
@@ -218,29 +122,72 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     return all + tw_varint_width((uint64_t)count);
 }
 
-/* Return the encoded size of a struct; -1 if encode.h must count the bytes. The caller holds a reference to the
- * struct. */
+/* Prefetch the strings, UUIDs and arrays of a struct before it is measured. */
+static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
+{
+    const tw_look *look = s->looks_end[TW_LOOK_INT32S], *end = s->looks_end[TW_LOOK_CLOSELY];
+    if (look < end && Py_TYPE(object) == s->measured)
+        for (; look < end; look++)
+            TW_PREFETCH(TW_SLOT(object, look->slot));
+}
+
+/* Return the total encoded size of structs; -1 if encode.h must count the bytes. The structs are `one`, or the elements
+ * of a tuple. The caller holds a reference to `one` or to the tuple. */
+static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *tuple, const tw_shared *shared)
+{
+    Py_ssize_t count = tuple == NULL ? 1 : TW_TUPLE_SIZE(tuple);
+    int64_t all = count * s->looks_width, size = 0;
+    int64_t last_size = 0;
+    PyObject *last = NULL; /* the previous short int32 array: replicas and in-sync replicas often share one */
+    for (Py_ssize_t index = 1; index < count && index < TW_AHEAD; index++)
+        TW_PREFETCH(TW_TUPLE_GET(tuple, index));
+    for (Py_ssize_t index = 0; index < count; index++) {
+        PyObject *object = tuple == NULL ? one : TW_TUPLE_GET(tuple, index);
+        const tw_look *look = s->looks;
+        if (index + TW_AHEAD < count)
+            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
+        if (index + 2 < count)
+            tw_fetch_parts(s, TW_TUPLE_GET(tuple, index + 2));
+        if (TW_UNLIKELY(Py_TYPE(object) != s->measured || TW_SLOT(object, s->unknown_slot) != shared->no_tags))
+            return -1;
+        if (s->missing_count && tw_refuse_missing(s, object) < 0)
+            return -1;
+        for (; look < s->looks_end[TW_LOOK_INT]; look++) {
+            TW_HELD PyObject *value = tw_slot(object, look->slot);
+            if (TW_UNLIKELY(!tw_is_int(look->item->kind, value)))
+                return -1;
+        }
+        for (; look < s->looks_end[TW_LOOK_INT32S]; look++) {
+            TW_HELD PyObject *value = tw_slot(object, look->slot);
+            if (value == shared->empty_tuple)
+                continue;
+            if (value != last) {
+                if (TW_UNLIKELY(value == NULL || (last_size = tw_measure_int32s(look->item, value)) < 0))
+                    return -1;
+                /* The size of null or of a long array depends on the field, so it can't be reused. */
+                last = value == Py_None || last_size > 4 * TW_SHORT ? NULL : value;
+            }
+            all += last_size;
+        }
+        for (; look < s->looks_end[TW_LOOK_CLOSELY]; look++, all += size) {
+            TW_HELD PyObject *value = tw_slot(object, look->slot);
+            if (value == NULL && look->item->late)
+                value = tw_lazy_value(object, look->slot, look->item->fresh);
+            if (TW_UNLIKELY(value == NULL || (size = tw_measure_value(look->item, value, shared)) < 0))
+                return -1;
+        }
+        if (TW_UNLIKELY(s->tagged_count)) {
+            if ((size = tw_measure_tags(s, object, shared)) < 0)
+                return -1;
+            all += size;
+        }
+    }
+    return all;
+}
+
 static int64_t tw_measure_message(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
-    int64_t all, size;
-    if (Py_TYPE(object) != s->made.cls || s->section == TW_OPTIONAL_BUFFER || s->length != TW_NO_LENGTH)
-        return -1;
-    if (TW_SLOT(object, s->unknown_slot) != shared->no_tags || (s->missing_count && tw_refuse_missing(s, object) < 0))
-        return -1;
-    all = tw_look_at_items(s, object, shared);
-    if (TW_UNLIKELY(all < 0))
-        return -1;
-    for (const tw_look *look = s->looks_end[TW_LOOK_ONCE]; look < s->looks_end[TW_LOOK_CLOSELY]; look++, all += size) {
-        TW_HELD PyObject *value = tw_slot(object, look->slot);
-        if (value == NULL && look->item->late)
-            value = tw_lazy_value(object, look->slot, look->item->fresh);
-        if (TW_UNLIKELY(value == NULL || (size = tw_measure_value(look->item, value, shared)) < 0))
-            return -1;
-    }
-    if (s->section == TW_NO_SECTION)
-        return all;
-    size = TW_UNLIKELY(s->tagged_count) ? tw_measure_tags(s, object, shared) : 1;
-    return size < 0 ? -1 : all + size;
+    return tw_measure_structs(s, object, NULL, shared);
 }
 
 static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_shared *shared)
@@ -254,53 +201,44 @@ static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_sh
     return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
 }
 
-static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
-{
-    if (Py_TYPE(object) == s->made.cls)
-        for (const tw_look *look = s->looks_end[TW_LOOK_INT32S]; look < s->looks_end[TW_LOOK_CLOSELY]; look++)
-            TW_PREFETCH(TW_SLOT(object, look->slot));
-}
-
 /* Return the encoded size of an array and its length; -1 if encode.h must count the bytes. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
-    int64_t size, all = tw_beyond_short(f->length, count);
-    int are_structs = e->kind == TW_STRUCT && e->marker == TW_NO_MARKER;
+    int64_t size = 0, all = tw_beyond_short(f->length, count);
     if (all < 0)
         return -1;
     all += tw_short_width(f->length);
-    for (Py_ssize_t index = 0; index < count; index++, all += size) {
-        PyObject *element = TW_TUPLE_GET(tuple, index);
-        if (index + TW_AHEAD < count)
-            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
-        if (are_structs && index + 2 < count)
-            tw_fetch_parts(e->child, TW_TUPLE_GET(tuple, index + 2));
-        size = are_structs ? tw_measure_message(e->child, element, shared) : tw_measure_value(e, element, shared);
-        if (TW_UNLIKELY(size < 0))
-            return -1;
-    }
-    return all;
+    Py_INCREF(tuple);
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER)
+        all += size = tw_measure_structs(e->child, NULL, tuple, shared);
+    else
+        for (Py_ssize_t index = 0; index < count && size >= 0; index++, all += size)
+            size = tw_measure_value(e, TW_TUPLE_GET(tuple, index), shared);
+    Py_DECREF(tuple);
+    return size < 0 ? -1 : all;
 }
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared)
 {
-    int64_t size;
+    int64_t size, more;
     if (f->kind == TW_STRUCT)
         return tw_measure_nested(f, value, shared);
-    if (f->kind == TW_ARRAY) {
-        if (!PyTuple_CheckExact(value))
-            return value == Py_None && f->nullable ? tw_short_width(f->length) : -1;
-        Py_INCREF(value);
-        size = tw_measure_elements(f, value, shared);
-        Py_DECREF(value);
-        return size;
-    }
-    if (f->kind > TW_UUID && f->kind != TW_TEXT && f->kind != TW_BINARY)
+    if (f->kind <= TW_UUID)
+        return tw_is_fixed(shared, f->kind, value) ? tw_width[f->kind] : -1;
+    if (value == Py_None)
+        return f->nullable && f->kind >= TW_TEXT && f->kind <= TW_ARRAY ? tw_short_width(f->length) : -1;
+    if (f->kind == TW_ARRAY)
+        return PyTuple_CheckExact(value) ? tw_measure_elements(f, value, shared) : -1;
+    if (f->kind == TW_TEXT && PyUnicode_CheckExact(value))
+        size = tw_utf8_size(value);
+    else if (f->kind == TW_BINARY && PyBytes_CheckExact(value))
+        size = TW_BYTES_SIZE(value);
+    else
         return -1;
-    size = tw_look_at(f, value, shared);
-    return size < 0 ? -1 : size + (f->kind <= TW_UUID ? tw_width[f->kind] : tw_short_width(f->length));
+    more = size < 0 || size > f->longest ? -1 : tw_beyond_short(f->length, size);
+    return more < 0 ? -1 : tw_short_width(f->length) + more + size;
 }
 
 #endif

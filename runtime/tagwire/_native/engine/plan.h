@@ -82,9 +82,9 @@ struct tw_fresh {
     const tw_field *fields; /* the slots with their defaults; only `slot`, `value`, `fresh` and `late` are set */
 };
 
-/* How measure.h measures a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_ONCE:
- * another fixed-width value, a string or bytes. TW_LOOK_CLOSELY: anything else. */
-enum tw_look_way { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_ONCE, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
+/* How measure.h measures a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_CLOSELY:
+ * anything else. */
+enum tw_look_way { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
 
 typedef struct {
     Py_ssize_t slot;
@@ -105,7 +105,8 @@ struct tw_struct {
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */
     const tw_look *looks_end[TW_LOOK_WAYS];
-    int64_t looks_width;    /* minimum size in bytes of all fields except TW_LOOK_CLOSELY fields */
+    int64_t looks_width;    /* minimum size in bytes of all fields except TW_LOOK_CLOSELY and tagged fields */
+    const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
     const tw_field *filled; /* tagged and missing fields that decoding must set to their defaults; in column plans,
@@ -139,9 +140,6 @@ typedef struct {
     int moves_views;        /* whether tw_moved_view, the fast way to slice views, works in this version of Python */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
-    /* The address and size in bytes of CPython's array of small ints, whose first element is ints[0]. */
-    size_t ready_ints;
-    size_t ready_size;
 } tw_shared;
 
 /* The array elements that C found valid before an error in a record format. The layout interpreter skips them. */

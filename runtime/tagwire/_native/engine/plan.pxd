@@ -129,7 +129,6 @@ cdef extern from "engine/plan.h":
         int moves_views
         tw_crc32c_tables crc32c
         PyObject **ints
-        size_t ready_ints, ready_size
     ctypedef struct tw_good:
         const uint8_t *start
         const uint8_t *p

@@ -114,17 +114,6 @@ cdef class Shared:
             self.c.ints[number - TW_INTS_LOW] = <PyObject *>number
         for each in self.kept:
             tw_immortalize(each)
-        self.find_ready_ints()
-
-    cdef int find_ready_ints(self) except -1:
-        """Find CPython's array of small ints, so that C can recognize a small int by its address."""
-        cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
-        while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
-            count += 1
-        self.c.ready_ints = first
-        # The size is 0 if CPython doesn't store its small ints in an array.
-        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0
-        return 0
 
     cdef int learn_uuids(self) except -1:
         """Find the slots of `uuid.UUID`. The `uuid` module is imported only if a plan has UUIDs."""
