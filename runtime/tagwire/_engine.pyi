@@ -83,8 +83,14 @@ class FramePlan:
 
 class Magic2:
     def __init__(
-        self, batch: type[RecordBatch], format: Format, records: Elements, names: tuple[str, str, str]
+        self,
+        batch: type[RecordBatch],
+        format: Format,
+        records: Elements,
+        names: tuple[str, str, str],
+        is_alone: bool = ...,
     ) -> None: ...
+    def source_of(self, batch: RecordBatch) -> tuple[bytes, int, int, int, tuple[int, int, bool], bool] | None: ...
     def build(self, builder: BatchBuilder) -> RecordBatch | None: ...
 
 class BatchReader:
@@ -96,6 +102,7 @@ class BatchReader:
         other_gap: int,
         other_magic: int,
     ) -> None: ...
+    def at(self, buf: bytes, pos: int) -> RecordBatch | None: ...
     def over(self, buf: bytes) -> Iterator[RecordBatch]: ...
 
 class Codec:

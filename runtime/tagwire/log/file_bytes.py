@@ -59,13 +59,21 @@ class FileBytes:
     def __getitem__(self, part: slice) -> bytes:
         """Return the bytes of a slice with a start and a stop. Raises LogPathError if the file was truncated."""
         start, stop = part.start, part.stop
+        window, at = self.around(start, stop)
+        return window[at : at + stop - start]
+
+    def around(self, start: int, stop: int) -> tuple[bytes, int]:
+        """Return bytes of the file that include those from `start` to `stop`, and the index of `start` in them.
+
+        At the end of the file, there may be fewer bytes. Raises LogPathError if the file was truncated.
+        """
         if stop > self._end or start < self._start:
             stop = min(stop, self._size)
             if start >= stop:
-                return b""
+                return b"", 0
             if stop > self._end or start < self._start:
                 self._turn(start, stop - start)
-        return self._window[start - self._start : stop - self._start]
+        return self._window, start - self._start
 
     def end_at(self, end: int | None) -> None:
         """Treat position `end` as the end of the file, unless it is None."""

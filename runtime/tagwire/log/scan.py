@@ -9,7 +9,7 @@ file are not part of the data. They can't be a batch, because the length of a ba
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
@@ -19,14 +19,14 @@ from tagwire.log.file_bytes import Bytes
 from tagwire.log.sum_check import SumCheck
 from tagwire.message.engines import engine
 from tagwire.records import Format, Record, RecordBatch
-from tagwire.records.batch import read_batch
-from tagwire.records.format_set import format_set
+from tagwire.records.format_set import FormatSet, format_set
 from tagwire.records.header_positions import LONGEST
 from tagwire.records.reading import batch_at, other_formats, read_outline
 from tagwire.records.walk import Walk
 from tagwire.text_format import count
 
 if TYPE_CHECKING:
+    from tagwire._engine import BatchReader
     from tagwire._records import HeaderSearch
 
 Skip = Callable[[LogError | LogPathError], object]
@@ -97,6 +97,15 @@ class PlacedBatch(RecordBatch):
             return super().walk()
 
 
+class QuickBatch(PlacedBatch):
+    """A v2 batch that native code has read, and whose most important header values it has stored as attributes."""
+
+    __slots__ = (
+        *("attributes", "base_offset", "is_control", "is_transactional", "last_offset", "max_timestamp"),
+        *("partition_leader_epoch", "producer_id"),
+    )
+
+
 _PREFIX_SIZE: Final = 17
 """The size of a header up to and including the magic byte in v0, v1 and v2, in bytes."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
@@ -120,6 +129,7 @@ class Scan:
         self.data = data
         self.formats = format_set(format)
         self.limits = limits
+        self._quick = _native_reader(self.formats, engine()) if limits == DEFAULT_LIMITS else None
         self._sums: SumCheck | None = None
         self._found: list[Format] = []
         """The possible formats of the batch whose size was read last."""
@@ -170,16 +180,19 @@ class Scan:
         return error.of_other_formats(names) if names else error
 
     def _batch(self, position: int) -> PlacedBatch:
+        if self._quick is not None and self._sums is None:
+            data = self.data
+            window = (data, position) if isinstance(data, bytes) else data.around(position, position + LONGEST)
+            batch = self._quick.at(*window)
+            if isinstance(batch, QuickBatch):
+                batch._file, batch._position, batch.skip = self.file, position, None
+                return batch
         size = self.size(position)
         if self._sums is not None:
             self._sums.reject_wrong(position, self._found)
         data = self.data[position : position + size]
         try:
-            if self._clear is not None:
-                found = read_batch(data, 0, self._clear, self.limits, strict=self.formats.strict)
-            else:
-                found = batch_at(data, 0, self.formats, self.limits)
-            return PlacedBatch(found, self.file, position)
+            return PlacedBatch(batch_at(data, 0, self.formats, self.limits), self.file, position)
         except DecodeError as error:
             rule = "TWL104" if error.path == "crc" else "TWL105"
             raise placed(error, self.file, rule, position) from None
@@ -283,6 +296,12 @@ class Scan:
             reject(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
         size = format.header_positions.size(header, 0)
         reject(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
+
+
+@lru_cache(maxsize=64)
+def _native_reader(formats: FormatSet, engine: str) -> "BatchReader | None":
+    """Return the native reader of the batches that `Scan` returns; None without the native engine."""
+    return formats.native_reader_with(lambda plans: plans.quick_for(QuickBatch, is_alone=True))
 
 
 def _number(header: bytes, at: int, width: int) -> int:

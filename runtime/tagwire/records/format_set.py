@@ -9,7 +9,7 @@ byte, so each possible position must be tried. If bytes fit two formats, the che
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,8 +22,8 @@ from tagwire.records.format import Format
 from tagwire.text_format import near, shown
 
 if TYPE_CHECKING:
-    from tagwire._engine import BatchReader
-
+    from tagwire._engine import BatchReader, Magic2
+    from tagwire.records.native import Plans
 
 AUTO: Final = "auto"
 _OF_AUTO: Final = ("v3",)
@@ -128,8 +128,12 @@ class FormatSet:
         None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
         other formats.
         """
+        return self.native_reader_with(lambda plans: plans.quick)
+
+    def native_reader_with(self, functions: "Callable[[Plans], Magic2 | None]") -> "BatchReader | None":
+        """Return a `native_reader` that reads batches with the native functions that `functions` returns."""
         usual = self.alone or self.by_magic.get(2)
-        quick = None if usual is None or not self.strict else usual.plans.quick
+        quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]
         positions: list[Any] = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
         if quick is None or len(positions) > 1 or None in positions[0]:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from tagwire.records.batch import RecordBatch
-from tagwire.records.totals import walk_natively
+from tagwire.records.totals import native_source
 
 _AT_ONCE: Final = 1 << 20
 """The maximum number of bytes of lines in memory. All lines of a batch could be thousands of times more."""
@@ -22,20 +22,19 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
     record's attributes. The generator returns None if it formatted all records, else the number of formatted records.
     """
     lines = _native()
-    found = None if lines is None else walk_natively(batch)
+    found = None if lines is None else native_source(batch)
     if lines is None or found is None:
         return 0
-    walk, count, bases, has_attributes = found
-    how = (bases, has_attributes, header, _AT_ONCE, is_text)
-    pos, left = walk.pos, count
+    data, pos, end, count, bases, has_attributes = found
+    left = count
     while left:
-        text, pos, still = lines(walk.data, pos, walk.end, left, *how)
+        text, pos, still = lines(data, pos, end, left, bases, has_attributes, header, _AT_ONCE, is_text)
         if text:
             yield text
         if still == left:
             break
         left = still
-    return None if left == 0 and pos == walk.end else count - left
+    return None if left == 0 and pos == end else count - left
 
 
 @cache

@@ -19,6 +19,7 @@ from tagwire.records.record import Record
 
 if TYPE_CHECKING:
     from tagwire._engine import Elements, Gathering, Magic2, Plan
+    from tagwire.records.batch import RecordBatch
     from tagwire.records.format import Format
 
 OFFSET: Final = "the base of offsets"
@@ -71,15 +72,20 @@ class Plans:
     @cached_property
     def quick(self) -> "Magic2 | None":
         """The native functions that read or write a whole v2 batch in one call; None for other formats."""
+        from tagwire.records.batch import RecordBatch
+
+        return self.quick_for(RecordBatch)
+
+    def quick_for(self, batch: "type[RecordBatch]", *, is_alone: bool = False) -> "Magic2 | None":
+        """Return the functions of `quick` for a subclass of RecordBatch. See `Magic2` for `is_alone`."""
         from tagwire.records.format_set import format_of
 
         if self.records is None or self._format.layout != format_of("v2").layout:
             return None
         from tagwire._engine import Magic2, NotNative
-        from tagwire.records.batch import RecordBatch
 
         try:
-            return Magic2(RecordBatch, self._format, self.records, (OFFSET, TIMESTAMP, SCALE))
+            return Magic2(batch, self._format, self.records, (OFFSET, TIMESTAMP, SCALE), is_alone)
         except NotNative:
             return None
 

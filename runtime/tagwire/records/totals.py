@@ -5,7 +5,6 @@ from typing import NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch
-from tagwire.records.walk import Walk
 
 try:
     from tagwire._records import totals as _native
@@ -41,21 +40,21 @@ def totals(batch: RecordBatch) -> Totals | None:
     Returns None without native code, with a limit on records or headers, and if the format's record fields differ from
     magic 2. Also returns None for invalid records, because only reading them one by one raises the error.
     """
-    found = walk_natively(batch)
-    if _native is None or found is None:
-        return None
-    walk, count, bases, has_attributes = found
-    made = _native(walk.data, walk.pos, walk.end, count, bases, has_attributes)
+    found = None if _native is None else native_source(batch)
+    made = None if found is None else _native(*found)
     return None if made is None else Totals(*made)
 
 
-def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool], bool] | None:
-    """Return the data that native functions need to read a batch's records; None if they must be read in Python.
+def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int, tuple[int, int, bool], bool] | None:
+    """Return a batch's records as arguments for `tagwire._records`; None if they must be read in Python.
 
-    The result has the `Walk`, the record count, `Walk.bases`, and whether the records have attributes. It is None if
-    the number of records or headers is limited, if the record fields of the format differ from magic 2, and if the
-    batch can't be decompressed or is too short: reading it in Python then raises the error.
+    The arguments are the (decompressed) bytes, the positions where the records begin and end, the record count,
+    `Walk.bases`, and whether the records have attributes. The result is None if the number of records or headers is
+    limited, if the record fields of the format differ from magic 2, and if the batch can't be decompressed or is too
+    short: reading it in Python then raises the error.
     """
+    if batch._quick is not None and (found := batch._quick.source_of(batch)) is not None:
+        return found
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
     if format.plans.records is None or is_bounded or not format.has_magic2_records:
@@ -67,4 +66,5 @@ def walk_natively(batch: RecordBatch) -> tuple[Walk, int, tuple[int, int, bool],
         return None
     if count is None or walk.bounds_records():
         return None
-    return walk, count, walk.bases, record_items.has_attributes(format.record, walk.header)
+    has_attributes = record_items.has_attributes(format.record, walk.header)
+    return walk.data, walk.pos, walk.end, count, walk.bases, has_attributes

@@ -114,6 +114,8 @@ def walk_over(batch: RecordBatch, data: bytes) -> Walk:
 class Changed:
     """A stand-in for a batch, with changed record bytes, and without a checksum that would detect the change."""
 
+    _quick = None
+
     def __init__(self, batch: RecordBatch, data: bytes) -> None:
         self.limits, self.record_format = batch.limits, batch.record_format
         self.batch, self.data = batch, data

@@ -1,3 +1,4 @@
+import pickle
 from random import Random
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 from tagwire import engine
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.scan import QuickBatch, Scan
 from tagwire.records import BatchBuilder, Record, build, read_batches
 from tagwire.records.totals import totals
 from tagwire.wire.checksums import checksum
@@ -15,11 +17,29 @@ LONG_WAY = Limits(bytes=1 << 40)
 """Limits that are high, but not the defaults: with such limits, the fast path is not used."""
 
 
+SCANNED = (
+    *("format", "magic", "attributes", "base_offset", "last_offset", "base_timestamp", "max_timestamp", "crc", "count"),
+    *("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "compression", "timestamp_type"),
+    *("is_transactional", "is_control", "delete_horizon_ms", "size"),
+)
+
+
 def read(data: bytes, limits: Limits) -> Any:
     found: list[Any] = []
     try:
         for batch in read_batches(data, limits=limits):
             found.append((batch.format, batch.base_offset, batch.attributes, batch.crc, len(batch), batch.encode()))
+            found += batch
+    except TagwireError as error:
+        found.append((type(error), str(error)))
+    return found
+
+
+def scanned(data: bytes, limits: Limits) -> Any:
+    found: list[Any] = []
+    try:
+        for position, batch in Scan("f", data, limits=limits).batches():
+            found.append((position, *(getattr(batch, name) for name in SCANNED), batch.encode(), totals(batch)))
             found += batch
     except TagwireError as error:
         found.append((type(error), str(error)))
@@ -97,6 +117,16 @@ def test_mutated_bytes() -> None:
             data[17:21] = checksum("crc32c", bytes(data[21:size])).to_bytes(4, "big")
         data = data[: random.choice((len(data), len(data), random.randrange(len(data))))]
         assert read(bytes(data), DEFAULT_LIMITS) == read(bytes(data), LONG_WAY), data.hex()
+        assert scanned(bytes(data), DEFAULT_LIMITS) == scanned(bytes(data), LONG_WAY), data.hex()
+
+
+def test_scanned_batches_keep_only_their_own_bytes() -> None:
+    data = build([Record(0, 1, b"k", b"v" * 9)]).encode() * 2
+    batches = [batch for _, batch in Scan("f", data).batches()]
+    assert [type(batch) for batch in batches] == [QuickBatch] * 2
+    assert [batch._buf for batch in batches] == [data[: len(data) // 2]] * 2
+    copied = pickle.loads(pickle.dumps(batches[1]))
+    assert copied == batches[1] and list(copied) == list(batches[0])
 
 
 @pytest.mark.parametrize("format", ["v2", "v3", "v1"])

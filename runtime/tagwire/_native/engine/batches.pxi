@@ -41,6 +41,15 @@ def crc32c(uint32_t value, data):
     return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
 
 
+cdef extern from "records/batch.h":
+    ctypedef struct tw_batch:
+        const uint8_t *p
+        const uint8_t *end
+        int64_t left
+        int64_t base_offset, base_timestamp
+        bint is_appended
+
+
 cdef enum:
     # The indexes of a batch's slots in BATCH_NAMES and BATCH.
     FORMAT = 0
@@ -53,6 +62,10 @@ cdef enum:
     STRICT = 7
 
 cdef tuple BATCH_NAMES = ("_format", "_buf", "_start", "_end", "_limits", "_begun", "_quick", "_strict")
+cdef tuple HEADER_NAMES = (
+    *("base_offset", "last_offset", "partition_leader_epoch", "max_timestamp", "producer_id"),
+    *("attributes", "is_transactional", "is_control"),
+)
 cdef Py_ssize_t BATCH[8]  # the slot of each attribute in BATCH_NAMES
 cdef PyMethodDef ITERATE
 
@@ -67,19 +80,28 @@ cdef class Magic2:
     `batch` is the class of the batch objects. `records` reads and writes the records. For this, it needs three numbers
     of the batch, whose names are in `names`: the base offset, the base timestamp, and the factor by which timestamp
     deltas are multiplied. The factor is 0 if all records have the append time, and otherwise 1.
+
+    With `is_alone`, each batch object gets its own copy of its bytes, so that it doesn't keep other batches in memory.
+    `batch` must then have a slot for each of HEADER_NAMES, which `at` fills.
     """
 
     cdef object batch, format
     cdef Elements records
     cdef tw_class made
+    cdef Py_ssize_t header_slots[8]
+    cdef bint is_alone
     cdef int64_t least  # minimum size of an encoded record in bytes
     cdef int offset_place, timestamp_place, scale_place
 
-    def __cinit__(self, batch, format, Elements records, names):
+    def __cinit__(self, batch, format, Elements records, names, bint is_alone=False):
+        cdef Py_ssize_t index
         check_class(batch)
         learn_batches(batch)
         self.batch, self.format, self.records, self.least = batch, format, records, format.least
         self.made = class_of(batch)
+        self.is_alone = is_alone
+        for index, name in enumerate(HEADER_NAMES if is_alone else ()):
+            self.header_slots[index] = checked_slot(batch, name)
         places = records.registers
         if set(places) != set(names):
             raise NotNative("its records depend on other numbers of the batch")
@@ -90,6 +112,7 @@ cdef class Magic2:
         cdef const uint8_t *p = TW_BYTES_DATA(<PyObject *>buf) + pos
         cdef Py_ssize_t left = TW_BYTES_SIZE(<PyObject *>buf) - pos, at = other_length_at
         cdef int64_t size
+        cdef object offset
         if pos < 0 or left < HEADER_SIZE or p[MAGIC_AT] != 2 or (p[ATTRIBUTES_AT + 1] & COMPRESSION) > HIGHEST_CODEC:
             return None
         size = LENGTH_AT + 4 + <int64_t><int32_t>tw_get32(p + LENGTH_AT)
@@ -103,7 +126,22 @@ cdef class Magic2:
                 return None
         if tw_crc32c(&SHARED.c.crc32c, p + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != tw_get32(p + CRC_AT):
             return None
-        return self.batch_of(buf, pos, pos + size)
+        if not self.is_alone:
+            return self.batch_of(buf, pos, pos + size)
+        made, offset = self.batch_of(buf[pos : pos + size], 0, size), <int64_t>tw_get64(p)
+        self.fill(made, 0, offset)
+        self.fill(made, 1, offset + <int32_t>tw_get32(p + LAST_DELTA_AT))
+        self.fill(made, 2, <int32_t>tw_get32(p + EPOCH_AT))
+        self.fill(made, 3, <int64_t>tw_get64(p + MAX_TIMESTAMP_AT))
+        self.fill(made, 4, <int64_t>tw_get64(p + PRODUCER_AT))
+        self.fill(made, 5, <int16_t>(p[ATTRIBUTES_AT] << 8 | p[ATTRIBUTES_AT + 1]))
+        self.fill(made, 6, TRUE if p[ATTRIBUTES_AT + 1] & TRANSACTIONAL else FALSE)
+        self.fill(made, 7, TRUE if p[ATTRIBUTES_AT + 1] & CONTROL else FALSE)
+        return made
+
+    cdef int fill(self, made, int index, value) except -1:
+        fill_slot(made, self.header_slots[index], <PyObject *>value)
+        return 0
 
     cdef object batch_of(self, object buf, object start, object end):
         cdef object made = taken(tw_new_object(&self.made, False))
@@ -117,42 +155,62 @@ cdef class Magic2:
         fill_slot(made, BATCH[STRICT], <PyObject *>TRUE)
         return made
 
-    cdef object records_of(self, object batch):
-        """Return an iterator over a batch's records; None if Python must read them, for example to decompress them."""
+    cdef bytes open(self, batch, tw_batch *records):
+        """Find a batch's records. Return the bytes that contain them; None if Python must read the batch.
+
+        Python must read, for example, a compressed batch.
+        """
         cdef object found = slot_value(batch, BATCH[BUF])
         cdef PyObject *buf = <PyObject *>found
         cdef Py_ssize_t start = slot_value(batch, BATCH[START])
         cdef Py_ssize_t end = slot_value(batch, BATCH[END])
         cdef const uint8_t *p
-        cdef int64_t count
-        cdef Reading reading
         if TW_SLOT(<PyObject *>batch, BATCH[LIMITS]) != <PyObject *>NO_LIMITS or TW_SLOT(<PyObject *>batch, BATCH[BEGUN]) != NONE:
             return None
         if not PyBytes_CheckExact(buf) or start < 0 or end - start < HEADER_SIZE or end > TW_BYTES_SIZE(buf):
             return None
         p = TW_BYTES_DATA(buf) + start
-        count = <int32_t>tw_get32(p + COUNT_AT)
-        if p[ATTRIBUTES_AT + 1] & COMPRESSION or count < 0 or count * self.least > end - start - HEADER_SIZE:
+        records.left = <int32_t>tw_get32(p + COUNT_AT)
+        if p[ATTRIBUTES_AT + 1] & COMPRESSION or not 0 <= records.left * self.least <= end - start - HEADER_SIZE:
+            return None
+        records.base_offset = <int64_t>tw_get64(p)
+        records.is_appended = p[ATTRIBUTES_AT + 1] & APPEND_TIME
+        records.base_timestamp = <int64_t>tw_get64(p + (MAX_TIMESTAMP_AT if records.is_appended else BASE_TIMESTAMP_AT))
+        records.p, records.end = p + HEADER_SIZE, TW_BYTES_DATA(buf) + end
+        return found
+
+    cdef object records_of(self, object batch):
+        """Return an iterator over a batch's records; None if Python must read them."""
+        cdef tw_batch records
+        cdef Reading reading
+        buf = self.open(batch, &records)
+        if buf is None:
             return None
         reading = Reading.__new__(Reading)
-        reading.plan, reading.data, reading.rest, reading.limits = self.records, <object>buf, batch, NO_LIMITS
-        reading.left, reading.most = count, INT64_MAX
+        reading.plan, reading.data, reading.rest, reading.limits = self.records, buf, batch, NO_LIMITS
+        reading.left, reading.most = records.left, INT64_MAX
         start_registers(reading.known)
-        reading.known[self.offset_place] = <int64_t>tw_get64(p)
-        reading.known[self.scale_place] = not p[ATTRIBUTES_AT + 1] & APPEND_TIME
-        reading.known[self.timestamp_place] = <int64_t>tw_get64(
-            p + (MAX_TIMESTAMP_AT if p[ATTRIBUTES_AT + 1] & APPEND_TIME else BASE_TIMESTAMP_AT)
-        )
-        reading.r.start = TW_BYTES_DATA(buf)
-        reading.r.p = p + HEADER_SIZE
-        reading.r.end = reading.r.start + end
+        reading.known[self.offset_place] = records.base_offset
+        reading.known[self.scale_place] = not records.is_appended
+        reading.known[self.timestamp_place] = records.base_timestamp
+        reading.r.start = TW_BYTES_DATA(<PyObject *>buf)
+        reading.r.p, reading.r.end = records.p, records.end
         reading.r.views = NULL
         reading.r.shared = &SHARED.c
         reading.r.known = reading.known
         reading.r.limits = <PyObject *>NO_LIMITS
-        reading.r.elements = INT64_MAX - count
+        reading.r.elements = INT64_MAX - records.left
         start_noting(&reading.r)
         return reading
+
+    def source_of(self, batch):
+        """Return a batch's records as arguments for `tagwire._records`; None if Python must read the batch."""
+        cdef tw_batch records
+        buf = self.open(batch, &records)
+        if buf is None:
+            return None
+        start, bases = TW_BYTES_DATA(<PyObject *>buf), (records.base_offset, records.base_timestamp, bool(records.is_appended))
+        return buf, records.p - start, records.end - start, records.left, bases, True
 
     cdef Gathering gathering(self, object offset, object timestamp):
         """Return a `Gathering`, which encodes the records of a new batch. Both arguments must be 64-bit ints."""
@@ -266,6 +324,10 @@ cdef class BatchReader:
     def __cinit__(self, Magic2 plan, otherwise, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
         self.plan, self.otherwise = plan, otherwise
         self.other_length_at, self.other_gap, self.other_magic = other_length_at, other_gap, other_magic
+
+    def at(self, bytes buf not None, Py_ssize_t pos):
+        """Return the batch at `pos`; None if Python must read it."""
+        return self.plan.at(buf, pos, self.other_length_at, self.other_gap, self.other_magic)
 
     def over(self, bytes buf):
         cdef BatchReading made = BatchReading.__new__(BatchReading)

@@ -42,10 +42,11 @@ static inline void tw_crc_prepare(tw_crc32c_tables *t, uint32_t polynomial)
         }
     for (int byte = 0; byte < 4; byte++)
         for (uint32_t value = 0; value < 256; value++) {
-            uint32_t crc = value << 8 * byte;
-            for (int zero = 0; zero < TW_LANE; zero++)
+            uint32_t rest = value & (value - 1); /* without its lowest bit. CRCs are linear */
+            uint32_t crc = (value ^ rest) << 8 * byte;
+            for (int zero = 0; zero < TW_LANE && !rest; zero++)
                 crc = crc >> 8 ^ t->table[0][crc & 0xFF];
-            t->over[byte][value] = crc;
+            t->over[byte][value] = rest ? t->over[byte][rest] ^ t->over[byte][value ^ rest] : crc;
         }
     t->by_processor = 0;
 }
