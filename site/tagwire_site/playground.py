@@ -44,7 +44,10 @@ class Question(NamedTuple):
 
 
 def answer(text: str) -> str:
-    """Call a function of this module as in the JSON object {"call": name, ...}, and return its result as JSON."""
+    """Call a function of this module, and return its result as JSON.
+
+    `text` is a JSON object that contains the function's name and arguments: `{"call": name, ...}`.
+    """
     request: dict[str, Any] = json.loads(text)
     calls: dict[str, Callable[..., Any]] = {
         "explain": explain,
@@ -199,7 +202,10 @@ def _parsed(node: Node, type: Type, text: str) -> Any:
 
 
 def spec(text: str, released: str = "") -> dict[str, Any]:
-    """Return a spec's problems, classes, layouts and, if there is a `released` spec, the changes that break it."""
+    """Check a spec. Return its problems, the generated classes, and the layout of each version.
+
+    If there is a `released` spec, also return the changes that break it.
+    """
     from tagwire_generator.diagnostics.problems import render
     from tagwire_generator.project import resources
     from tagwire_generator.project.options import SpecOptions

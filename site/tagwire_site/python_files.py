@@ -40,7 +40,10 @@ _PLATFORM: Final = "pyemscripten_2026_0_wasm32"
 
 
 def write_python(site: Path, npm: Path) -> None:
-    """Write Pyodide, the archives, and the wheel with compiled code to the folder `playground` of the site."""
+    """Write Pyodide, the archives, and the wheel with compiled code to the folder `playground` of the site.
+
+    Raises CalledProcessError if pip, the wheel build or node fails.
+    """
     target = site / "playground"
     target.mkdir(parents=True, exist_ok=True)
     for name in PYODIDE:

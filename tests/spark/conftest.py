@@ -9,7 +9,10 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the units of jobs in this process, one after another. Units and results still pass through JSON."""
+    """Run the units of jobs in this process, one after another, instead of on workers.
+
+    Units and results still pass through JSON, as they do with workers.
+    """
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)

@@ -59,7 +59,7 @@ def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Calla
 
 
 def subclassed(message: Any) -> bytes:
-    """Encode and decode with a new subclass of a message class, of which other threads make the first calls."""
+    """Encode and decode with a new subclass of a message class, while other threads may call that class first."""
     made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = made.encode(message.LATEST_STABLE)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
-    """Read the specs in a file or folder, without registers (named numbers). Raises SpecError for invalid specs."""
+    """Read the specs in a file or folder with the options of their spec set. Registers (named numbers) are left out.
+
+    Raises SpecError for a spec with errors.
+    """
     from tagwire_generator.diagnostics.problems import spec_error
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import find_root

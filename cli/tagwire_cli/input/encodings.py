@@ -1,7 +1,13 @@
-"""Decode pasted input: raw bytes, or bytes that a tool printed as text. docs/explain.md lists the forms of text.
+"""Decode pasted input: raw bytes, or bytes that a tool printed as text.
 
 The encoding is detected. Input that is entirely text in one of these forms is decoded, and anything else is raw bytes.
 Real messages contain zero bytes, so they are not mistaken for text.
+
+    hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")
+    dump      lines of offset, bytes and text (xxd, hexdump -C, od -t x1, Wireshark's "hex dump")
+    escaped   \\x00\\x0c or 0x00, 0x0c (C and Wireshark), or a Python bytes literal
+    list      signed or unsigned numbers in brackets (Arrays.toString in Java, list(data) in Python)
+    base64    both alphabets, with padding
 """
 
 import ast

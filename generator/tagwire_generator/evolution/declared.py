@@ -121,7 +121,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Find a changed range without effect. Return (range, purpose such as "null is allowed", key), or None."""
+    """If a changed range affects no version, return (range, effect such as "null is allowed", key); otherwise None."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known
@@ -151,7 +151,10 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield each struct of the new spec, paired with the old struct at its path, and the new versions that use it."""
+    """Yield (pair of old and new struct, versions) for each struct of the new spec. The old struct has the same path.
+
+    `versions` are the new spec's versions that use the struct.
+    """
     seen: set[str] = set()
     queue = [(StructPair(old.root, new.root, "", "", ()), graph.present[None])]
     while queue:

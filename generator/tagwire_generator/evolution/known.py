@@ -98,7 +98,7 @@ class Memory:
         return changed
 
     def _groups(self, lock: "Lock") -> Iterator[tuple[str, set[str]]]:
-        """Yield cache keys (hashes of all inputs of a check), each with the names of the messages that share it."""
+        """Yield (cache key, names) for each group of messages cached together. The key hashes all inputs of a check."""
         locked = {each.name: each for each in lock.messages}
         files: dict[str, tuple[SpecFile, bytes]] = {each.path.stem: (each, data) for each, data in self._files}
         groups: dict[Any, set[str]] = {}

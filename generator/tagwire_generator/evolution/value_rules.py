@@ -11,7 +11,7 @@ from tagwire_generator.evolution.field_matching import MatchedField
 def union_changes(
     old: StructLayout, new: StructLayout, members: Iterable[MatchedField]
 ) -> Iterator[tuple[MatchedField, str, str]]:
-    """Yield the field, rule and description of each changed union. A change to several fields is reported once."""
+    """Yield (field, violated rule, description) for changed unions. A change to several fields is reported once."""
     seen = set[str]()
     for step, rule, text in _changes(old, new, members):
         if text not in seen or rule == "TW931" or "the field was" in text:
@@ -41,7 +41,7 @@ def _changes(
 
 
 def _added(union: Union, known: Iterable[str]) -> tuple[str, str]:
-    """Return the rule and the description for a field added to a union. `known` are the fields of the old struct."""
+    """Return (violated rule, description) for a field added to a union. `known` are the struct's old fields."""
     if set(known) & set(union.alternatives):
         return "TW931", f"an alternative was added to the union {union.name}"
     return "TW917", f"the union {union.name} was added, and old peers write none of its alternatives"

@@ -37,7 +37,7 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """A number of the register (the key), and its name. Strings that the spec leaves out are ""."""
+    """An assigned number (the key) and its name. An optional string is "" if the spec omits it."""
 
     key: int
     name: str

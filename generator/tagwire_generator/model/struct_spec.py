@@ -110,7 +110,7 @@ class StructGraph:
         yield from enumerate(self._structs)
 
     def members(self) -> Iterator[tuple[int | None, StructSpec, int, FieldSpec]]:
-        """Yield all fields of all structs, each after its struct's position, the struct, and the field's index."""
+        """Yield (struct position, struct, field index, field) for all fields of all structs."""
         for position, struct in self.owners():
             for index, spec in enumerate(struct.fields):
                 yield position, struct, index, spec

@@ -1,4 +1,9 @@
-"""The settings `[tool.tagwire.lint]`, which docs/configuration.md describes.
+"""The settings in `[tool.tagwire.lint]`, which enable design rules and set their severities.
+
+    [tool.tagwire.lint]
+    select = ["TL"]                       # optional: only these; default: all but the tagwire dialect's rules
+    ignore = ["TL43", "TL8"]              # optional: none of these
+    severity = { TL51 = "error", TL7 = "note" }
 
 Each entry is a rule ID, or a prefix of rule IDs. If several entries match a rule, the longest entry applies, as in
 ruff.

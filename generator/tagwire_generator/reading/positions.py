@@ -97,7 +97,7 @@ class _Positions:
         return owner_file, owner
 
     def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
-        """Return the object that declares the fields of `owner` (a message or field), after its file and root."""
+        """Return (file, root, object) for the object that declares the fields of `owner`, a message or field."""
         declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
         kind = owner.get("type")
         if declares or not isinstance(kind, Scalar):

@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """The format of a conversion: `value_of` or `raw_of` fills the first pair of braces, the value the second."""
+    """The format string of an expression that applies `value_of` or `raw_of` to a value."""
     read_many: str
     put_many: str
 

@@ -1,4 +1,11 @@
-"""Read a template folder's `targets.toml`, which lists the files to generate. docs/templates.md describes it.
+"""Read a template folder's `targets.toml`, which lists files to generate in addition to, or instead of, Python modules.
+
+    python = false                    # no Python modules; default: true
+
+    [[targets]]
+    template = "message.md.jinja"
+    each = "message"                  # a file for each message, or for the "package"
+    file = "{message}.md"             # {message}, {module} and {package} stand for their names
 
 Paths are relative to the package folder. black formats the output of `*.py.jinja` and `*.pyi.jinja`; all other output
 is written unchanged.

@@ -50,7 +50,10 @@ def _spark_value(type: Any) -> Any:
 
 
 def may_be_null(field: Any) -> Any:
-    """Return a nullable copy of a field and its inner fields: Arrow can't cast a null struct with a NOT NULL field."""
+    """Return a nullable copy of the field. If the field is a struct, its inner fields also become nullable.
+
+    Arrow can't cast a null struct that has a NOT NULL field, so Spark's `toArrow` would fail.
+    """
     type = field.type
     if pa.types.is_struct(type):
         type = pa.struct([may_be_null(each) for each in type])
@@ -111,7 +114,10 @@ class _Renamed:
 
 
 def in_type(column: Any, type: Any) -> Any:
-    """Import a column from Arrow capsules without a copy. A cast would make decoding a tenth slower."""
+    """Import a column from Arrow capsules as an array of this type, without copying its buffers.
+
+    A cast would check every list value, which would make decoding a tenth slower.
+    """
     return pa.array(_Renamed(column, type))
 
 

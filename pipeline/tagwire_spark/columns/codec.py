@@ -64,7 +64,10 @@ def unversioned(name: str, row: int) -> PipelineError:
 
 
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
-    """Return a mask of the messages whose version is null; None if there are none. Raises unless `permissive`."""
+    """Return a mask of the rows that have a message but no version; None if no version is null.
+
+    Unless `permissive`, raises PipelineError for the first such row.
+    """
     if not version.null_count:
         return None
     mask = pc.and_(version.is_null(), data.is_valid())
@@ -208,7 +211,7 @@ def _types(wanted: Decoding) -> _Types:
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
-    # Rows that can't be decoded have null fields, so in PERMISSIVE mode, all fields must be nullable.
+    # In PERMISSIVE mode, all fields must be nullable, because they are null in a row that can't be decoded.
     return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
 
 

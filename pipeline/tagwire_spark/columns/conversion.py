@@ -74,7 +74,10 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Cast as `converted` does, with null for rows that don't fit. Also return a dict from row numbers to Misfits."""
+    """Cast an array to another type with the same nesting. Rows with values that don't fit become null.
+
+    Also returns a dict from the number of each of these rows to its Misfit.
+    """
     try:
         return converted(array, type), {}
     except Misfit as misfit:

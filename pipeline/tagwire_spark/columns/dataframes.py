@@ -61,7 +61,10 @@ def decode_messages(
 
 
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
-    """Select columns as _0, _1, ... because `mapInArrow` takes a dot in a name for access to a struct field."""
+    """Select columns by name, and rename them to _0, _1, ... Raises PipelineError for missing or duplicate columns.
+
+    The columns are renamed because Spark's `mapInArrow` takes a dot in a column name for access to a struct field.
+    """
     there = df.columns
     for name in names:
         if name not in there:
@@ -88,7 +91,10 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
-    """Return a function that names a row's file and offset in errors; None without an offset or position column."""
+    """Return a function that describes a row by its location, such as file and offset, for error messages.
+
+    Returns None without an offset or position column, because no other column identifies a row.
+    """
     columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
     if "offset" not in columns and "position" not in columns:
         return None

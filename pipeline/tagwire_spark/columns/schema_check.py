@@ -76,7 +76,10 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 
 
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
-    """Combine columns to an Arrow batch. Raises PipelineError, which names the file, if a NOT NULL column has nulls."""
+    """Combine columns to an Arrow batch with this schema. Raises PipelineError if a NOT NULL column has a null.
+
+    The error names the file with the first null: `file_of` maps a row's number to its file.
+    """
     for field in schema:
         if not field.nullable and columns[field.name].null_count:
             file = file_of(columns[field.name].is_null().to_pylist().index(True))

@@ -56,7 +56,10 @@ def first_bytes(file: str, state: FileState | None, count: int, options: Storage
 def opened_stream(
     file: str, state: FileState | None, options: StorageOptions = NO_OPTIONS, *, in_sequence: bool = True
 ) -> Generator[IO[bytes]]:
-    """Open a file by path or URL. `in_sequence` enables read-ahead. Raises OSError, LogPathError or PipelineError."""
+    """Open a file by path or URL for reading. `in_sequence` enables read-ahead for a remote file.
+
+    Raises OSError or LogPathError if the file can't be read, and PipelineError if it has changed since planning.
+    """
     if not is_remote(file):
         with Path(file).open("rb") as opened:
             yield opened

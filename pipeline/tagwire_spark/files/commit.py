@@ -89,7 +89,11 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 
 
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
-    """Return the staging folder for one task attempt. With `is_begun`, raises PipelineError if the job is over."""
+    """Return the staging folder for one task attempt.
+
+    If the job's folder is missing, this creates it; with `is_begun`, it raises PipelineError instead, because the job
+    is over.
+    """
     return _of(job).attempt(job, is_begun=is_begun)
 
 
@@ -145,13 +149,19 @@ def contents_of(job: Job) -> list[Content]:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Carry out pending commits, and lock a local folder for writing during the block, if the file system has locks."""
+    """Lock a local folder for writing during the block, after carrying out all pending commits.
+
+    If the file system has no locks, the block runs without one. Raises PipelineError if a commit can't be carried out.
+    """
     with _alone(LocalFolder(str(root))):
         yield
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out pending commits after giving their processes time to finish. Raises PipelineError if that fails."""
+    """Carry out a folder's pending commits, after giving the processes that began them time to finish.
+
+    Raises PipelineError if a commit can't be carried out.
+    """
     with _alone(commit_folder(root, storage)):
         pass
 
@@ -178,7 +188,10 @@ def settled(root: Path) -> Generator[None]:
 
 
 def settled_number(root: str, storage: StorageOptions) -> int:
-    """Carry out pending commits, and return the number of the last one, or 0. Raises PipelineError if that fails."""
+    """Carry out a folder's pending commits, and return the number of the last commit; 0 if there is none.
+
+    Raises PipelineError if a commit can't be carried out.
+    """
     if not _has_commits(root, storage):
         return 0
     folder = commit_folder(root, storage)
@@ -253,7 +266,10 @@ def _wait_for_others(folder: CommitFolder) -> None:
 def opened(
     file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
 ) -> Generator[FileBytes]:
-    """Open a byte range of a planned segment. Raises LogPathError, or PipelineError if the file has changed."""
+    """Open a planned segment, given by path or URL, to read the bytes from `start` up to `end`.
+
+    Raises LogPathError, and PipelineError if the file has changed since planning.
+    """
     if is_remote(file):
         remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
         remote.check_first()

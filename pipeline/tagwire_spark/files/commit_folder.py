@@ -47,7 +47,10 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}
-    """Maps streaming queries to the manifest's notes about their micro-batches, including notes of earlier commits."""
+    """Maps the streaming query to the note about its micro-batch that the manifest stores.
+
+    Notes of earlier commits are copied to each new manifest.
+    """
 
 
 Content = tuple[int | None, float]
@@ -66,7 +69,11 @@ class Attempt:
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Make finished files readable for the driver, by an upload if necessary. Raises PipelineError or OSError."""
+        """Make finished files readable for the driver.
+
+        If the driver can read the attempt's folder, the files stay there. Otherwise, this uploads them to object
+        storage. Raises PipelineError or OSError if the upload fails.
+        """
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
@@ -78,7 +85,10 @@ class Attempt:
 
 
 class CommitFolder(ABC):
-    """A log folder to which jobs commit. Methods of local folders may raise OSError, which `rejected` converts."""
+    """A log folder to which jobs commit.
+
+    Methods raise PipelineError. Methods of local folders also raise OSError, which `rejected` converts.
+    """
 
     slowness = 1
     """How many times longer a commit takes than in a local folder. Waiting times are multiplied by this."""

@@ -35,7 +35,10 @@ class ConditionalObjects:
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """Return an object's bytes and ETag from one request, or (None, None). A truncated reply is requested again."""
+        """Return an object's bytes and ETag, from one request; (None, None) if the object doesn't exist.
+
+        The request is repeated if the reply is cut off.
+        """
         try:
             return retried(partial(self._tagged, *self.system.split_path(self.path(name))[:2]))
         except FileNotFoundError:
@@ -87,7 +90,7 @@ class ConditionalObjects:
                     return False
                 if code not in _CONFLICT or time.monotonic() > end:
                     raise
-            time.sleep(0.2)  # another client is putting the same object
+            time.sleep(0.2)  # another client is putting the same object, so try again
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
         self.each(lambda move: self.system.cp_file(*(self.path(name) for name in move)), moves)

@@ -71,7 +71,10 @@ def _comparable(value: Any) -> str:
 
 
 def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a file changed since planning. With `may_grow`, it may have grown beyond `end`."""
+    """Raise PipelineError if a file changed since planning.
+
+    If `may_grow` is set, the size may differ, but it must be at least `end`, where the read ends.
+    """
     has_other_bytes = found.tag.partition(" ")[0] == planned.tag.partition(" ")[0] and found.tag != planned.tag
     if may_grow:
         is_other = found.size < end or (not found.name and found.size == planned.size and has_other_bytes)
@@ -97,7 +100,10 @@ def growing_state(data: FileBytes, end: int | None = None) -> FileState:
 
 
 def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
-    """Raise PipelineError if a local file changed since planning, except that it may grow if `may_grow` is set."""
+    """Check that a local file is unchanged since planning. If it may grow, only check its first and last planned bytes.
+
+    Raises PipelineError if the file has changed, and LogPathError if it can't be read.
+    """
     found = state_of_status(data.status())
     check_unchanged(file, planned, found, end=end, may_grow=may_grow)
     if planned.ends is None or found.tag == planned.tag:

@@ -178,7 +178,11 @@ class LocalFolder(CommitFolder):
         return True
 
     def check(self, job: Job, change: Change) -> None:
-        """Raise OSError unless all sources exist and all targets are writable, on the staging folder's file system."""
+        """Check that all files can be moved. Raises OSError if one of them can't.
+
+        All sources must exist. Targets must be files in writable folders, on the same file system as the staging
+        folder.
+        """
         root = self.path
         job.folder.mkdir(exist_ok=True)  # if a micro-batch has no rows, no task has created the folder
         device = job.folder.stat().st_dev

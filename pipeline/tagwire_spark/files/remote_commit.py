@@ -53,7 +53,10 @@ _UNDONE: Final = 8
 
 
 class RemoteFolder(CommitFolder):
-    """A log folder at a prefix of a bucket. Raises PipelineError for a file system without conditional puts."""
+    """A log folder at a prefix of a bucket.
+
+    The constructor raises PipelineError for a file system without conditional puts.
+    """
 
     slowness = 6
 

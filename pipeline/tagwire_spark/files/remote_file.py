@@ -40,7 +40,10 @@ _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """An fsspec file. Methods raise PipelineError if it changed since planning, but with `may_grow`, it may grow."""
+    """An fsspec file that must not change after planning, except that it may grow if `may_grow` is set.
+
+    Methods raise PipelineError for any other change.
+    """
 
     def __init__(
         self,

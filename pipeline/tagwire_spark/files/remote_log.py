@@ -49,7 +49,10 @@ class RemoteSegment(Segment):
             yield data
 
     def copy(self, path: Path, target: Path) -> None:
-        """Download the segment or a file next to it, in ranges. Raises OSError, PipelineError or LogPathError."""
+        """Download the segment, or a file next to it, in several ranges.
+
+        Raises OSError, PipelineError or LogPathError if the download fails.
+        """
         self._location.copy(path, target)
 
     @contextmanager
@@ -148,7 +151,10 @@ class Marks:
                     self._seen.setdefault("/".join(parts[:level]), set())
 
     def check(self, folder: str, url: str) -> None:
-        """Carry out pending commits. Raises PipelineError if the folder's commit marks then differ from the listing."""
+        """Check that no commit was made to a folder while it was listed. Carries out pending commits first.
+
+        Raises PipelineError (KAFKA_LOG_CHANGED) if the folder's commit marks differ from those in the listing.
+        """
         is_below = f"{folder}/".startswith(self._root)
         if folder in self._checked or not (folder in self._seen or (self._is_kept and self._is_long and is_below)):
             return

@@ -48,7 +48,11 @@ Listed = tuple[str, int, str, int]
 
 
 class Location:
-    """A local or remote file or folder. `local` is its path; if it is remote, a path in a tree of empty local files."""
+    """A local or remote file or folder.
+
+    `local` is its path. For a remote file or folder, this is a path in a local tree of empty files, which mirrors the
+    listing.
+    """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
         self.local = local
@@ -69,7 +73,10 @@ class Location:
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def growing_state_of(self, path: Path, end: int | None) -> FileState:
-        """Return the state of a file that may grow. A local file's state has checksums of its first and last bytes."""
+        """Return the state of a file that may grow. A local file's state has checksums of its first and last bytes.
+
+        Raises LogPathError if the file can't be read.
+        """
         if self._tree is not None:
             return self.state_of(path)
         with open_file(path) as data:
@@ -99,7 +106,10 @@ class Location:
 
     @contextmanager
     def opened(self, path: Path) -> Generator[FileBytes]:
-        """Open a file below this location. Raises LogPathError or PipelineError if it can't be read or was replaced."""
+        """Open a file below this location. On workers, blocks of remote files are prefetched.
+
+        Raises LogPathError or PipelineError if the file can't be read or was replaced.
+        """
         if self._tree is None:
             with open_file(path) as data:
                 yield data
@@ -137,7 +147,10 @@ class Location:
             self._tree.marks.check(*self._tree.named(folder))
 
     def bring(self, *paths: Path) -> None:
-        """Fetch small remote files into the local tree. Raises PipelineError or LogPathError if that fails."""
+        """Fetch small remote files, and replace the empty files that represent them in the local tree.
+
+        Raises PipelineError or LogPathError if a file can't be fetched.
+        """
         if self._tree is not None:
             missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
             for _ in at_once(self._bring, missing, is_concurrent=self.is_concurrent and len(missing) > 1):

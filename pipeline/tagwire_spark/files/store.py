@@ -23,7 +23,10 @@ _TRIES: Final = 5
 _PAUSE: Final = 0.2
 """Seconds to wait before the second try; each later pause is about twice as long as the one before."""
 _SHORT: Final = 8
-"""Minimum length of secrets that are masked everywhere. Shorter ones might occur in other words by chance."""
+"""Minimum length of secrets that are masked everywhere.
+
+A shorter secret may occur in other text by chance, so it is masked only as a separate word.
+"""
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
 """Matches the names of options whose values are never shown."""
@@ -88,7 +91,10 @@ def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
 
 
 def _check_no_copies(url: str, options: StorageOptions) -> None:
-    """Raise PipelineError for a caching URL such as `simplecache::s3://…`: a worker's copy may be outdated."""
+    """Raise PipelineError for a caching URL such as `simplecache::s3://…`.
+
+    A worker's cached copy may be older than the driver's listing.
+    """
     if "::" not in url:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")

@@ -111,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units of work, each of which summarizes the batch headers of a segment, with their sizes in bytes."""
+        """Return a unit of work per segment, with its size in bytes. A unit summarizes the segment's batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -126,7 +126,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return units of work, each of which finds the keys of a segment, with their sizes in bytes."""
+        """Return a unit of work per segment to compact, with its size in bytes. A unit finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -134,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units of work, each of which merges several segments or copies one, with their sizes in bytes."""
+        """Return units of work, with their sizes in bytes. A unit merges several segments, or copies one unchanged."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             next_index = index + len(group)
@@ -220,7 +220,10 @@ class _Job:
 def do_unit(
     unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Do a unit of work on a worker, and write its files to the job's folder."""
+    """Do a unit of work on a worker, and write its files to the job's folder.
+
+    Raises LogError, CompactionError, LogPathError or PipelineError if the work fails.
+    """
     return _WORK[unit["do"]](unit, JobFolders(Path(folder)), Compaction(**rules), storage)
 
 

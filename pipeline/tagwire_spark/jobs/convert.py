@@ -85,10 +85,10 @@ def _converted(
     how: Sequence[Any],
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
-    # The segment objects are not kept: a million of them would fill the driver's memory.
+    """Convert the segments on workers. Return the units of work and their results."""
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
-    del found
+    del found  # a million segment objects would fill the driver's memory
     work = partial(_convert, attempts=str(made.attempts), how=how, storage=storage)
     results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
     to, *_, format = how

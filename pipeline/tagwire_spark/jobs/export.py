@@ -155,9 +155,9 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 
 
 def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield a folder and its subfolders, each with its files.
+    """Yield a folder and its subfolders, each with its files. Raises LogPathError if a folder can't be read.
 
-    `way` has all resolved parent folders, to detect loops.
+    `way` has the resolved paths of all parent folders, to detect links that lead back to one of them.
     """
     try:
         real = folder.resolve()

@@ -163,7 +163,10 @@ class _Segment:
         return batches, kept
 
     def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
-        """Store a batch, or only its header if the rows suffice to rebuild the records. Return whether they do."""
+        """Store only a batch's header if its records can be rebuilt from the rows; otherwise store all of its bytes.
+
+        Return whether only the header was stored.
+        """
         header = None
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:

@@ -115,7 +115,7 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a system error, after which the export may still be complete.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a system error, which does not mean that an export is incomplete.
 
     pyarrow also raises OSError, but without an error number, if a file is truncated.
     """
@@ -149,7 +149,10 @@ def table_folder(topic: str, partition: int) -> str:
 
 
 def column_names(wanted: Iterable[str] | None) -> list[str]:
-    """Return the requested columns in the table's order; None requests all. Raises PipelineError for invalid names."""
+    """Check the requested column names and return them in the table's order; None requests all columns.
+
+    Raises PipelineError for an unknown column, or for an empty list.
+    """
     names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:

@@ -136,7 +136,10 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that match a path. Workers filter out those that are not requested."""
+    """Yield the segments and partition folders that match a path or pattern.
+
+    Partitions that the query doesn't select are included, because the workers filter them out when they plan.
+    """
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]

@@ -115,7 +115,7 @@ class _Files:
         self.batches = 0
 
     def write(self) -> list[int]:
-        """Write all files of the part. Return the number of batches rebuilt from records in each file."""
+        """Write all files of the part. Return, for each file, how many batches were rebuilt from records."""
         pieces = self._pieces()
         piece = next(pieces, None)
         counts = []

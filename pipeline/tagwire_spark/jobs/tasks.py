@@ -83,7 +83,10 @@ def over_units(
     work: Callable[[int, Any], Iterable[pa.RecordBatch]],
     schema: StructType | str,
 ) -> DataFrame:
-    """Return a lazy DataFrame of the Arrow batches that `work(number, unit)` yields. See `run_units`."""
+    """Return a lazy DataFrame of the rows that `work(number, unit)` yields for each unit, as Arrow batches.
+
+    The other arguments are as in `run_units`.
+    """
     tasks = _tasks(sizes)
     numbers = [number for task in tasks for number in task]
     of_task = [number for number, task in enumerate(tasks) for _ in task]

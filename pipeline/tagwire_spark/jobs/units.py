@@ -161,7 +161,10 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
 
 
 def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
-    """Raise LogPathError if a job's output is inside one of `folders`, which the error describes as `what`."""
+    """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
+
+    `what` is the word for such a folder in the error.
+    """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local, what)
     if isinstance(output.location, Path):
@@ -175,7 +178,10 @@ def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """Fetch the broker's checkpoints, and the files that `files` returns, for all remote partitions."""
+    """For all remote partitions, fetch the broker's checkpoints and the files that `files` returns.
+
+    Raises PipelineError or LogPathError if a file can't be fetched.
+    """
     wanted: dict[int, tuple[Location, list[Path]]] = {}
     found = [each for each in partitions if is_remote(each.root.origin)]
     for each in found:

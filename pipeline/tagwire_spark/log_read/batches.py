@@ -126,7 +126,10 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:
-    """Return whether the folder shows why offsets are missing: the log was compacted, or `kafka_log` wrote it."""
+    """Return whether the folder shows why offsets are missing: the log was compacted, or `kafka_log` wrote it.
+
+    Raises LogError or PipelineError if the folder's files can't be read.
+    """
     with ExitStack() as stack:
         if is_remote(split.file):
             location = received(folder_of(split.file), (), stack, query.storage)

@@ -84,7 +84,10 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Return whether missing offsets can be normal: in a compacted log, or in one that `kafka_log` wrote."""
+    """Return whether missing offsets can be normal: in a compacted log, or in one that `kafka_log` wrote.
+
+    Raises LogError or PipelineError if a checkpoint file or `_SUCCESS` can't be read.
+    """
     location.bring_above(partition.path, DONE)
     return partition.is_compacted or (partition.path.absolute().parent / DONE).is_file()
 
@@ -116,7 +119,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position of the last index entry, or of the last one up to `offset`; 0 if there is none."""
+    """Return the position of the last batch in the index, at or before `offset` if it is given; 0 if there is none."""
     try:
         entry = segment.index_entry(offset)
     except LogError:

@@ -55,7 +55,10 @@ class LocalListing(Generic[_T]):
         return found
 
     def value_of(self, folder: Path) -> _T:
-        """Return what the constructor's function returns for a partition, cached if the partition is unchanged."""
+        """Call the constructor's function for a partition. Return the cached result if the partition is unchanged.
+
+        Raises LogPathError if the folder is gone, and any error that the function raises.
+        """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed
         if known and is_kept and (not known.last or state_of_status(_status(known.last)) == known.state):

@@ -21,7 +21,10 @@ def folder_name(file: str) -> str:
 
 
 def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option: bool = True) -> "PipelineError":
-    """Return the error for several replicas of a partition. It suggests replicas=longest if `has_option` is set."""
+    """Return the error to raise if several replicas of a partition would be read.
+
+    `has_option` means that the caller supports the option replicas=longest.
+    """
     name = f"{key[0]}-{key[1]}"
     what = f"two paths reach {first}" if first == second else f"{first} and {second} are replicas of {name}"
     option = ", or read the one that ends last with option replicas=longest" if has_option else ""

@@ -252,9 +252,10 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 
 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
-    """Return the topic and partition number of each partition in the locations. Raises LogPathError if listing fails.
+    """Return the topic and partition number of each partition in the locations.
 
-    Returns None if there are no partitions because `kafka_log` wrote an empty DataFrame.
+    Returns None if there are none, but `kafka_log` has written to a location: an empty DataFrame creates no partitions.
+    Raises LogPathError if a folder can't be listed.
     """
     roots = [each.local.parent if each.local.is_file() else each.local for each in found]
     keys = {partition_key(folder) for root in roots for folder in counted_folders(root)}

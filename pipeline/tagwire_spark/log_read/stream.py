@@ -271,8 +271,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
         """Yield the requested partitions of a local folder, unchanged ones from a cache. Raises LogError for damage."""
-        # The log start offset is in a file outside the partition's folder, so a change to it doesn't invalidate the
-        # cache.
+        # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
         if query.from_log_start:
             self._listing.clear()
         with settled_location(location, lambda each: self._listing.folders(each.local)) as folders:
@@ -381,7 +380,10 @@ def _is_deleted(split: Split, query: LogQuery) -> bool:
 
 
 def _check_folder(location: Location) -> None:
-    """Raise PipelineError for a single segment. New records are written to other files, so a stream can't follow it."""
+    """Raise PipelineError if a path, or a match of a pattern, is a single segment.
+
+    A stream can't follow a single segment, because new records are written to other files.
+    """
     if location.local.is_file():
         text = f"Option path names the file {location.origin}, but a stream reads folders"
         raise invalid(f"{text}; give {location.name_of(location.local.parent)}.")

@@ -72,7 +72,10 @@ def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, per
 def _late_batches(
     scan: Scan, segment: Segment, first: int | None, timestamp: int, *, permissive: bool
 ) -> Iterator[tuple[int, RecordBatch]]:
-    """Yield the batches from offset `first` on whose highest timestamp is at least `timestamp`."""
+    """Yield the batches at or after offset `first` whose highest timestamp is at least `timestamp`.
+
+    Raises LogError at an invalid batch, unless `permissive` is set.
+    """
     position = 0 if first is None else segment.position_of(scan, first)
     if permissive:
         found = (each for each in pieces(scan, position) if isinstance(each, Found))

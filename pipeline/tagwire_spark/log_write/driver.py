@@ -228,7 +228,10 @@ class _Commit:
             return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
 
     def _end_before(self, log: ExistingLog, format: str) -> int | None:
-        """Return the end offset of an existing log, or None. Raises PipelineError if the log can't be continued."""
+        """Return the end offset of an existing log, or None if there is no log.
+
+        Raises PipelineError if the log can't be continued.
+        """
         end = end_before(log, format)
         if end is None:
             return None

@@ -77,7 +77,11 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 
 
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
-    """Convert an entry to a record. Without a tombstone flag, keep `tombstone` only if it contradicts the value."""
+    """Convert an entry to a record.
+
+    If the format has no tombstone flag (`has_tombstones` is false), keep the entry's `tombstone` only if it contradicts
+    the value.
+    """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None

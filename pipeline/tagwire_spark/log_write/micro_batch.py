@@ -82,7 +82,11 @@ def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
 
 
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
-    """Return whether a micro-batch is already committed. Raises PipelineError if the same run committed other rows."""
+    """Return whether a micro-batch has already been committed and needn't be written again.
+
+    Raises PipelineError if this run of the query has committed the batch with other rows, because the new rows would be
+    lost.
+    """
     if not is_before(batch, before):
         return False
     noted = before[batch.query]

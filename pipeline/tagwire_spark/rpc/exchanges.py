@@ -86,7 +86,10 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Convert an exchange to a table row without the column `file`. `body` is the form of bodies: json, bytes, none."""
+    """Convert an exchange to a table row without the column `file`. Frame positions are only for error messages.
+
+    `body` is the form in which message bodies are returned: json, bytes or none.
+    """
     request, response = exchange
     first = request or response
     assert first is not None

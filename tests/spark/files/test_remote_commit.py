@@ -119,7 +119,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a `fails` function for `requests`: all requests from `first` on fail, as if the process had died."""
+    """Return a `fails` function that is true for all requests from `first` on, as if the process had died."""
     return lambda number, _: number >= first
 
 

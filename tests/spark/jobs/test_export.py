@@ -135,7 +135,10 @@ def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> N
 
 
 def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
-    """Check properties without a column: markers, empty batches, delete horizons, append times, zeros at the end."""
+    """An export and an import must preserve properties for which rows have no columns.
+
+    These are markers, empty batches, delete horizons, append times, large timestamps, and zeros at the end.
+    """
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
         build([], "v2", base_offset=8, last_offset=9),

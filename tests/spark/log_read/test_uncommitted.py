@@ -231,7 +231,10 @@ class Counted(tuple[tuple[int, int, int], ...]):
 
 
 def test_look_up_among_thousands_of_transactions() -> None:
-    """Compare look-ups among random, partly overlapping transactions with a linear search."""
+    """Check that look-ups among random transactions agree with a linear search.
+
+    Some transactions overlap, as in a damaged log or a wrong index.
+    """
     random = Random(7)
     for count in (0, 1, 5, 60, 3000):
         firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]

@@ -154,7 +154,10 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a keyless spec is this message renamed: one name begins with the other, with the same bytes."""
+    """Return whether a keyless spec is this message under another name.
+
+    This requires that one of the two names begins with the other, and that all common versions are equal on the wire.
+    """
     if message.spec["type"] != spec.spec["type"] or spec.spec["type"] in (*_RPCS, *_KEYED):
         return False
     older, newer = sorted((spec.name, message.names[-1]), key=len)

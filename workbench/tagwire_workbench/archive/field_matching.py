@@ -48,7 +48,10 @@ class FieldPairing:
     def fields(
         self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
     ) -> dict[str, str]:
-        """Map older field names to newer ones, by position or else by name. Raises SpecError if types differ."""
+        """Map the names of older fields to names of newer fields. Fields not paired by position are paired by name.
+
+        Raises SpecError if fields with the same name have different types.
+        """
         names = {field["name"].lower(): field["name"] for field in ours}
         found: dict[str, str] = {}
         for field in theirs:

@@ -256,7 +256,10 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range (if possible, "3+") with all versions in `inside` and none in `outside`. Raises SpecError."""
+    """Return a range with all versions in `inside` and none in `outside`, if possible open-ended ("3+").
+
+    Raises SpecError if there is no such range.
+    """
     if not inside:
         return NONE
     versions = _without_gap(inside, outside, where)

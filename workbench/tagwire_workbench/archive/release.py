@@ -68,7 +68,10 @@ class Release:
 
     @property
     def specs(self) -> list[ImportedSpec]:
-        """The specs of all sources, each message once. Raises SpecError for different specs with the same name."""
+        """The specs of all sources, each message once.
+
+        Two jars may contain identical specs. Raises SpecError for different specs with the same name.
+        """
         chosen: dict[str, ImportedSpec] = {}
         for spec in (spec for source in self.sources for spec in source.specs):
             other = chosen.setdefault(spec.name, spec)

@@ -129,7 +129,10 @@ def command(
 
 
 def _sent_to(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
-    """Return the frames recorded on connections to `server`. Raises click.BadParameter if there are none."""
+    """Return the frames that were recorded on connections to `server`.
+
+    If there are none, raises click.BadParameter with a list of the servers in the capture.
+    """
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
         servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})

@@ -153,7 +153,10 @@ class Workspace:
         return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
 
     def formatted(self, path: Path) -> str:
-        """Return the content as `tagwire fmt` formats it. Raises SpecError for an invalid spec or a lost comment."""
+        """Return the file's content as `tagwire fmt` would format it.
+
+        Raises SpecError for a spec with errors, and if formatting would lose a comment.
+        """
         return format_spec(self.text(path), file=str(path), options=self.options(path))
 
     def message(self, path: Path) -> MessageSpec | None:
@@ -169,7 +172,10 @@ class Workspace:
         return (*result.problems, *self._linted(path, result.message)) if result.message else result.problems
 
     def set_problems(self, path: Path) -> SetProblems:
-        """Return the problems in a file's set; without a set, in the file alone. Raises SpecError if reading fails."""
+        """Return the problems in the spec set that contains a file or, if there is no such set, in the file alone.
+
+        Raises SpecError if the spec folder or the settings can't be read.
+        """
         spec_set = self.spec_set(path)
         if spec_set is None:
             return SetProblems({path: list(found)} if (found := self.problems(path)) else {}, {})
@@ -274,7 +280,10 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def lint_problems(
     findings: Iterable[DesignFinding], specs: Sequence[MessageSpec], settings: Settings, text_of: Callable[[str], str]
 ) -> list[Problem]:
-    """Convert findings to problems, without those that the settings disable. `text_of` returns a file's content."""
+    """Convert findings to problems, leaving out findings that the settings disable or list as exceptions.
+
+    `text_of` returns a file's content.
+    """
     wanted = chosen(findings, specs, settings.lint)
     left = judge(wanted, settings.design_exemptions, datetime.date.today(), ()).findings
     texts = {file: text_of(file) for file in {finding.file for finding in left}}

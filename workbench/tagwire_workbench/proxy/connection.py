@@ -56,11 +56,17 @@ class ProxyConnection:
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
-        """Process bytes from the client (empty at the end): yield the bytes for the server, and record requests."""
+        """Process bytes from the client: yield the bytes to send to the server, and record the requests.
+
+        Empty `data` means that the client sends no more bytes.
+        """
         return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """Process bytes from the server (empty at the end): yield the bytes for the client, and record responses."""
+        """Process bytes from the server: yield the bytes to send to the client, and record the responses.
+
+        Empty `data` means that the server sends no more bytes.
+        """
         return self._responses.feed(data) if data else iter(self._responses.close())
 
     def close(self) -> None:

@@ -102,7 +102,10 @@ def command(
 def _messages(
     registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
 ) -> "list[type[Message]]":
-    """Return the named messages or, without names, all messages of the given kinds (of every kind for None)."""
+    """Return the named messages or, without names, all messages of the given kinds (of every kind for None).
+
+    Raises click.UsageError for an unknown message.
+    """
     found = list(dict.fromkeys(find_message(registry, name) for name in names))
     for cls in found:
         if not {None, cls.KIND}.intersection(kinds):
