@@ -10,8 +10,8 @@ variables change this:
     TAGWIRE_ABI=stable      build one slower binary for Python 3.11 and later, with the limited API (docs/engine.md)
 
 `templates/` and `message_specs/` are at the top of the repository, where people look for them. An installed generator
-finds them inside its own package (`tagwire_generator.project.resources`). pyproject.toml's `force-include` could not do
-this, because it would also leave orphaned copies in editable installs.
+finds them inside its own package (`tagwire_generator.project.resources`), so this hook copies them there. The setting
+`force-include` in pyproject.toml would also copy them in editable installs, where nothing uses the copies.
 """
 
 import contextlib
@@ -119,7 +119,7 @@ def way(variable: str) -> str:
 
 
 def wants_engine() -> bool:
-    """Return whether to compile. On PyPy, the pure engine is faster than calls of the native engine."""
+    """Return whether to compile. On PyPy, the pure engine is faster than calls into the native engine."""
     wanted = way("TAGWIRE_BUILD")
     return wanted == "require" or (wanted == "auto" and platform.python_implementation() == "CPython")
 

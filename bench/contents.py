@@ -86,7 +86,7 @@ class Produce(NamedTuple):
     acks: int
     timeout_ms: int
     topics: list[tuple[str, list[tuple[int, bytes]]]]
-    """The name of each topic, then the index and the records of each partition."""
+    """Each topic is a pair (name, partitions), and each partition is a pair (index, record batches)."""
 
 
 class FetchedPartition(NamedTuple):

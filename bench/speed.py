@@ -80,7 +80,10 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 
 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
-    """Return the function to measure for an operation. If the library lacks the decode option, it is plain `decode`."""
+    """Return the function to measure for an operation.
+
+    If a library doesn't support the decode option that the operation uses, its decoding without options is measured.
+    """
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()
     if operation == "encode":

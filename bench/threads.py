@@ -2,9 +2,10 @@
 
     PYTHONPATH=generated python3.13t bench/threads.py [ROUNDS]
 
-Each thread has its own message. A round runs one thread alone, and then two threads at once. "Wall" is 2 if two threads
-take as long as one; it needs two idle processors. "CPU" is computed from the threads' CPU time, so that it depends less
-on other programs: it shows how much the threads slow each other down, for example by writing to the same memory.
+Each thread has its own message. A round runs one thread alone, and then two threads at once. "wall" compares elapsed
+times: its best value, 2, means that two threads, which do twice the work, take as long as one. The computer must have
+two idle processors for this. "CPU" compares the CPU times of the threads in the same way, so it depends less on other
+programs. It shows how much the threads slow each other down, for example by writing to the same memory.
 """
 
 import sys

@@ -3,7 +3,8 @@
     python fuzz_kafka_python.py --runs 20000
     python fuzz_kafka_python.py --atheris work seeds
 
-An input is a response after its API key and version, as written by `tagwire fuzz corpus --kind response --prefix key`.
+An input is a response, preceded by its API key and version. `tagwire fuzz corpus --kind response --prefix key` writes
+such inputs.
 Without --atheris, the script runs a simple loop over mutations, which needs no fuzzer.
 """
 

@@ -130,7 +130,7 @@ def _annotated_text(found: Sequence[Explained], note: Callable[[Node], str]) -> 
 
 
 def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
-    """Map rows of the tree to the nodes that can be edited. Input with several units or traces can't be edited."""
+    """Map rows of the tree to the nodes that can be edited. Only a single message, frame or batch can be edited."""
     if len(found) != 1 or len(found[0].traces) != 1:
         return {}
     [trace] = found[0].traces

@@ -1,8 +1,8 @@
 """Convert columns between the types of message fields and the types that Spark uses for them.
 
-Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. Spark's
-timestamps have microsecond precision, so values with a finer unit are rounded down, whether they come from Spark or are
-sent to it. A value that doesn't fit the other type is rejected.
+Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. If a time is
+converted to a coarser unit, it is rounded down: for example, from nanoseconds to Spark's microseconds, or from Spark's
+microseconds to the milliseconds of a message field. A value that doesn't fit the other type is rejected.
 """
 
 from collections.abc import Iterator

@@ -44,7 +44,10 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
 
 
 def under_names(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
-    """Rename the columns of Arrow batches to `names`. Only upper and lower case may change, which Spark ignores."""
+    """Rename the columns of Arrow batches to `names`.
+
+    The new names may differ from the old ones only in upper and lower case, because Spark ignores case in column names.
+    """
     for batch in batches:
         yield batch if batch.schema.names == names else batch.rename_columns(names)
 

@@ -91,8 +91,9 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    If the job's folder is missing, this creates it; with `is_begun`, it raises PipelineError instead, because the job
-    is over.
+    `is_begun` means that `begin` has created the job's folder. If the folder is missing in spite of that, the job has
+    already ended, so this raises PipelineError. Jobs of micro-batches start without `begin`: for these, `is_begun` is
+    false, and this creates the folder if it is missing.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 

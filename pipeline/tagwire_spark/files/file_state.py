@@ -116,8 +116,9 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
     """Return the checksums of a file's first bytes, and of the last bytes before position `size`.
 
-    The checksum of zeros is 0, because a broker preallocates a file with zeros and fills it later. If the broker has
-    truncated the file before `size`, the second checksum is 0 as well. Raises LogPathError if reading fails.
+    A broker may preallocate a file with zeros, which it later replaces by records. So if the bytes are all zeros, the
+    result is 0 instead of a checksum, and `check_file` accepts any later bytes. If the broker has truncated the file
+    before `size`, the second result is 0 as well. Raises LogPathError if reading fails.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

@@ -5,13 +5,13 @@ Object storage has no links, renames, moves or locks. But a put can require that
 
 1. The manifest is put under the next number, if that number is free: this put is the commit.
 2. Staged objects are copied to names that were free before.
-3. `_SUCCESS` is replaced by the manifest, if no other process has replaced it: this decides that the commit is done.
+3. `_SUCCESS` is replaced by the manifest, if no other process has replaced it. From then on, the commit is done.
 4. Objects that replace others are copied; then removed objects, the manifest and the staged objects are deleted.
 
 Any process may repeat any step, even concurrently, because staged objects are kept until the end. If step 2 fails,
-`_SUCCESS` is replaced by its old content plus the number and job of the undone commit: this decides that the commit is
-undone. Then the staged objects are deleted, so that no other process can copy them; then their copies, and last the
-manifest. At that point, objects that existed before the commit are still untouched.
+`_SUCCESS` is replaced by its old content plus the number and job of this commit. From then on, the commit is undone.
+Then the staged objects are deleted, so that no other process can copy them; then their copies, and last the manifest.
+At that point, objects that existed before the commit are still untouched.
 
 If a store ignored put conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.

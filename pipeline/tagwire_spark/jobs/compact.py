@@ -87,7 +87,8 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # With `dirty_from`, one task compacts the whole log, because the task needs all keys at and after that offset.
+        # If the offset `dirty_from` is given, one task compacts the whole log, because it needs the keys of all records
+        # at and after that offset.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]

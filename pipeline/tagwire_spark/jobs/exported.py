@@ -115,9 +115,10 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a system error, which does not mean that an export is incomplete.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) unless the error shows that the export is incomplete.
 
-    pyarrow also raises OSError, but without an error number, if a file is truncated.
+    A missing or truncated file shows this. For a truncated file, pyarrow raises an OSError without an error number. Any
+    other system error, such as EIO, says nothing about the export.
     """
     if error.errno not in (None, ENOENT):
         reason = error.strerror if isinstance(error, OSError) else error

@@ -93,7 +93,7 @@ def job_inputs(
 
 @contextmanager
 def _named_errors() -> Generator[None]:
-    """Convert the system errors that listing a job's input raises in the `with` block to PipelineError."""
+    """Convert the system errors of the `with` block, which lists a job's input, to PipelineError."""
     try:
         yield
     except OSError as error:

@@ -178,7 +178,7 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
 
 
 def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
-    """Skip batches with native code, up to `end`. Return the position reached, and the last offset before it.
+    """Use native code to skip the batches up to `end`. Return the position reached, and the last offset before it.
 
     The offset is NO_OFFSET if it is unknown. If native code can't read a batch, this batch's position is returned.
     """

@@ -281,7 +281,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    means "no bound". Returns None if a word applies to all partitions.
+    is the default and means "no bound", so partitions with its number are left out of the result. Returns None if the
+    option is a word instead of JSON; for the second word, `latest`, `stream_query` checks the option itself.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

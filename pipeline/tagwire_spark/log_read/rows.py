@@ -256,7 +256,10 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return, for each row, its split's attribute `name` (`first_offset` or `end_offset`), plus `more`."""
+        """Return the bound on each row's offset: its split's attribute `name`, which is `first_offset` or `end_offset`.
+
+        `more` is added to the bound. For example, -1 turns the exclusive `end_offset` into an inclusive bound.
+        """
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 

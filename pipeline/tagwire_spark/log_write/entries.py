@@ -79,8 +79,9 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record.
 
-    If the format has no tombstone flag (`has_tombstones` is false), keep the entry's `tombstone` only if it contradicts
-    the value.
+    If the format has a tombstone flag (`has_tombstones`), the record's `tombstone` is the entry's. In other formats, a
+    record is a tombstone if its value is null, so `tombstone` becomes None. But if the entry's `tombstone` contradicts
+    its value, it is kept.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):

@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 _HEADERS: Final = "includeHeaders"
-"""An option of Spark's Kafka sink without an effect: as there, headers are written if the column exists."""
+"""An option that is accepted but has no effect, as in Spark's Kafka sink: both write headers if the column exists."""
 
 
 class LogTarget(NamedTuple):

@@ -18,7 +18,10 @@ from tagwire_spark.sources.rpc import RpcReader, rpc_query
 
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:
-    """Make listing the folder `broken` fail with this error number, and also getting the status of its files."""
+    """Make the folder `broken` unreadable.
+
+    `os.scandir` of the folder, and `os.lstat` of the folder and its files, fail with this error number.
+    """
 
     def failing(name: str) -> Any:
         call = getattr(os, name)

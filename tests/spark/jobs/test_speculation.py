@@ -1,6 +1,6 @@
 """Run a read and a write with speculation, on two workers with different host names, as Spark requires.
 
-The first attempt of one task stops halfway, until a second attempt of the task has finished.
+The first attempt of one task pauses halfway until a second attempt of the task has finished.
 """
 
 import os

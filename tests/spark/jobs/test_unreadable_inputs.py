@@ -75,7 +75,10 @@ JOBS: dict[str, Callable[[Path, Path], Any]] = {
 def test_error_names_the_input_and_the_cause(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, call: str, path: str
 ) -> None:
-    """An input that can't be read must be reported as such, not as a missing folder, an output or a damaged export."""
+    """If an input can't be read, the error must say that.
+
+    It must not report a missing folder, an output that can't be written, or a damaged export.
+    """
     broken = tmp_path / path
     failing(monkeypatch, call, broken, errno.EIO)
     with pytest.raises(TagwireError) as caught:

@@ -188,8 +188,8 @@ def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str
 def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
     """Return the history of a message: for each version, the spans of consecutive releases with the same wire format.
 
-    `covered` lists the releases that have specs of the message's component, oldest first. Raises SpecError if the
-    merged spec has a version with another wire format than the last release with this version.
+    `covered` lists the releases that have specs of the message's component, oldest first. Raises SpecError if a version
+    has a different wire format in the merged spec than in the last release that has this version.
     """
     forms = {release: wire_forms(each.spec) for release, each in message.releases.items()}
     named = {release: wire_forms(each.spec, names=True) for release, each in message.releases.items()}

@@ -242,7 +242,7 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range with all versions in `inside` and none in `outside`, if possible `declared`.
+    """Return a range with all versions in `inside` and none in `outside`. If `declared` is such a range, return it.
 
     Returns None if `inside` is empty and no range is declared.
     """
@@ -256,9 +256,9 @@ def _version_range(declared: str | None, inside: AbstractSet[int], outside: Abst
 
 
 def _range(inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> Versions:
-    """Return a range with all versions in `inside` and none in `outside`, if possible open-ended ("3+").
+    """Return a range with all versions in `inside` and none in `outside`. Raises SpecError if there is none.
 
-    Raises SpecError if there is no such range.
+    The range is open-ended, such as "3+", if all versions in `outside` are lower.
     """
     if not inside:
         return NONE

@@ -32,10 +32,11 @@ def command(a: str, b: str, as_json: bool, port: int, package: str | None) -> No
     """Show what two captures have in common, and what only one has.
 
     The first table lists the versions of each message in A and in B, with the number
-    of frames. The second table lists fields of common messages that only A or only B
-    uses: how often they differ from their default. The third table lists values that
-    only A or only B has and, for booleans and enums, values that neither has. Fields
-    with many values, such as offsets, are not in the third table.
+    of frames. The second table is about messages that A and B have in common: it
+    lists the fields that differ from their default only in A or only in B, and how
+    often they do. The third table lists values that only A or only B has and, for
+    booleans and enums, values that neither has. Fields with many values, such as
+    offsets, are not in the third table.
 
     \b
     Examples:

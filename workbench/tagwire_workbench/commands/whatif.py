@@ -38,11 +38,12 @@ def command(
 
     Nothing is written except the page of --html. Every batch is encoded and
     compressed again in the old and in the new format with the same library, so
-    that only the format differs. The report shows the bytes saved with and without
-    compression, per batch (its header) and per record, by format, codec, number of
-    records in a batch, and topic. It also shows what the new format can't represent,
-    and the processor time. With --codec, --batch-bytes or --batch-records, both
-    sides are measured as if producers had used these settings.
+    that only the format differs. The report shows how many bytes are saved with
+    and without compression, and how many are saved on average in a batch header and
+    in a record. There are four tables, which group the batches by format, codec,
+    number of records, and topic. The report also shows what the new format can't
+    represent, and the processor time. With --codec, --batch-bytes or
+    --batch-records, both sides are measured as if producers had used these settings.
 
     \b
     Examples:

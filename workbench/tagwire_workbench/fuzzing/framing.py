@@ -1,8 +1,8 @@
 """The framing of fuzz inputs: which bytes precede a message, and how an input identifies its message.
 
-As in `tagwire fuzz corpus`, there are four forms: a message alone, a message after its API key and version, a frame
-with its header, and a frame preceded by its size. An `InputFraming` writes and traces inputs, so that seeds, mutations
-and minimised inputs have the same form.
+As in `tagwire fuzz corpus`, there are four forms: a message alone, a message preceded by its API key and version, a
+frame with its header, and a frame preceded by its size. An `InputFraming` writes and traces inputs, so that seeds,
+mutations and minimised inputs have the same form.
 """
 
 from __future__ import annotations

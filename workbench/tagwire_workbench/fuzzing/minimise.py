@@ -154,7 +154,10 @@ def _digest(data: bytes) -> bytes:
 
 
 def _runs(parts: list[InputSite]) -> Iterator[list[InputSite]]:
-    """Yield lists of adjacent parts: all complete parts, then each half, each quarter ... and each single part."""
+    """Yield lists of adjacent parts: all parts, then each half, each quarter ... and each single part.
+
+    A part is left out if decoding failed inside it.
+    """
     whole = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(whole)):
         yield whole[start:end]

@@ -155,7 +155,7 @@ class Workspace:
     def formatted(self, path: Path) -> str:
         """Return the file's content as `tagwire fmt` would format it.
 
-        Raises SpecError for a spec with errors, and if formatting would lose a comment.
+        Raises SpecError if the spec has errors, or if a comment would be lost by formatting.
         """
         return format_spec(self.text(path), file=str(path), options=self.options(path))
 

@@ -129,7 +129,10 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send a file's problems to the editor. For a file that isn't open, send only errors that it causes itself."""
+        """Send a file's problems to the editor.
+
+        For a file that isn't open, this sends only errors, and only those whose cause is in this file, not in another.
+        """
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return

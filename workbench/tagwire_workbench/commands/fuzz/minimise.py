@@ -80,9 +80,10 @@ def command(
     exit status 1, use a specific status, or --says with a string that the command
     prints.
 
-    MESSAGE VERSION, or --kind, --frames and --prefix as for `tagwire fuzz corpus`,
-    describe the input. Then whole elements, tagged fields and strings are removed,
-    and the result is explained. Without them, only single bytes are removed.
+    To describe the input, use MESSAGE VERSION, or --kind, --frames and --prefix as
+    for `tagwire fuzz corpus`. With a description, whole elements, tagged fields and
+    strings are removed, and the result is explained. Without a description, the
+    command can't find these, so it only removes ranges of bytes.
 
     \b
     Examples:

@@ -184,7 +184,7 @@ def _grow(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of the encoding of an array's count if the array has one element."""
+    """Return the last byte of the encoded count of a one-element array."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
