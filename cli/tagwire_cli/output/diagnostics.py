@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
 from tagwire.errors import SpecError, TagwireError
@@ -86,6 +85,8 @@ def print_error(error: TagwireError) -> int:
             r"argument `(\w+)(=True)?`", lambda found: f"--{found[1].replace('_', '-')}", f"{location}{error}"
         )
         if isinstance(error, LogError) and error.rule in ("TWL101", "TWL103") and error.offset <= _MAGIC_AT:
+            from shlex import quote
+
             file = error.file if given_name(error.file) == error.file else "-"
             text = f"{text}; if this is not a log segment, `tagwire explain {quote(file)}` detects what it is"
         say_error(text)

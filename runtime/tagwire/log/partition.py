@@ -8,7 +8,6 @@ not finished writing the group of files to which it belongs.
 """
 
 import os
-from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -210,6 +209,8 @@ class Partition:
         text = read_properties(path).get("topic_id") if is_file(path) else self._topic_id
         if not text:
             return None
+        from base64 import urlsafe_b64decode
+
         try:
             return UUID(bytes=urlsafe_b64decode(f"{text}=="))
         except ValueError:

@@ -16,7 +16,6 @@ from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, reject
 from tagwire.log.file_bytes import Bytes
-from tagwire.log.sum_check import SumCheck
 from tagwire.message.engines import engine
 from tagwire.records import Format, Record, RecordBatch
 from tagwire.records.format_set import FormatSet, format_set
@@ -28,6 +27,7 @@ from tagwire.text_format import count
 if TYPE_CHECKING:
     from tagwire._engine import BatchReader
     from tagwire._records import HeaderSearch
+    from tagwire.log.sum_check import SumCheck
 
 Skip = Callable[[LogError | LogPathError], object]
 """A callback for errors, called for each part of a log that can't be read and is left out."""
@@ -199,6 +199,8 @@ class Scan:
 
     def expect_damage(self) -> None:
         """Prepare to try many positions in damaged bytes: verify checksums with `SumCheck`, which is then faster."""
+        from tagwire.log.sum_check import SumCheck
+
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     @cached_property

@@ -5,8 +5,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError
-from tagwire.interpreter.framed_cursor import Good
-from tagwire.interpreter.reader import decode
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import engine_methods, first_use
 from tagwire.records.bounds import bounded
@@ -15,6 +13,7 @@ from tagwire.records.record import Record
 from tagwire.records.walk import Walk, decompressed, max_timestamp
 
 if TYPE_CHECKING:
+    from tagwire.interpreter.framed_cursor import Good
     from tagwire.records.legacy_messages import Messages
 
 
@@ -32,6 +31,8 @@ def read_batch(
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
+        from tagwire.interpreter.reader import decode  # the native engine does not need the interpreter
+
         raw = memoryview(buf) if has_records else buf
         header, end = decode(layout, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
     return RecordBatch(format, header, buf, pos, end, limits, strict=strict)
@@ -268,7 +269,7 @@ class RecordBatch:
         walk.appended = None
         return self._bounded(iter(walk) if self._strict else walk.leniently(self._deviated))
 
-    def _by_layout(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
+    def _by_layout(self, index: int, pos: int, elements: int, good: "Good") -> Iterator[Record]:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from tagwire.errors import SchemaError
-from tagwire.interpreter.writer import encode
 from tagwire.layout import (
     Array,
     Bits,
@@ -168,7 +167,11 @@ class Format:
     def encode_header(self, header: dict[str, Any]) -> bytes:
         """Encode a batch or message from its header values. Raises EncodeError for an invalid value."""
         plan = self.plans.header
-        return encode(self.header, header) if plan is None else plan.encode(header)
+        if plan is not None:
+            return plan.encode(header)
+        from tagwire.interpreter.writer import encode
+
+        return encode(self.header, header)
 
     def role(self, header: dict[str, Any], role: str, none: int = -1) -> int:
         """Return the value of the header field with this role (see `VOCABULARY`); `none` if there is no such field."""

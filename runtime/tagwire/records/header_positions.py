@@ -8,7 +8,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.errors import DecodeError
-from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Checksum, Extent, Fixed, Item, Varint
 from tagwire.wire.checksums import POLYNOMIALS
 from tagwire.wire.varint import from_zigzag, read_uvarint
@@ -124,6 +123,8 @@ class HeaderPositions:
     def _length_by_layout(self, header: bytes, pos: int) -> tuple[int, int] | None:
         if self._extent < 0:
             return None
+        from tagwire.interpreter.reader import LayoutReader
+
         reader = LayoutReader(self._header, header, offset=pos)
         try:
             for item in self._header.root.items[: self._extent]:

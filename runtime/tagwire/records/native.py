@@ -11,7 +11,6 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from tagwire.interpreter.framed_cursor import Good
 from tagwire.layout import Array, Bits, Item, Layout, Missing, Nested, StructLayout
 from tagwire.limits import Limits
 from tagwire.message.engines import engine
@@ -19,6 +18,7 @@ from tagwire.records.record import Record
 
 if TYPE_CHECKING:
     from tagwire._engine import Elements, Gathering, Magic2, Plan
+    from tagwire.interpreter.framed_cursor import Good
     from tagwire.records.batch import RecordBatch
     from tagwire.records.format import Format
 
@@ -234,7 +234,7 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
     return list(records)
 
 
-def _unreadable(index: int, pos: int, elements: int, good: Good) -> Iterator[Record]:
+def _unreadable(index: int, pos: int, elements: int, good: "Good") -> Iterator[Record]:
     return iter(())  # the engine has just written these bytes, so they need no check
 
 

@@ -8,7 +8,6 @@ stops before an invalid record, and the layout interpreter then raises the exact
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from tagwire.interpreter.reader import holds
 from tagwire.layout import (
     VARINT,
     Array,
@@ -71,7 +70,11 @@ def _has_headers(item: Item) -> bool:
 def has_attributes(record: StructLayout, header: dict[str, Any]) -> bool:
     """Return whether the records of a batch with this header have an attributes byte."""
     condition = record.items[1].condition
-    return condition is None or holds(condition, (header,))
+    if condition is None:
+        return True
+    from tagwire.interpreter.reader import holds
+
+    return holds(condition, (header,))
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:

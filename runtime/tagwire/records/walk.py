@@ -7,11 +7,9 @@ with magic 2's fields. If a record is invalid, the layout interpreter reads it a
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import DecodeError, LimitError
-from tagwire.interpreter.framed_cursor import Good
-from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Array
 from tagwire.limits import Limits
 from tagwire.records import record_items
@@ -19,6 +17,10 @@ from tagwire.records.format import Format
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
 from tagwire.wire.compression import DecompressionError, decompress_in_place
+
+if TYPE_CHECKING:
+    from tagwire.interpreter.framed_cursor import Good
+    from tagwire.interpreter.reader import LayoutReader
 
 
 def decompressed(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
@@ -73,8 +75,10 @@ class Walk:
         self.appended: int | None = max_timestamp(format, header) if format.flag(header, "timestamp_type") else None
 
     @cached_property
-    def reader(self) -> LayoutReader:
+    def reader(self) -> "LayoutReader":
         """The layout interpreter, initially positioned at the first record."""
+        from tagwire.interpreter.reader import LayoutReader
+
         reader = LayoutReader(self.format.layout, bytes(self.data), offset=self.pos, limits=self.limits)
         reader.end = self.end
         reader.compressed_at = self.compressed_at
@@ -155,7 +159,7 @@ class Walk:
         deepest = self.limits.depth
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 
-    def by_layout(self, index: int, pos: int, elements: int, good: Good | None = None) -> Iterator[Record]:
+    def by_layout(self, index: int, pos: int, elements: int, good: "Good | None" = None) -> Iterator[Record]:
         """Use the layout interpreter to read and yield the records, starting with number `index`.
 
         `elements` is the number of array elements that already count towards the limit, initially the record count in
