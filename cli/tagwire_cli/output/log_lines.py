@@ -86,10 +86,12 @@ def _batches(
 def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
     """Return a function that decodes a control record or a record of an internal topic; None for other batches."""
     registry, is_control = options.registry, batch.is_control
-    registers = {} if options.as_json or registry is None else _registers(registry)
+    if registry is None:
+        return None
+    registers = {} if options.as_json else _registers(registry)
     name = partition_name(segment.path.absolute().parent)
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
-    if registry is None or (not log and not is_control):
+    if not log and not is_control:
         return None
 
     def message(record: Record) -> dict[str, str]:

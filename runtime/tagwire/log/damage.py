@@ -52,9 +52,9 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
 
     `last` is the last offset before `position`. Records are not checked, so a yielded batch may have invalid records.
     """
-    while not scan.ends_at(position):
+    while True:
         try:
-            batch = scan.batch(position)
+            batch = scan.next_batch(position)
         except LogError as error:
             error = scan.with_formats(error, position)
             scan.expect_damage()
@@ -62,6 +62,8 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
             yield Damage(position, end, error)
             position = end
             continue
+        if batch is None:
+            return
         yield Found(position, batch)
         position += batch.size
         last = batch.last_offset

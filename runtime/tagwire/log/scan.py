@@ -141,15 +141,22 @@ class Scan:
 
         With `partial`, a truncated batch at the end is left out.
         """
-        while not self.ends_at(position):
+        while True:
             try:
-                batch = self.batch(position)
+                batch = self.next_batch(position)
             except LogError as error:
                 if partial and error.rule == "TWL101":
                     return
                 raise
+            if batch is None:
+                return
             yield position, batch
             position += batch.size
+
+    def next_batch(self, position: int) -> PlacedBatch | None:
+        """Return the result of `batch`, or None if the data ends at `position`."""
+        batch = self._quick_batch(position)
+        return batch if batch is not None or self.ends_at(position) else self.batch(position)
 
     def ends_at(self, position: int) -> bool:
         """Return whether the data ends at a position, because the file ends there or only zeros follow."""
@@ -179,14 +186,21 @@ class Scan:
         names = other_formats(self.data, position, self.formats, self.limits)
         return error.of_other_formats(names) if names else error
 
+    def _quick_batch(self, position: int) -> QuickBatch | None:
+        """Return the batch at a position if it is a valid v2 batch that native code can read."""
+        if self._quick is None or self._sums is not None:
+            return None
+        data = self.data
+        window = (data, position) if isinstance(data, bytes) else data.around(position, position + LONGEST)
+        batch = self._quick.at(*window)
+        if not isinstance(batch, QuickBatch):
+            return None
+        batch._file, batch._position, batch.skip = self.file, position, None
+        return batch
+
     def _batch(self, position: int) -> PlacedBatch:
-        if self._quick is not None and self._sums is None:
-            data = self.data
-            window = (data, position) if isinstance(data, bytes) else data.around(position, position + LONGEST)
-            batch = self._quick.at(*window)
-            if isinstance(batch, QuickBatch):
-                batch._file, batch._position, batch.skip = self.file, position, None
-                return batch
+        if (batch := self._quick_batch(position)) is not None:
+            return batch
         size = self.size(position)
         if self._sums is not None:
             self._sums.reject_wrong(position, self._found)

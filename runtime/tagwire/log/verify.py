@@ -142,9 +142,9 @@ class _Verifier:
             rule.end()
 
     def _follow(self, seen: Seen, indexes: list[IndexRule], problems: Problems) -> None:
-        index = next((each for each in indexes if isinstance(each, TransactionIndexRule)), None)
         aborted = self.transactions.see(seen)
         if aborted and not self._unreadable_index:
+            index = next((each for each in indexes if isinstance(each, TransactionIndexRule)), None)
             for problem in _missing(seen, aborted, index):
                 problems.add(*problem)
         for rule in indexes:
