@@ -35,7 +35,7 @@ PACKAGE = "runtime/tagwire"
 NATIVE = f"{PACKAGE}/_native"
 MODULES = {"_engine": "engine", "_columns": "columns", "_records": "records"}  # the source folder of each module
 STABLE_SINCE = (3, 11)  # the lowest Python version in pyproject.toml
-WAYS = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
+CHOICES = {"TAGWIRE_BUILD": ("auto", "require", "skip"), "TAGWIRE_ABI": ("version", "stable")}
 COMPILE_ARGS = [
     "-O3",
     "-g0",  # keep paths of the build machine out of the binary
@@ -63,7 +63,7 @@ class TagwireBuildHook(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """Return the packages needed to compile. hatchling installs them in an isolated environment."""
-        return ["cython>=3.1,<4", "setuptools>=77"] if wants_engine() else []
+        return ["cython>=3.1,<4", "setuptools>=77"] if compiles_engine() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the engine and add files to the wheel. hatchling calls this before it collects files."""
@@ -93,40 +93,40 @@ class TagwireBuildHook(BuildHookInterface[Any]):
         self.work.cleanup()
 
     def engine(self, root: Path) -> list[Path]:
-        """Compile the modules in a temporary folder. Return an empty list if they aren't wanted or don't compile."""
-        if not wants_engine():
+        """Compile the modules in a temporary folder. Return an empty list if they aren't requested or don't compile."""
+        if not compiles_engine():
             return []
         from setuptools.errors import BaseError, CCompilerError
 
         try:
             return compiled(root, Path(self.work.name))
-        except (BaseError, CCompilerError) as fault:  # Cython errors are bugs in tagwire, so don't catch them
-            if way("TAGWIRE_BUILD") == "require":
+        except (BaseError, CCompilerError) as error:  # Cython errors are bugs in tagwire, so don't catch them
+            if choice("TAGWIRE_BUILD") == "require":
                 raise
             self.app.display_warning(
-                f"tagwire: the native engine did not compile ({fault}), so this build only has the pure engine; "
+                f"tagwire: the native engine did not compile ({error}), so this build only has the pure engine; "
                 "set TAGWIRE_BUILD=require to make this an error"
             )
             return []
 
 
-def way(variable: str) -> str:
-    """Return the value of an environment variable in WAYS; by default, the first value listed there."""
-    value = os.environ.get(variable) or WAYS[variable][0]
-    if value not in WAYS[variable]:
-        raise SystemExit(f"{variable} is {value!r}; expected {', '.join(WAYS[variable])}")
+def choice(variable: str) -> str:
+    """Return the value of an environment variable in CHOICES; by default, the first value listed there."""
+    value = os.environ.get(variable) or CHOICES[variable][0]
+    if value not in CHOICES[variable]:
+        raise SystemExit(f"{variable} is {value!r}; expected {', '.join(CHOICES[variable])}")
     return value
 
 
-def wants_engine() -> bool:
+def compiles_engine() -> bool:
     """Return whether to compile. On PyPy, the pure engine is faster than calls into the native engine."""
-    wanted = way("TAGWIRE_BUILD")
-    return wanted == "require" or (wanted == "auto" and platform.python_implementation() == "CPython")
+    build = choice("TAGWIRE_BUILD")
+    return build == "require" or (build == "auto" and platform.python_implementation() == "CPython")
 
 
 def uses_stable_abi() -> bool:
     """Return whether to compile for the limited API, which free-threaded Python does not have."""
-    return way("TAGWIRE_ABI") == "stable" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    return choice("TAGWIRE_ABI") == "stable" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 def platform_tag() -> str:

@@ -321,8 +321,8 @@ def project() -> Any:
 
 def test_black_is_not_pinned_in_the_extra() -> None:
     """The extra must not pin a version of black, because users' projects may pin another version."""
-    (wanted,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
-    assert re.fullmatch(r"black>=[\d.]+", wanted)
+    (black,) = (text for text in project()["project"]["optional-dependencies"]["generate"] if text.startswith("black"))
+    assert re.fullmatch(r"black>=[\d.]+", black)
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     (pin,) = (line for line in pins if line.startswith("black=="))
     for marker in (ROOT / "generated").rglob("py.typed"):

@@ -273,8 +273,8 @@ def test_spark(package: ModuleType) -> None:
     from tagwire_spark.columns.codec import decoding
     from tagwire_spark.errors import PipelineError
 
-    wanted = decoding(package.Fixed16Message, 0, None, None)
-    assert wanted.schema["plain"].dataType.simpleString() == "binary"
+    decoder = decoding(package.Fixed16Message, 0, None, None)
+    assert decoder.schema["plain"].dataType.simpleString() == "binary"
     with pytest.raises(PipelineError, match="plain has type digits, which Arrow can't represent"):
         decoding(package.DigitsMessage, 0, None, None)
 
@@ -310,8 +310,8 @@ def test_specs(kind: str) -> None:
     assert f'"type": "[]{kind}"' in text and format_spec(text, file="X.json", options=SpecOptions()) == text
     rejected = json.dumps(spec_of(kind)).replace('"versions": "0+"}', '"versions": "0+", "default": "?"}', 1)
     [problem] = read_spec(rejected, file="X.json", options=SpecOptions()).problems
-    wanted = "hexadecimal digits" if kind == "fixed16" else "left out"
-    assert problem.rule == "TW506" and wanted in problem.message
+    words = "hexadecimal digits" if kind == "fixed16" else "left out"
+    assert problem.rule == "TW506" and words in problem.message
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -57,7 +57,7 @@ def test_a_second_buffer_that_is_shorter(reader: str, part: int) -> None:
 def test_bytearray_truncated_meanwhile(reader: str) -> None:
     """Truncate the input at each call and return of Python code, as another thread could do."""
     data, read = READERS[reader]
-    wanted = read(data)
+    expected = read(data)
     for moment in range(1000):
         given, count = bytearray(data), 0
 
@@ -75,7 +75,7 @@ def test_bytearray_truncated_meanwhile(reader: str) -> None:
             continue
         finally:
             sys.setprofile(None)
-        assert found == wanted
+        assert found == expected
         if count < moment:
             break
     else:

@@ -155,8 +155,8 @@ class _Filler:
             return self.array(type, path)
         grown = self.element(type, path)
         if isinstance(type, Nested) and type.nullable:
-            unwanted = not self.leads(path) and grown.memory < _WORTH * grown.size
-            return _Grown(None, 1, 0) if unwanted else grown._replace(size=grown.size + 1)
+            is_small = not self.leads(path) and grown.memory < _WORTH * grown.size
+            return _Grown(None, 1, 0) if is_small else grown._replace(size=grown.size + 1)
         return grown
 
     def array(self, type: Array, path: Path) -> _Grown:

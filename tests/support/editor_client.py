@@ -110,9 +110,9 @@ class Editor:
             self._messages.put(json.loads(stream.read(length)))
         self._messages.put(None)
 
-    def _wait(self, wanted: Any) -> dict[str, Any]:
+    def _wait(self, matches: Any) -> dict[str, Any]:
         for kept in self._kept:
-            if wanted(kept):
+            if matches(kept):
                 self._kept.remove(kept)
                 return kept
         end = time.monotonic() + PATIENCE
@@ -122,7 +122,7 @@ class Editor:
             except queue.Empty:
                 raise AssertionError(f"no such message in {PATIENCE} seconds; others: {self._kept}") from None
             assert message is not None, "the server has ended"
-            if wanted(message):
+            if matches(message):
                 return message
             if "id" in message and "method" in message:  # a request from the server, for example to watch files
                 self._write({"jsonrpc": "2.0", "id": message["id"], "result": None})

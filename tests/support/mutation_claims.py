@@ -100,10 +100,10 @@ def mutations(registry: Registry, cls: type[Message], version: int, count: int) 
 def main() -> int:
     parser = ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--count", type=int, default=300_000, help="how many mutations to try, about")
-    wanted = parser.parse_args().count
+    count = parser.parse_args().count
     registry = tagwire_messages.registry
     versions = [(registry[name], version) for name in registry.names() for version in registry[name].VERSIONS]
-    each = max(1, wanted // sum(len(list(seeds(cls, version))) for cls, version in versions))
+    each = max(1, count // sum(len(list(seeds(cls, version))) for cls, version in versions))
     counts: Counter[str] = Counter()
     broken = 0
     for cls, version in versions:

@@ -85,12 +85,12 @@ def browser(width: int = 1280, height: int = 900) -> Generator[Browser]:
             _wait_for(lambda: socket.create_connection(("127.0.0.1", port), 1).close())
             options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
             options += [f"--user-data-dir={profile}", f"--window-size={width},{height}"]
-            wanted = {
+            capabilities = {
                 "browserName": "chrome",
                 "goog:chromeOptions": {"args": options, "binary": shutil.which("chromium")},
             }
-            wanted["goog:loggingPrefs"] = {"browser": "ALL"}
-            session = _request(f"{url}/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+            capabilities["goog:loggingPrefs"] = {"browser": "ALL"}
+            session = _request(f"{url}/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
             yield Browser(url, session)
             urllib.request.urlopen(urllib.request.Request(f"{url}/session/{session}", method="DELETE")).close()
         finally:

@@ -70,7 +70,7 @@ def input_frame(frame: CapturedFrame) -> InputFrame:
     return InputFrame(frame.number, title, frame.data, frame.is_request, frame.api, frame.gap)
 
 
-def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
+def selected_frames(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
     """Yield the frames selected by `only`, such as `1,4-6`; None selects all. Raises click.BadParameter if invalid."""
     if only is None:
         return frames

@@ -23,8 +23,8 @@ from tagwire_cli.explaining.frame_sources import (
     InputFrame,
     captured_frames,
     is_stream,
+    selected_frames,
     stream_frames,
-    wanted,
 )
 from tagwire_cli.input.encodings import bytes_of
 from tagwire_cli.input.message_arguments import message_of, response_of
@@ -90,10 +90,10 @@ def explain_units(
     data = given.data
     if settings.kind == "capture" or (settings.kind == "guess" and capture_kind(data)):
         frames = captured_frames(data, given.file, given.port, settings.registry, settings.where)
-        return True, _each(wanted(frames, given.only), lambda frame: _captured(settings, frame))
+        return True, _each(selected_frames(frames, given.only), lambda frame: _captured(settings, frame))
     data = bytes_of(data, given.encoding)
     if explainer is not None and (given.has_sizes or (settings.kind == "guess" and is_stream(data))):
-        return True, _each(wanted(stream_frames(data), given.only), explainer)
+        return True, _each(selected_frames(stream_frames(data), given.only), explainer)
     if settings.where is not None:
         raise click.UsageError("--where needs --capture.")
     if given.only is not None:
@@ -180,8 +180,8 @@ def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
         api_key = message.API_KEY
         assert api_key is not None, "a response has an API key"
         return lambda frame: _as_response(settings, frame, (api_key, version)), files
-    wanted = "MESSAGE VERSION, --request, --response API VERSION, or --guess"
-    message, version, files = message_of(settings.registry, settings.words, wanted)
+    expected = "MESSAGE VERSION, --request, --response API VERSION, or --guess"
+    message, version, files = message_of(settings.registry, settings.words, expected)
     return (
         lambda frame: _opened(
             settings, frame, trace(message, frame.data, version, strict=settings.strict, limits=settings.limits)

@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 def message_of(
-    registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
+    registry: "Registry", words: Sequence[str], expected: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Parse the arguments MESSAGE VERSION. Return the message class, the version and all further arguments.
 
     Raises click.UsageError for an unknown message, and for a version that the message doesn't have.
     """
-    name, version, rest = _name_and_version(registry, words, wanted)
+    name, version, rest = _name_and_version(registry, words, expected)
     message = find_message(registry, name)
     require_version(message, version)
     return message, version, rest
 
 
 def response_of(
-    registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
+    registry: "Registry", words: Sequence[str], expected: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Parse the arguments API VERSION. Return the response class, the version and all further arguments.
 
     Raises click.UsageError for an unknown API, and for a version that the response doesn't have.
     """
-    name, version, rest = _name_and_version(registry, words, wanted)
+    name, version, rest = _name_and_version(registry, words, expected)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # with a fallback, a response may answer a request of any version
         require_version(message, version)
@@ -48,19 +48,19 @@ def example_of(registry: "Registry") -> str:
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 
 
-def _name_and_version(registry: "Registry", words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
+def _name_and_version(registry: "Registry", words: Sequence[str], expected: str) -> tuple[str, int, Sequence[str]]:
     example = example_of(registry)
-    example = example if wanted.startswith("MESSAGE") else example.replace("Request ", " ")
+    example = example if expected.startswith("MESSAGE") else example.replace("Request ", " ")
     if len(words) < 2:
         hint = _hint(words)
-        raise click.UsageError(f"give {wanted}, such as {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
+        raise click.UsageError(f"give {expected}, such as {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
     name, version, *rest = words
     try:
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
         # The arguments may be in the wrong order, or MESSAGE or API may be missing.
-        error.message += f"; {_hint(words) or f'give {wanted}, such as {example}'}"  # type: ignore[misc]
+        error.message += f"; {_hint(words) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
         raise
 
 

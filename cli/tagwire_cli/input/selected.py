@@ -170,9 +170,9 @@ def _source(
     return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits, api_of), rest
 
 
-def _first(words: Sequence[str], wanted: str) -> tuple[str, Sequence[str]]:
+def _first(words: Sequence[str], expected: str) -> tuple[str, Sequence[str]]:
     if not words:
-        raise click.UsageError(f"give {wanted}.")
+        raise click.UsageError(f"give {expected}.")
     return words[0], words[1:]
 
 

@@ -92,7 +92,7 @@ class RecordFilter:
         return keeps
 
     @staticmethod
-    def _has_header(record: Record, wanted: str) -> bool:
-        name, equals, value = wanted.partition("=")
+    def _has_header(record: Record, header: str) -> bool:
+        name, equals, value = header.partition("=")
         found = [content for key, content in record.headers if header_key_name(key) == name]
         return value.encode() in found if equals else bool(found)

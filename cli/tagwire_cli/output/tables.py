@@ -117,18 +117,18 @@ def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, len(_GAP), 0, 0))
-    wanted = 0
+    width_of_all = 0
     for number, column in enumerate(columns):
         cells = [column.title, *(row[number] for row in rows)]
         width = max(map(cell_len, cells))
         is_prose = width > _PROSE and any(" " in cell.strip() for cell in cells)
         justify: Any = "right" if column.is_number else "left"
         table.add_column(column.title, justify=justify, style=column.style, overflow="fold", no_wrap=not is_prose)
-        wanted += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
+        width_of_all += max(cell_len(word) for cell in cells for word in cell.split()) if is_prose else width
     for row in rows:
         table.add_row(*map(Text, row))  # rich would parse strings as markup
     console = Console(file=sys.stdout, highlight=False)
-    console.width = max(console.width, wanted + len(_GAP) * (len(columns) - 1))
+    console.width = max(console.width, width_of_all + len(_GAP) * (len(columns) - 1))
     console.print(table)
 
 

@@ -137,10 +137,10 @@ def _message(path: Path, sources: SpecSources) -> MessageSpec:
 
 def _partner(spec: MessageSpec, sources: SpecSources) -> MessageSpec | None:
     kind = _PARTNERS.get(spec.kind)
-    wanted = (kind, spec.api_key, spec.component)
+    identity = (kind, spec.api_key, spec.component)
     if kind is None or spec.api_key is None:
         return None
-    found = (each for each in sources.specs.values() if (each.kind, each.api_key, each.component) == wanted)
+    found = (each for each in sources.specs.values() if (each.kind, each.api_key, each.component) == identity)
     return next((each for each in found if each.valid_versions), None)
 
 
@@ -157,16 +157,16 @@ def _changed(
     data = files[spec.file]
     text = data.data.decode()
     edit = SpecEdit(text, file=data.file)
-    wanted = plain_tree(edit.root)
+    expected = plain_tree(edit.root)
     if is_new:
         valid = str(Versions(spec.valid_versions.lowest, version))
         edit.replace(edit.root.members["validVersions"].value, valid)
-        wanted["validVersions"] = valid
+        expected["validVersions"] = valid
     if field is not None:
-        _add_field(edit, wanted, field, version, data.file)
+        _add_field(edit, expected, field, version, data.file)
     after = edit.result()
     root = parse(after, file=data.file).root
-    if root is None or plain_tree(root) != wanted:
+    if root is None or plain_tree(root) != expected:
         raise SpecError(
             f"{data.file}: the spec's formatting can't be preserved; run `tagwire fmt` first", file=data.file
         )
@@ -177,10 +177,10 @@ def _changed(
     return SpecChange(spec.name, version, Path(data.file), text, after)
 
 
-def _add_field(edit: SpecEdit, wanted: dict[str, Any], field: NewField, version: int, file: str) -> None:
-    is_optional = "versionsWithOptional" in wanted and (field.tag is not None or field.next_tag)
-    slot = field_list(edit.root, wanted, field, "optionalFields" if is_optional else "fields", file)
-    entry = new_entry(field, slot.struct, version, is_draft="versionsWithOptional" in wanted)
+def _add_field(edit: SpecEdit, expected: dict[str, Any], field: NewField, version: int, file: str) -> None:
+    is_optional = "versionsWithOptional" in expected and (field.tag is not None or field.next_tag)
+    slot = field_list(edit.root, expected, field, "optionalFields" if is_optional else "fields", file)
+    entry = new_entry(field, slot.struct, version, is_draft="versionsWithOptional" in expected)
     if slot.items is None:
         edit.add_list(slot.node, slot.key, entry)
         slot.struct[slot.key] = [entry]

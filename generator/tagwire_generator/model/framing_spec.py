@@ -95,8 +95,8 @@ def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iter
         yield Violation("TW002", "includesItself", text, ("type", "lengthOf"))
     if framing.signed and type.name not in ("uvarint", "uvarlong"):
         yield Violation("TW002", "signed", f"{where}, but only uvarint and uvarlong can be signed", ("type",))
-    for key, wanted in (("ascending", framing.ascending), ("notEmpty", framing.not_empty)):
-        if wanted and not type.is_array:
+    for key, is_set in (("ascending", framing.ascending), ("notEmpty", framing.not_empty)):
+        if is_set and not type.is_array:
             yield Violation("TW002", key, f"{where}, but only arrays have {key}", ("type",))
     yield from _bits_violations(name, type, framing)
 

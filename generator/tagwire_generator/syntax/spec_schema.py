@@ -214,8 +214,8 @@ def _extension_key(root: Object, node: JsonNode, error: _Error) -> ShapeError:
 
 def _wrong_kind(node: JsonNode, error: _Error) -> ShapeError:
     kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
-    wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
-    message = f"found {_value_in_words(error.instance)}, expected {' or '.join(wanted)}"
+    expected = [_KINDS[kind] for kind in kinds if kind != "null"]
+    message = f"found {_value_in_words(error.instance)}, expected {' or '.join(expected)}"
     return ShapeError("TW111", node, message, node)
 
 

@@ -200,19 +200,19 @@ def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
 
 
 @lru_cache(64)
-def _types(wanted: Decoding) -> _Types:
-    versions = wanted.versions if wanted.version is None else (wanted.version,)
+def _types(decoding: Decoding) -> _Types:
+    versions = decoding.versions if decoding.version is None else (decoding.version,)
     try:
         schema = arrow.schema(
-            wanted.cls, versions, fields=wanted.fields, unknown_tags=wanted.unknown_tags, wide_unsigned=True
+            decoding.cls, versions, fields=decoding.fields, unknown_tags=decoding.unknown_tags, wide_unsigned=True
         )
     except TagwireError as error:
         raise rejection(error) from None
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
-    loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if wanted.permissive else [])]
+    loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if decoding.permissive else [])]
     # In PERMISSIVE mode, all fields must be nullable, because they are null in a row that can't be decoded.
-    return _Types(pa.struct(loose), pa.struct(loose if wanted.permissive else fields), has_other_bytes(found))
+    return _Types(pa.struct(loose), pa.struct(loose if decoding.permissive else fields), has_other_bytes(found))
 
 
 class Encoding(NamedTuple):
@@ -273,7 +273,7 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
     """Validate the arguments and return a Decoding. Raises PipelineError for an unknown message, version or field."""
     read = Options(options, OPTIONS)
     name, package = _named(message, read)
-    wanted = Decoding(
+    result = Decoding(
         name,
         package,
         version,
@@ -283,8 +283,8 @@ def decoding(message: str | type[Message], version: int | None, options: Any, fi
         read.flag("strict", True),
         read.choice("unknown.tagged.fields", ("drop", "binary")) == "binary",
     )
-    _types(wanted)
-    return wanted
+    _types(result)
+    return result
 
 
 def encoding(message: str | type[Message], version: int | None, options: Any) -> Encoding:
@@ -320,17 +320,17 @@ def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, 
         if version not in cls.VERSIONS:
             raise _unsupported(cls, version)
         return (version,)
-    wanted = cls.VERSIONS
+    selected = cls.VERSIONS
     if options.has("versions"):
         try:
-            wanted &= Versions.parse(options.text("versions"))
+            selected &= Versions.parse(options.text("versions"))
         except (TagwireError, ValueError) as error:
             raise invalid(f"Option versions: {error}.") from None
-    if not wanted:
+    if not selected:
         raise _unsupported(cls, options.text("versions", "that is known"))
-    return tuple(wanted)
+    return tuple(selected)
 
 
-def _unsupported(cls: type[Message], wanted: object) -> PipelineError:
-    text = f"{cls.NAME} has no version {wanted}; supported versions are {cls.VERSIONS}."
+def _unsupported(cls: type[Message], versions: object) -> PipelineError:
+    text = f"{cls.NAME} has no version {versions}; supported versions are {cls.VERSIONS}."
     return PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)

@@ -28,23 +28,23 @@ class Misfit(Exception):
         return f"{self.path} {self.reason}"
 
 
-def message_side(given: Any, wanted: Any) -> Any:
-    """Return the type to which a Spark column of type `given` must be cast, so that it can be encoded as `wanted`.
+def message_side(given: Any, expected: Any) -> Any:
+    """Return the type to which a Spark column of type `given` must be cast, so that it can be encoded as `expected`.
 
     The encoder converts most types itself, so these are returned unchanged. Only decimals for uint64, and timestamps
     and durations (which may have other units), are replaced.
     """
     types = pa.types
-    if types.is_struct(given) and types.is_struct(wanted):
-        inner = {field.name: field.type for field in wanted}
+    if types.is_struct(given) and types.is_struct(expected):
+        inner = {field.name: field.type for field in expected}
         fields = [(field, message_side(field.type, inner.get(field.name, field.type))) for field in given]
         return pa.struct([field.with_type(type) for field, type in fields])
-    if types.is_list(given) and types.is_list(wanted):
-        return pa.list_(given.value_field.with_type(message_side(given.value_type, wanted.value_type)))
-    is_number = types.is_decimal(given) and types.is_uint64(wanted)
-    is_timestamp = types.is_timestamp(given) and types.is_timestamp(wanted) and given.tz is not None
-    is_duration = types.is_duration(given) and types.is_duration(wanted)
-    return wanted if is_number or is_timestamp or is_duration else given
+    if types.is_list(given) and types.is_list(expected):
+        return pa.list_(given.value_field.with_type(message_side(given.value_type, expected.value_type)))
+    is_number = types.is_decimal(given) and types.is_uint64(expected)
+    is_timestamp = types.is_timestamp(given) and types.is_timestamp(expected) and given.tz is not None
+    is_duration = types.is_duration(given) and types.is_duration(expected)
+    return expected if is_number or is_timestamp or is_duration else given
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:

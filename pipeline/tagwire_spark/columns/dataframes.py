@@ -43,11 +43,11 @@ def decode_messages(
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise invalid(f"version: expected a number, or the name of a column, got {version!r}.")
     number, names = (version, []) if isinstance(version, int) else (None, [version])
-    wanted = decoding(messageName, number, options, fields)
+    decoder = decoding(messageName, number, options, fields)
     kept = [name for name in df.columns if name != data] if keep is None else list(dict.fromkeys(keep))
     indexes = {name: index for index, name in enumerate(dict.fromkeys((data, *names, *kept)))}
     source = df.select(*_columns(df, indexes))
-    inner = wanted.schema
+    inner = decoder.schema
     made = list(inner.fields) if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
@@ -57,7 +57,7 @@ def decode_messages(
     there = [source.schema[indexes[name]] for name in kept]
     schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
     version_index = indexes[names[0]] if names else None
-    return source.mapInArrow(_mapping(wanted, version_index, {name: indexes[name] for name in kept}, into), schema)
+    return source.mapInArrow(_mapping(decoder, version_index, {name: indexes[name] for name in kept}, into), schema)
 
 
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
@@ -74,14 +74,14 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
     return [col("`" + name.replace("`", "``") + "`").alias(f"_{index}") for index, name in enumerate(names)]
 
 
-def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
+def _mapping(decoder: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
     """Return the function that `mapInArrow` runs on workers. It decodes the first column of each Arrow batch."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
         for batch in batches:
             versions = None if version is None else batch.column(version)
-            structs = wanted.decode(batch.column(0), versions, _row_name(batch, kept))
+            structs = decoder.decode(batch.column(0), versions, _row_name(batch, kept))
             made = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
             for number, (name, index) in enumerate(kept.items()):
                 made = made.add_column(number, name, batch.column(index))

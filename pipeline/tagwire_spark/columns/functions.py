@@ -51,9 +51,9 @@ def from_message(
     mode.
     """
     number, columns = _version(version)
-    wanted = decoding(messageName, number, options, fields)
+    decoder = decoding(messageName, number, options, fields)
     # The cast only adds each field's documentation as a comment.
-    return _decoder(wanted)(_column(data), *columns).cast(wanted.commented())
+    return _decoder(decoder)(_column(data), *columns).cast(decoder.commented())
 
 
 def to_message(
@@ -68,8 +68,8 @@ def to_message(
     become null. `package` and `versions` work as in `from_message`. Raises PipelineError for invalid arguments.
     """
     number, columns = _version(version)
-    wanted = encoding(messageName, number, options)
-    return _encoder(wanted)(_column(data), *columns)
+    encoder = encoding(messageName, number, options)
+    return _encoder(encoder)(_column(data), *columns)
 
 
 def schema_of_message(
@@ -96,9 +96,9 @@ def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None,
     column of keys, or a column of values with their keys in `key`. Null, which is a tombstone, stays null. Options:
     `mode`, `package`, `strict`. In PERMISSIVE mode, the struct also has `_error`.
     """
-    wanted = record_reading(log, options)
+    reader = record_reading(log, options)
     columns = [_column(data)] if key is None else [_column(data), _column(key)]
-    return _record_reader(wanted)(*columns)
+    return _record_reader(reader)(*columns)
 
 
 def from_message_udf(
@@ -144,20 +144,20 @@ def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
     return (version, []) if isinstance(version, int) else (None, [_column(version)])
 
 
-def _decoder(wanted: Decoding) -> "Callable[..., Column]":
-    return column_function(wanted.decode, wanted.schema, _call("from_message", wanted))
+def _decoder(decoder: Decoding) -> "Callable[..., Column]":
+    return column_function(decoder.decode, decoder.schema, _call("from_message", decoder))
 
 
-def _encoder(wanted: Encoding) -> "Callable[..., Column]":
-    return column_function(wanted.encode, BinaryType(), _call("to_message", wanted))
+def _encoder(encoder: Encoding) -> "Callable[..., Column]":
+    return column_function(encoder.encode, BinaryType(), _call("to_message", encoder))
 
 
-def _call(name: str, wanted: Decoding | Encoding) -> "Call":
-    return Call(name, ("data",) if wanted.version is not None else ("data", "version"))
+def _call(name: str, codec: Decoding | Encoding) -> "Call":
+    return Call(name, ("data",) if codec.version is not None else ("data", "version"))
 
 
-def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
-    return column_function(wanted.read, record_schema(wanted), Call("from_record", ("data",), ("key",)))
+def _record_reader(reader: RecordReading) -> "Callable[..., Column]":
+    return column_function(reader.read, record_schema(reader), Call("from_record", ("data",), ("key",)))
 
 
 class Call(NamedTuple):

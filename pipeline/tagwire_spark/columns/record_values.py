@@ -77,13 +77,13 @@ def record_reading(log: str, options: Any) -> RecordReading:
     )
 
 
-def in_permissive_mode(wanted: RecordReading) -> RecordReading:
+def in_permissive_mode(reading: RecordReading) -> RecordReading:
     """Return a copy of the RecordReading in PERMISSIVE mode: it stores errors in rows instead of raising them."""
-    return wanted._replace(permissive=True)
+    return reading._replace(permissive=True)
 
 
-def record_schema(wanted: RecordReading) -> StructType:
+def record_schema(reading: RecordReading) -> StructType:
     """Return the Spark type of a column of decoded records."""
-    found = spark_type(wanted.type)
+    found = spark_type(reading.type)
     assert isinstance(found, StructType)
     return found

@@ -24,14 +24,14 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
     names = {name.lower(): name for name in types}
     found_names: dict[str, str] = {}
     fields = []
-    for wanted in requested:
-        name = names.get(wanted.name.lower())
+    for column in requested:
+        name = names.get(column.name.lower())
         if name is None:
-            raise _unknown(f"{source} has no column {wanted.name}; it has {', '.join(types)}.")
+            raise _unknown(f"{source} has no column {column.name}; it has {', '.join(types)}.")
         if name in found_names:
-            raise _unknown(f"Columns {found_names[name]} and {wanted.name} are the same column; request it once.")
-        found_names[name] = wanted.name
-        field = StructField(name, wanted.dataType, wanted.nullable)
+            raise _unknown(f"Columns {found_names[name]} and {column.name} are the same column; request it once.")
+        found_names[name] = column.name
+        field = StructField(name, column.dataType, column.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
         # Times without a time zone (`timestamp_ntz`) are accepted, and read as UTC.

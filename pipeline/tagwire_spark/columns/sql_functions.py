@@ -105,23 +105,23 @@ def _encoded(
 ) -> list[bytes | None]:
     """Encode values of one message type and version. `numbers` contains their row numbers, for error messages."""
     _check_name(numbers[0], name)
-    wanted = encoding(name, version, dict(options))
+    encoder = encoding(name, version, dict(options))
     if version is None:
-        if not wanted.permissive:
+        if not encoder.permissive:
             raise unversioned(name, numbers[0])
         return [None] * len(values)
     if pa.types.is_struct(values.type):
-        encoded: list[bytes | None] = wanted.encode(values, None, lambda row: f"row {numbers[row]}").to_pylist()
+        encoded: list[bytes | None] = encoder.encode(values, None, lambda row: f"row {numbers[row]}").to_pylist()
         return encoded
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or a string of JSON")
-    cls = message_class(name, wanted.package)
+    cls = message_class(name, encoder.package)
     made: list[bytes | None] = []
     for number, text in zip(numbers, values.to_pylist(), strict=True):
         try:
             made.append(cls.from_json_text(text, version).encode(version))
         except TagwireError as error:
-            if not wanted.permissive:
+            if not encoder.permissive:
                 raise _of_row(number, rejection(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
             made.append(None)
     return made
@@ -137,8 +137,8 @@ def _from_record(
         raise invalid(f"{_FROM_RECORD} needs the same log and options in all rows, but they differ between rows.")
     if not len(data):
         names, settings = {"group"}, {()}
-    wanted = record_reading(names.pop(), dict(settings.pop()))
-    return wanted.read(data, keys, always_error=True)
+    reader = record_reading(names.pop(), dict(settings.pop()))
+    return reader.read(data, keys, always_error=True)
 
 
 def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | None) -> list[Row]:

@@ -97,8 +97,8 @@ class RemoteFile:
 
     def _tagged(self, start: int, end: int) -> bytes:
         bucket, key, _ = self._system.split_path(self._name)
-        wanted = {"IfMatch": self.state.tag.removeprefix(_ETAG), "Range": f"bytes={start}-{end - 1}"}
-        body = self._system.call_s3("get_object", Bucket=bucket, Key=key, **wanted)["Body"]
+        conditions = {"IfMatch": self.state.tag.removeprefix(_ETAG), "Range": f"bytes={start}-{end - 1}"}
+        body = self._system.call_s3("get_object", Bucket=bucket, Key=key, **conditions)["Body"]
         try:
             return bytes(required("fsspec", "spark").asyn.sync(self._system.loop, body.read))
         finally:

@@ -240,13 +240,13 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
         found = {name.strip("/"): facts for name, facts in listed.items()}
     if root and root.strip("/") in found:  # the URL names a file, so list its folder
         root = root.rpartition("/")[0]
-    wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
+    selected = _selected(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
     tree.is_concurrent = bool(getattr(system, "async_impl", False))
     marks.add(root.strip("/"), found)
     tree.marks = marks
-    tree.add(found, wanted)
-    return iter([Location(tree.local(name), tree, is_named=is_named) for name in wanted])
+    tree.add(found, selected)
+    return iter([Location(tree.local(name), tree, is_named=is_named) for name in selected])
 
 
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
@@ -259,7 +259,7 @@ def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
     return (bare.rpartition("/")[0], 1) if log_file(Path(bare)) is not None else (bare, None)
 
 
-def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -> list[str]:
+def _selected(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -> list[str]:
     if is_named:
         return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
     pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
@@ -304,13 +304,13 @@ class _Tree:
         self.root = folder / (PurePosixPath(self._name).name or "root")
         self.root.mkdir()
 
-    def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
-        """Add the wanted files and folders of a listing to the tree.
+    def add(self, found: Mapping[str, Any], selected: list[str]) -> None:
+        """Add the selected files and folders of a listing to the tree.
 
-        A wanted folder is added with all files below it, and a wanted file with the other files in its folder.
+        A selected folder is added with all files below it, and a selected file with the other files in its folder.
         Checkpoint files in the parent folders are also added.
         """
-        whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
+        whole = {name.rpartition("/")[0] if name in found else name for name in selected}
         above = {name.rpartition("/")[0] for name in whole}
         for name, facts in found.items():
             is_checkpoint = name.endswith("-checkpoint") and name.rpartition("/")[0] in above

@@ -75,10 +75,10 @@ def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ..
     for cls in map(registry.__getitem__, registry):
         for version, spans in registry.releases(cls.NAME).items() if cls.KIND == "request" else ():
             found.append((cls.API_KEY, version, spans[0][0], spans[-1][1]))
-    wanted = None if rejected_by is None else _release(rejected_by, [first for _, _, first, _ in found])
+    release = None if rejected_by is None else _release(rejected_by, [first for _, _, first, _ in found])
     newest = max((_number(last) for *_, last in found), default=())
     return [
-        (key, version, first, None if _number(last) == newest else last, _serves(first, last, newest, wanted))
+        (key, version, first, None if _number(last) == newest else last, _serves(first, last, newest, release))
         for key, version, first, last in found
     ]
 
@@ -92,12 +92,12 @@ def _release(text: str, releases: list[str]) -> Release:
     return number
 
 
-def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> bool | None:
-    """Return whether `wanted` is in the range from `first` to `last`. Releases after `newest` count as `newest`."""
-    if wanted is None:
+def _serves(first: str, last: str, newest: Release, release: Release | None) -> bool | None:
+    """Return whether `release` is in the range from `first` to `last`. Releases after `newest` count as `newest`."""
+    if release is None:
         return None
-    begin, end = _number(first)[: len(wanted)], _number(last)[: len(wanted)]
-    return begin <= min(wanted, newest[: len(wanted)]) <= end
+    begin, end = _number(first)[: len(release)], _number(last)[: len(release)]
+    return begin <= min(release, newest[: len(release)]) <= end
 
 
 def _number(release: str) -> Release:

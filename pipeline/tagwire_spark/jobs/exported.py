@@ -149,12 +149,12 @@ def table_folder(topic: str, partition: int) -> str:
     return f"topic={escaped}/partition={partition}"
 
 
-def column_names(wanted: Iterable[str] | None) -> list[str]:
+def column_names(requested: Iterable[str] | None) -> list[str]:
     """Check the requested column names and return them in the table's order; None requests all columns.
 
     Raises PipelineError for an unknown column, or for an empty list.
     """
-    names = list(ROWS) if wanted is None else [name for name in wanted if name not in _OF_FOLDERS]
+    names = list(ROWS) if requested is None else [name for name in requested if name not in _OF_FOLDERS]
     for name in names:
         if name not in ROWS:
             text = f"An export has no column {name}; it has {', '.join(ROWS)}. Topic and partition are always included."

@@ -99,13 +99,13 @@ def log_state(
     """
     if table not in _TABLES:
         raise invalid(f"table: expected {' or '.join(_TABLES)}, got {table!r}.")
-    wanted, seen = _TABLES[table], dict[tuple[str, int], str]()
+    definition, seen = _TABLES[table], dict[tuple[str, int], str]()
     units, sizes = list[Any](), list[int]()
     with ExitStack() as stack:
         for root in job_inputs(paths, stack, storage_options):
             for found in found_partitions(root):
                 key, listed = partition_key(found.partition.path), found.partition
-                if key[0] != wanted.topic or listed.state:
+                if key[0] != definition.topic or listed.state:
                     continue
                 if key in seen:
                     raise replicas_error(seen[key], found.name, key, has_option=False)
@@ -113,15 +113,15 @@ def log_state(
                 units.append([found.name, root.listed(listed.path, listed.each_file())])
                 sizes.append(sum(each.size for each in listed.segments))
     if not units:
-        raise invalid(f"paths: found no partition of {wanted.topic}, from which the table {table} is made.")
+        raise invalid(f"paths: found no partition of {definition.topic}, from which the table {table} is made.")
     work = partial(_rows, table=table, storage=StorageOptions(storage_options or {}))
-    return over_units(spark, units, sizes, work, wanted.columns)
+    return over_units(spark, units, sizes, work, definition.columns)
 
 
 def _rows(_: int, unit: Any, table: str, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
     folder, listed = unit
-    wanted = _TABLES[table]
+    definition = _TABLES[table]
     with received_folder(folder, listed, storage) as location:
-        found = state([location.partition(location.local)], kafka_messages())[wanted.state]
-    rows = [{"leaderEpoch": -1, "expireTimestamp": -1, **row} for row in wanted.rows(found)]
-    yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(wanted.columns))
+        found = state([location.partition(location.local)], kafka_messages())[definition.state]
+    rows = [{"leaderEpoch": -1, "expireTimestamp": -1, **row} for row in definition.rows(found)]
+    yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(definition.columns))

@@ -182,13 +182,13 @@ def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[Foun
 
     Raises PipelineError or LogPathError if a file can't be fetched.
     """
-    wanted: dict[int, tuple[Location, list[Path]]] = {}
+    companions: dict[int, tuple[Location, list[Path]]] = {}
     found = [each for each in partitions if is_remote(each.root.origin)]
     for each in found:
-        wanted.setdefault(id(each.root), (each.root, []))[1].extend(files(each))
+        companions.setdefault(id(each.root), (each.root, []))[1].extend(files(each))
     for folder, _, root in _log_folders(found):
-        wanted[id(root)][1].extend(path for path in folder.iterdir() if path.name.endswith(_OF_BROKER))
-    for root, paths in wanted.values():
+        companions[id(root)][1].extend(path for path in folder.iterdir() if path.name.endswith(_OF_BROKER))
+    for root, paths in companions.values():
         try:
             root.bring(*paths)
         except GoneError as error:

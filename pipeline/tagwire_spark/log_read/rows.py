@@ -196,11 +196,11 @@ class _Rows:
         if self._has_indexed and batch.num_rows:
             self._check_markers(batch, numbers)
         keep = self._kept(batch, numbers)
-        wanted = batch if keep is None else batch.filter(keep)
-        if not wanted.num_rows:
+        selected = batch if keep is None else batch.filter(keep)
+        if not selected.num_rows:
             return
-        splits = RowSplits(self._split_names, self._split_numbers(wanted), wanted.num_rows)
-        columns = {name: wanted.column(name) for name in self._needed}
+        splits = RowSplits(self._split_names, self._split_numbers(selected), selected.num_rows)
+        columns = {name: selected.column(name) for name in self._needed}
         made = {name: self._columns[name].array(columns, splits) for name in self._names}
         yield self._finished(made, splits)
 

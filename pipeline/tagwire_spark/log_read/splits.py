@@ -239,8 +239,8 @@ def _requested(
             return
         yield from requested_segments(query, folder, (location.segment(location.local),), location)
         return
-    wanted = (each for each in folders if not shorter or location.name_of(each) not in shorter)
-    for partition in partitions_of(location, query, wanted):
+    remaining = (each for each in folders if not shorter or location.name_of(each) not in shorter)
+    for partition in partitions_of(location, query, remaining):
         yield from requested_segments(query, partition, partition.segments, location)
 
 
@@ -334,21 +334,21 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
             raise loss(f"{name} ends before offset {end.offset}, but the {kind} offset is {offset}")
 
 
-def whole_splits(query: LogQuery, wanted: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
+def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:
     """Yield a split for each segment with requested rows. Indexes of remote segments are read concurrently."""
     has_start = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
-    for whole in at_once(begun, wanted, is_concurrent=has_start and location.is_concurrent):
+    for whole in at_once(begun, requested, is_concurrent=has_start and location.is_concurrent):
         if whole is not None:
             yield whole
 
 
-def _begun(query: LogQuery, wanted: RequestedSegment, location: Location) -> Split | None:
+def _begun(query: LogQuery, requested: RequestedSegment, location: Location) -> Split | None:
     """Return the split of a whole segment, with a hint from the indexes for where its task should start.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """
-    segment, whole = wanted
+    segment, whole = requested
     if query.first_timestamp is not None:
         earlier = earlier_part(segment, query.first_timestamp, query.formats)
         if earlier is not None:

@@ -160,8 +160,8 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
     rows = _rows(file, state, query)
     while part := list(islice(rows, _ROWS)):
         arrays = {}
-        for side, wanted in zip(_BODIES, query.structs or (), strict=False):
-            arrays[side] = _structs(side, wanted, part)
+        for side, decoder in zip(_BODIES, query.structs or (), strict=False):
+            arrays[side] = _structs(side, decoder, part)
         for error in (rejected(row, file) for row in part if query.fails):
             if error is not None:
                 raise error
@@ -171,11 +171,11 @@ def _batches(file: str, state: FileState | None, query: RpcQuery, columns: Struc
         yield requested_batch(arrays, schema, lambda _: file)
 
 
-def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
+def _structs(side: str, decoder: Decoding, rows: list[dict[str, Any]]) -> Any:
     """Decode the request bodies or the response bodies (`side`) of all rows to structs. Store errors in `rows`."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
-    made = wanted.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
+    made = decoder.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
     for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
         if error is not None:
             if error["offset"] is not None:  # convert the offset in the body to an offset in the frame

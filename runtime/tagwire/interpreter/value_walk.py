@@ -92,11 +92,11 @@ def differs(value: Any, default: Any) -> bool:
         return True
 
 
-def _unlike(found: type, wanted: type) -> str:
+def _unlike(found: type, expected: type) -> str:
     """Return an error text that distinguishes two classes with the same name; "" if their names differ."""
-    if found.__name__ != wanted.__name__:
+    if found.__name__ != expected.__name__:
         return ""
-    one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, wanted))
+    one, other = (f"{cls.__module__}.{cls.__qualname__}" for cls in (found, expected))
     if one != other:
         return f"expected a {other}, got a {one}"
     return f"expected a {one}, got one of another class of that name; a module that is loaded twice has two"

@@ -73,15 +73,15 @@ def columns(
     """
     formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
-    wanted = ReadOptions(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
+    options = ReadOptions(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
     if payload is None:
-        return LogColumns(path, root_column(level, columns, formats), wanted)
+        return LogColumns(path, root_column(level, columns, formats), options)
     if level == "batch":
         raise ColumnError(
             "argument `message` decodes values of records, so it can't be combined with level 'batch'; "
             "leave `message` out"
         )
-    return LogColumns(path, root_column(level, columns, formats), wanted, payload)
+    return LogColumns(path, root_column(level, columns, formats), options, payload)
 
 
 def arrays_between(
@@ -130,22 +130,22 @@ class LogColumns:
     consumes the stream raises its own exception with the same message.
     """
 
-    def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:
-        if wanted.errors not in _ERRORS:
-            raise ColumnError(f"errors: expected 'raise' or 'skip', got {wanted.errors!r}")
+    def __init__(self, path: str | Path, records: Column, options: ReadOptions, payload: Payload | None = None) -> None:
+        if options.errors not in _ERRORS:
+            raise ColumnError(f"errors: expected 'raise' or 'skip', got {options.errors!r}")
         self.path = Path(path)
-        self.wanted = wanted
+        self.options = options
         self.payload = payload
         self.root = self.gathered = records
         """The struct of all columns (`root`), and the struct of the columns that are read from batches (`gathered`)."""
         if payload is not None:
             self.root = Column("", "+s", children=(*records.children, payload.column))
-            self.gathered = payload.with_sources(records, wanted.formats)
+            self.gathered = payload.with_sources(records, options.formats)
         self.skipped: list[Damage] = []
         """The byte ranges that the last pass skipped with errors="skip", and why."""
         self._partition = self._listed()
-        self._start = wanted.start_offset
-        if self._partition is not None and wanted.from_log_start and self._partition.log_start_offset is not None:
+        self._start = options.start_offset
+        if self._partition is not None and options.from_log_start and self._partition.log_start_offset is not None:
             self._start = max(self._partition.log_start_offset, self._start or 0)
 
     @property
@@ -157,7 +157,7 @@ class LogColumns:
         return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        way = Pass(self.gathered, self.wanted)
+        way = Pass(self.gathered, self.options)
         if way.is_native:
             from tagwire._columns import export_stream
         else:
@@ -165,7 +165,7 @@ class LogColumns:
         return export_stream(self.root, self._arrays(way))
 
     def __iter__(self) -> Iterator[Any]:
-        return self._arrays(Pass(self.gathered, self.wanted))
+        return self._arrays(Pass(self.gathered, self.options))
 
     def _arrays(self, way: "Pass") -> Iterator[Any]:
         self.skipped = way.skipped
@@ -218,10 +218,10 @@ class LogColumns:
 class Pass:
     """One pass over the segment files of a log, which collects records (or batches) into Arrow arrays."""
 
-    def __init__(self, root: Column, wanted: ReadOptions) -> None:
+    def __init__(self, root: Column, options: ReadOptions) -> None:
         self.root = root
-        self.wanted = wanted
-        self.rows = _rows(root, wanted)
+        self.options = options
+        self.rows = _rows(root, options)
         self.is_native = not isinstance(self.rows, GatheredRows)
         """Whether the native engine collects the rows and makes the arrays."""
         self.skipped: list[Damage] = []
@@ -234,10 +234,10 @@ class Pass:
         try:
             for segment, first_offset, is_last in files:
                 with open_file(segment.path) as data:
-                    scan = Scan(str(segment.path), data, self.wanted.formats, self.wanted.limits)
+                    scan = Scan(str(segment.path), data, self.options.formats, self.options.limits)
                     position = 0 if first_offset is None else segment.position_of(scan, first_offset)
                     self.rows.begin(encodable(scan.file), position, first_offset)
-                    yield from self.of_file(scan, first_offset, cut_off=self.wanted.partial and is_last)
+                    yield from self.of_file(scan, first_offset, cut_off=self.options.partial and is_last)
         except LogError:
             if len(self.rows):
                 yield self.rows.take()
@@ -275,11 +275,11 @@ class Pass:
 
         Raises LogError if the batch is invalid.
         """
-        rows, root, headers_only = self.rows, self.root, self.wanted.headers_only
+        rows, root, headers_only = self.rows, self.root, self.options.headers_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
-        is_outline = headers_only and not self.wanted.verified
+        is_outline = headers_only and not self.options.verified
         batch = scan.outline(position) if is_outline else scan.batch(position)
-        if self.wanted.ordered:
+        if self.options.ordered:
             check_order(scan.file, position, batch, rows.last_offset)
         size = batch.size
         shared = batch_values(root, batch, file, position, headers_only=is_outline)
@@ -291,7 +291,7 @@ class Pass:
             rows.put(record_values(root, record, shared, file, position))
             if rows.is_full:
                 yield rows.take()
-        if rejected and self.wanted.formats.strict:
+        if rejected and self.options.formats.strict:
             raise DisagreementError(batch.record_format.layout, rejected=f"the batch at byte {position} of {scan.file}")
         rows.leave(position + size, batch.last_offset)
 
@@ -300,7 +300,7 @@ class Pass:
 
         Returns arrays to yield in place of the skipped rows: none, unless a subclass overrides this method.
         """
-        if self.wanted.errors == "raise":
+        if self.options.errors == "raise":
             raise error
         self.skipped.append(self.skip(scan, error)[0])
         return ()
@@ -343,23 +343,23 @@ class _Window:
         return True
 
 
-def _rows(root: Column, wanted: ReadOptions) -> Any:
-    is_native = engine() == "native" and wanted.limits.bound_nothing_counted
-    if is_native and is_uniform(root, wanted.formats):
+def _rows(root: Column, options: ReadOptions) -> Any:
+    is_native = engine() == "native" and options.limits.bound_nothing_counted
+    if is_native and is_uniform(root, options.formats):
         from tagwire._columns import RecordColumns
         from tagwire._engine import NotNative
 
         try:
             return RecordColumns(
                 root,
-                wanted.formats,
-                headers_only=wanted.headers_only,
-                limits=wanted.limits,
+                options.formats,
+                headers_only=options.headers_only,
+                limits=options.limits,
                 most_rows=_ROWS,
                 most_bytes=_BYTES,
                 spares=spare_frames(),
-                verified=wanted.verified,
-                ordered=wanted.ordered,
+                verified=options.verified,
+                ordered=options.ordered,
             )
         except NotNative:
             pass

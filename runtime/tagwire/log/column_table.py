@@ -183,13 +183,13 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
     if isinstance(names, str):
         raise ColumnError(f"columns: expected a list of names, got the string {names!r}; write [{names!r}]")
     there = {column.name: column for column in _columns(level, formats)}
-    wanted = list(there if names is None else names)
-    for name in wanted:
+    requested = list(there if names is None else names)
+    for name in requested:
         if name not in there:
             raise ColumnError(f"there is no column {name!r} with level={level!r}{near(name, list(there))}")
-        if wanted.count(name) > 1:
+        if requested.count(name) > 1:
             raise ColumnError(f"column {name!r} is named twice")
-    return Column("", "+s", children=tuple(there[name] for name in wanted))
+    return Column("", "+s", children=tuple(there[name] for name in requested))
 
 
 def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, headers_only: bool) -> dict[str, Any]:
@@ -273,8 +273,8 @@ class Payload:
         self.limits = limits
         versions = tuple(message.VERSIONS) if version is None else (version,)
         paths = fields if fields is None or isinstance(fields, str) else tuple(fields)
-        self.wanted = ColumnOptions(message, versions, self.errors, paths)
-        self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
+        self.options = ColumnOptions(message, versions, self.errors, paths)
+        self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.options).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
         """Add the columns that decoding the messages requires, such as `key`, to the struct `records`, if missing."""
@@ -283,7 +283,7 @@ class Payload:
 
     def decode(self, data: Any, versions: Any) -> Any:
         """Decode an array of messages. `versions` is an array of their versions, or None if the options specify one."""
-        return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
+        return decoder_of(self.options).decode(data, versions, self.errors, True, self.limits)
 
     def with_messages(self, array: Any, root: Column, *, native: bool) -> Any:
         """Add a column of decoded messages to the struct array `array`. `root` is the type of the result."""

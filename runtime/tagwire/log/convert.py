@@ -112,8 +112,8 @@ class Conversion:
             losses.add((RecordLoss("records", len(batch), why),), file, piece.position)
             return None
         codec = self.codec_of(piece)
-        is_as_wanted = codec == batch.compression or len(batch) == 0
-        if target.name == batch.format and is_as_wanted:
+        has_codec = codec == batch.compression or len(batch) == 0
+        if target.name == batch.format and has_codec:
             return batch
         try:
             return converted_batch(batch, target, lambda loss: losses.add((loss,), file, piece.position), codec)

@@ -64,16 +64,16 @@ def native_engine() -> ModuleType | None:
 
     Raises EngineError if TAGWIRE_ENGINE names an unavailable engine.
     """
-    wanted = os.environ.get("TAGWIRE_ENGINE")
-    if wanted == "python":
+    requested = os.environ.get("TAGWIRE_ENGINE")
+    if requested == "python":
         return None
-    if wanted and wanted != "native":
-        raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {wanted!r}")
+    if requested and requested != "native":
+        raise EngineError(f"TAGWIRE_ENGINE: expected 'native' or 'python', got {requested!r}")
     try:
         # This function is called often, and an import statement is faster than `import_module`.
         import tagwire._engine as native
     except ImportError as cause:
-        if wanted:
+        if requested:
             raise EngineError(
                 f"TAGWIRE_ENGINE=native, but this installation has no native engine ({cause}); unset the variable, or "
                 "set it to 'python'"

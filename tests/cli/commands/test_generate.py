@@ -201,13 +201,13 @@ def test_package_formatted_by_another_black_is_up_to_date(generated: Path, versi
 
 
 def test_a_change_of_code_formats_the_whole_package_anew(generated: Path) -> None:
-    wanted = read_tree(generated / PACKAGE)
+    generated_before = read_tree(generated / PACKAGE)
     reformatted(generated, "24.1.0")
     module = generated / PACKAGE / "api_key.py"
     module.write_text(module.read_text(encoding="utf-8") + "x = 1\n", encoding="utf-8")
     assert generate("--check").exit_code == 1
     assert generate().exit_code == 0
-    assert read_tree(generated / PACKAGE) == wanted
+    assert read_tree(generated / PACKAGE) == generated_before
 
 
 def test_formatting_by_hand_is_a_change(generated: Path) -> None:

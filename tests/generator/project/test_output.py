@@ -30,17 +30,17 @@ def kinds(files: dict[str, str], directory: Path) -> dict[str, str]:
 def test_plan_lists_differences_and_applying_it_removes_them(tmp_path: Path) -> None:
     package = tmp_path / "out" / "package"
     written(package, {"same.py": HEAD, "old.py": HEAD + "1\n", "gone.py": HEAD, "sub/gone.py": HEAD})
-    wanted = {"same.py": HEAD, "old.py": HEAD + "2\n", "deep/new.py": HEAD + "3\n"}
+    expected = {"same.py": HEAD, "old.py": HEAD + "2\n", "deep/new.py": HEAD + "3\n"}
 
-    assert kinds(wanted, package) == {
+    assert kinds(expected, package) == {
         "deep/new.py": "new",
         "gone.py": "stale",
         "old.py": "changed",
         "sub/gone.py": "stale",
     }
-    plan(wanted, package).apply()
-    assert on_disk(package) == wanted
-    assert plan(wanted, package).changes == ()
+    plan(expected, package).apply()
+    assert on_disk(package) == expected
+    assert plan(expected, package).changes == ()
     assert not (package / "sub").exists(), "a folder that became empty goes too"
 
 

@@ -48,10 +48,10 @@ def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
     spares = import_module("tagwire._columns").Spares(most)
-    wanted = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
+    options = ColumnOptions(MESSAGE, (VERSION,), errors, **how)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "spare_frames", lambda: spares)
-        return plans._decoder.__wrapped__("native", wanted)
+        return plans._decoder.__wrapped__("native", options)
 
 
 def decoded(decoder: Any, data: Any, errors: str = "raise") -> Any:
@@ -125,8 +125,8 @@ def test_frames_are_not_reused_for_another_schema() -> None:
         ]
     expected = [decoded(decoder_with(0, paths=each), data) for each in paths]
     for _ in range(3):
-        for decoder, wanted in zip(decoders, expected, strict=True):
-            assert decoded(decoder, data).equals(wanted)
+        for decoder, column in zip(decoders, expected, strict=True):
+            assert decoded(decoder, data).equals(column)
 
 
 def segment(path: Path, random: Random) -> Path:

@@ -51,10 +51,10 @@ public class OpenLogs {
     private static void create(String address, List<String> topics) throws Exception {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", address))) {
             for (String topic : topics) {
-                NewTopic wanted = new NewTopic(topic, 1, (short) 1).configs(Map.of("retention.ms", "-1"));
-                var made = admin.createTopics(List.of(wanted));
-                made.all().get(60, TimeUnit.SECONDS);
-                System.out.println("topic " + topic + " " + made.topicId(topic).get());
+                NewTopic topicToCreate = new NewTopic(topic, 1, (short) 1).configs(Map.of("retention.ms", "-1"));
+                var result = admin.createTopics(List.of(topicToCreate));
+                result.all().get(60, TimeUnit.SECONDS);
+                System.out.println("topic " + topic + " " + result.topicId(topic).get());
             }
         }
     }

@@ -54,11 +54,11 @@ def test_messages_of_kafkas_own_topics(path: str, name: str, kafka_log: str, log
     message = messages.registry[name]
     table = pa.table(log.columns(logs / path, ["offset", "is_control"], message=message))
     assert table.column_names == ["offset", "is_control", "message"]
-    wanted = []
+    columns = []
     for row in expected(logs / path, "record"):
         found = None if row["is_control"] else decoded(message, name, row["key"], row["value"], kafka_log)
-        wanted.append(in_columns(found, table.schema.field("message").type))
-    assert table["message"].to_pylist() == wanted and any(wanted)
+        columns.append(in_columns(found, table.schema.field("message").type))
+    assert table["message"].to_pylist() == columns and any(columns)
 
 
 def test_values_in_one_version(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
     same(found(path, **options), expected(path, level, name))
     if each_engine == "native":
         columns = log.columns(path, level=level, format=name)
-        rows = Pass(columns.root, columns.wanted).rows
+        rows = Pass(columns.root, columns.options).rows
         assert not isinstance(rows, GatheredRows), "the native engine must read these"
 
 

@@ -54,8 +54,8 @@ def test_as_kafka_reads_it(name: str, logs: Path, truth: Truth) -> None:
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_from_every_offset_on(name: str, logs: Path, truth: Truth) -> None:
     ends = [(row["batch"]["baseOffset"], row["batch"]["lastOffset"]) for row in truth[name]]
-    wanted = {0, *(last for _, last in ends[:: max(1, len(ends) // 10)]), ends[-1][1], ends[-1][1] + 1}
-    for offset in sorted(wanted | {each + 1 for each in wanted}):
+    offsets = {0, *(last for _, last in ends[:: max(1, len(ends) // 10)]), ends[-1][1], ends[-1][1] + 1}
+    for offset in sorted(offsets | {each + 1 for each in offsets}):
         found = [batch.base_offset for batch in log.read(logs / name, offset)]
         assert found == [base for base, last in ends if last >= offset], offset
 

@@ -38,8 +38,8 @@ def test_engine_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @native
 def test_an_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wanted in ("", "native"):
-        monkeypatch.setenv("TAGWIRE_ENGINE", wanted)
+    for setting in ("", "native"):
+        monkeypatch.setenv("TAGWIRE_ENGINE", setting)
         assert tagwire.engine() == "native"
 
 

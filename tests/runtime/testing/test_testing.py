@@ -83,7 +83,7 @@ def test_the_strategy_reaches_every_corner() -> None:
 
 
 @pytest.mark.parametrize(("version", "flag"), [(3, True), (4, False)])
-def test_no_tags_where_none_are_wanted_or_possible(version: int, flag: bool) -> None:
+def test_no_tags_where_none_are_requested_or_possible(version: int, flag: bool) -> None:
     @given(messages(HeartbeatRequest, version, unknown_tags=flag))
     @settings(database=None, derandomize=True)
     def look(message: HeartbeatRequest) -> None:

@@ -229,12 +229,12 @@ def test_a_time_that_spark_cannot_hold(spark: "SparkSession") -> None:
 @pytest.mark.usefixtures("spark")
 def test_numbers_that_no_message_holds() -> None:
     ids = pa.array([{"id": Decimal(n)} for n in (5, -1, 2**64)], pa.struct([("id", pa.decimal128(20, 0))]))
-    wanted = encoding("Trade", 0, PACKAGE)
+    encoder = encoding("Trade", 0, PACKAGE)
     with pytest.raises(PipelineError, match=r"\[UNENCODABLE_KAFKA_MESSAGE\] row 1: Trade: id has a value that does"):
-        wanted.encode(ids)
+        encoder.encode(ids)
     made = encoding("Trade", 0, {**PACKAGE, "mode": "PERMISSIVE"}).encode(ids)
     assert [each is None for each in made.to_pylist()] == [False, True, True]
-    assert wanted.encode(ids.slice(0, 1)).to_pylist()[0][:8] == (5).to_bytes(8, "big")
+    assert encoder.encode(ids.slice(0, 1)).to_pylist()[0][:8] == (5).to_bytes(8, "big")
 
 
 @pytest.mark.usefixtures("spark")

@@ -43,7 +43,7 @@ def in_short(row: Any) -> tuple[Any, ...]:
     return row["format"], row["offset"], row["key"], row["value"], row["tombstone"], headers
 
 
-def wanted(expected: list[tuple[str, Record]]) -> list[tuple[Any, ...]]:
+def expected_rows(expected: list[tuple[str, Record]]) -> list[tuple[Any, ...]]:
     return [
         (
             format,
@@ -59,7 +59,7 @@ def wanted(expected: list[tuple[str, Record]]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("mixture", MIXTURES, ids=str)
 def test_rows_of_splits_in_both_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture: Mixture) -> None:
-    expected = wanted(log_of(tmp_path / "t-0", mixture))
+    expected = expected_rows(log_of(tmp_path / "t-0", mixture))
     options = {"recordFormat": mixture.named}
     assert [in_short(row) for row in rows(tmp_path, **options)] == expected
     if mixture.named == "v3":
@@ -76,7 +76,7 @@ def test_rows_of_splits_in_both_engines(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("bound", [{"maxOffsetsPerTrigger": 5}, {"maxBytesPerTrigger": 200}], ids=str)
 @pytest.mark.parametrize("mixture", SOME, ids=str)
 def test_streams(tmp_path: Path, mixture: Mixture, bound: dict[str, int]) -> None:
-    expected = wanted(log_of(tmp_path / "t-0", mixture))
+    expected = expected_rows(log_of(tmp_path / "t-0", mixture))
     reader = stream(tmp_path, recordFormat=mixture.named, **bound)
     batches = list(triggers(reader, reader.initialOffset()))
     assert [in_short(row) for _, found in batches for row in found] == expected
@@ -98,7 +98,7 @@ def test_one_format_alone(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("mixture", TWO, ids=str)
 def test_on_spark(spark: "SparkSession", tmp_path: Path, mixture: Mixture) -> None:
-    expected = wanted(log_of(tmp_path / "t-0", mixture, "gzip"))
+    expected = expected_rows(log_of(tmp_path / "t-0", mixture, "gzip"))
     options = {"recordFormat": mixture.named, "maxSplitBytes": "200"}
     found = spark.read.format("kafka_log").options(**options).load(str(tmp_path)).collect()
     assert sorted(map(in_short, found), key=lambda row: row[1]) == expected

@@ -123,7 +123,7 @@ def test_offsets_and_filters(spark: "SparkSession", logs: Path, pushdown: str) -
     topic, _, number = folder.name.rpartition("-")
     every = sorted(row.offset for row in load(spark, folder).select("offset").collect())
     first, end = every[len(every) // 3], every[2 * len(every) // 3]
-    wanted = [offset for offset in every if first <= offset < end]
+    expected = [offset for offset in every if first <= offset < end]
     bounds = {
         "startingOffsets": f'{{"{topic}": {{"{number}": {first}}}}}',
         "endingOffsets": f'{{"{topic}": {{"{number}": {end}}}}}',
@@ -133,7 +133,7 @@ def test_offsets_and_filters(spark: "SparkSession", logs: Path, pushdown: str) -
         (F.col("topic") == topic) & (F.col("partition") == int(number)) & F.col("offset").between(first, end - 1)
     )
     for df in (by_option, by_filter):
-        assert sorted(row.offset for row in df.select("offset").collect()) == wanted
+        assert sorted(row.offset for row in df.select("offset").collect()) == expected
 
 
 def test_filters_by_time(spark: "SparkSession", logs: Path) -> None:

@@ -128,9 +128,9 @@ class Listing(ABC):
 _HIDDEN: Final = b"\0"
 
 
-def contains(searched_bytes: Iterable[bytes], wanted: bytes) -> bool:
-    """Return whether any of these byte strings contains `wanted`, ignoring ASCII case. `wanted` must be lower-case."""
-    return any(wanted in text.lower() for text in searched_bytes)
+def contains(searched_bytes: Iterable[bytes], search_bytes: bytes) -> bool:
+    """Return whether any of these byte strings contains the lower-case `search_bytes`, ignoring ASCII case."""
+    return any(search_bytes in text.lower() for text in searched_bytes)
 
 
 def searched_bytes_of(entry: ExplainedEntry) -> Iterator[bytes]:

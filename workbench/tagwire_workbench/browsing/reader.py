@@ -71,10 +71,10 @@ class Reader:
         return [entry for entry in self.visible if entry < len(states) and states[entry] == UNKNOWN]
 
     def _check_visible(self) -> bool:
-        wanted = self._unknown()
-        for entry in wanted:
+        unknown = self._unknown()
+        for entry in unknown:
             try:
                 self.listing.has_error(entry)
             except TagwireError:  # the browser shows the error when the user selects the entry
                 continue
-        return bool(wanted)
+        return bool(unknown)

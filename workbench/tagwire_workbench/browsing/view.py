@@ -80,5 +80,5 @@ def _test(listing: Listing, term: Term) -> Test:
 
 
 def _text_test(listing: Listing, term: Term) -> Test:
-    wanted = term.value.lower().encode("utf-8", "backslashreplace")
-    return lambda entry: contains(listing.searched_bytes(entry), wanted)
+    search_bytes = term.value.lower().encode("utf-8", "backslashreplace")
+    return lambda entry: contains(listing.searched_bytes(entry), search_bytes)

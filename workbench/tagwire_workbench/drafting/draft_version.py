@@ -146,8 +146,8 @@ def plan_drafts(
     problems: list[Problem] = []
     for source in sources:
         result = _result(source, cuts.get(source.summary.name), only_new=only_new)
-        is_unwanted = is_in_place or (only_new and source.summary.kind != "header")
-        path = None if result.is_same and is_unwanted else target / source.summary.component / source.path.name
+        is_left_out = is_in_place or (only_new and source.summary.kind != "header")
+        path = None if result.is_same and is_left_out else target / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
         # The new version may break rules that don't apply to the old versions.
         problems += _problems(drafts[-1], options)

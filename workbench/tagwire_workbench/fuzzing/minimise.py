@@ -56,10 +56,10 @@ def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
 
     Raises NothingToKeepError if `target(data)` raises nothing.
     """
-    wanted = _failure(target, data)
-    if wanted is None:
+    failure = _failure(target, data)
+    if failure is None:
         raise NothingToKeepError("the target raises no error for this input, so there is no failure to preserve")
-    return lambda changed: _failure(target, changed) == wanted
+    return lambda changed: _failure(target, changed) == failure
 
 
 def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str, int | None] | None:

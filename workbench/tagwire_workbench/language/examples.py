@@ -93,10 +93,10 @@ def _example(layout: Layout, names: list[str], version: int) -> WireExample | No
 def _node(root: Node, names: list[str]) -> Node | None:
     """Return the trace node of a field. For a tagged field, this node includes tag, size and value."""
     waiting = [root]
-    wanted = ".".join(names)
+    path = ".".join(names)
     while waiting:
         node = waiting.pop(0)
-        if node.path.replace("[0]", "") == wanted and not node.path.endswith("[0]"):
+        if node.path.replace("[0]", "") == path and not node.path.endswith("[0]"):
             return node
         waiting += node.children
     return None

@@ -215,13 +215,13 @@ class TextTree:
 
     def _mark(self, text: str, end: int) -> None:
         if text in "}]":
-            wanted = "object" if text == "}" else "list"
-            if self._open_kinds[wanted]:
+            kind = "object" if text == "}" else "list"
+            if self._open_kinds[kind]:
                 while self._open:
                     closed = self._open.pop()
                     self._open_kinds[closed.kind] -= 1
                     closed.end = end
-                    if closed.kind == wanted:
+                    if closed.kind == kind:
                         break
             self._role = "comma"
         elif text == ":":

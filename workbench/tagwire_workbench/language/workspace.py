@@ -199,12 +199,12 @@ class Workspace:
     def counterpart(self, path: Path) -> MessageSpec | None:
         """Return the response to a request, or the request for a response, that has the same API key."""
         mine, spec_set = self.message(path), self.spec_set(path)
-        wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
-        if mine is None or spec_set is None or wanted is None:
+        kind = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
+        if mine is None or spec_set is None or kind is None:
             return None
         context = self.context(path)
         read = (self._read(spec, spec_set.options, context).message for spec in self._files(spec_set))
-        return next((each for each in read if each and each.kind == wanted and each.api_key == mine.api_key), None)
+        return next((each for each in read if each and each.kind == kind and each.api_key == mine.api_key), None)
 
     def _note_on_length(self, path: Path) -> tuple[Problem]:
         message = (
@@ -284,7 +284,7 @@ def lint_problems(
 
     `text_of` returns a file's content.
     """
-    wanted = chosen(findings, specs, settings.lint)
-    left = judge(wanted, settings.design_exemptions, datetime.date.today(), ()).findings
+    enabled = chosen(findings, specs, settings.lint)
+    left = judge(enabled, settings.design_exemptions, datetime.date.today(), ()).findings
     texts = {file: text_of(file) for file in {finding.file for finding in left}}
     return [finding.problem() for finding in placed(left, texts)]

@@ -217,8 +217,8 @@ def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Loc
     else:
         found = [(document, span) for span in references(document.text, offset)]
         declaration = (document, definition(document.text, offset))
-    wanted = [each for each in found if params.context.include_declaration or each != declaration]
-    return [types.Location(ls.uri(each.path), each.range(span)) for each, span in wanted]
+    requested = [each for each in found if params.context.include_declaration or each != declaration]
+    return [types.Location(ls.uri(each.path), each.range(span)) for each, span in requested]
 
 
 def _prepare_rename(ls: SpecServer, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:

@@ -118,10 +118,10 @@ class Passing:
     def _feed_prefix(self, going: _Going, at: int) -> int:
         """Collect a frame's size and up to eight more bytes from `going.data`. Return the position after them."""
         known = len(self._prefix)
-        wanted = _SIZE if known < _SIZE else _SIZE + min(self._size, PREFIX_SIZE)
-        end = min(at + wanted - known, len(going.data))
+        needed = _SIZE if known < _SIZE else _SIZE + min(self._size, PREFIX_SIZE)
+        end = min(at + needed - known, len(going.data))
         self._prefix += going.data[at:end]
-        if len(self._prefix) == wanted == _SIZE:
+        if len(self._prefix) == needed == _SIZE:
             self._size = int.from_bytes(self._prefix, "big", signed=True)
             if not 0 <= self._size <= self.max_size:
                 self._note(
@@ -132,7 +132,7 @@ class Passing:
                 self._prefix, self.is_lost = b"", True
             elif self._size == 0:
                 self._begin(going, end)
-        elif len(self._prefix) == wanted:
+        elif len(self._prefix) == needed:
             self._begin(going, end)
         return end
 

@@ -20,8 +20,8 @@ SPARK_COMMANDS: Final = {
 }
 
 
-def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _print_script(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:
+    if is_requested and not ctx.resilient_parsing:
         say(Path(__file__).parents[2] / "spark_submit.py")
         ctx.exit()
 

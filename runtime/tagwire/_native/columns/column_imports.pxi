@@ -87,13 +87,13 @@ cdef dict FITTING = {
 }
 
 
-cdef str fitting(str wanted):
-    """Describe, for an error message, the Arrow types that are accepted in place of the Arrow format `wanted`."""
-    if wanted.startswith("w:"):
-        return f"a {type_name(wanted)} or binary values"
-    if is_time(wanted):
-        return f"a {type_name(wanted)} or an integer"
-    return FITTING.get(wanted, "an integer")
+cdef str fitting(str expected):
+    """Describe, for an error message, the Arrow types that are accepted in place of the Arrow format `expected`."""
+    if expected.startswith("w:"):
+        return f"a {type_name(expected)} or binary values"
+    if is_time(expected):
+        return f"a {type_name(expected)} or an integer"
+    return FITTING.get(expected, "an integer")
 
 
 cdef str format_of(const ArrowSchema_c *schema):
@@ -137,27 +137,27 @@ cdef int read_type(tw_source *s, str format) except -1:
     return 0
 
 
-cdef bint fits(const tw_source *s, str format, str wanted):
-    """Return whether an array of this Arrow format can be encoded as a column of the Arrow format `wanted`."""
-    if wanted == "b":
+cdef bint fits(const tw_source *s, str format, str expected):
+    """Return whether an array of this Arrow format can be encoded as a column of the Arrow format `expected`."""
+    if expected == "b":
         return s.kind == TW_SOURCE_BOOL
-    if wanted in ("f", "g"):
+    if expected in ("f", "g"):
         return s.kind == TW_SOURCE_FLOAT
-    if wanted == "u":
+    if expected == "u":
         return s.is_text
-    if wanted == "z":
+    if expected == "z":
         return s.kind in (TW_SOURCE_BYTES, TW_SOURCE_VIEWS, TW_SOURCE_BLOCKS) and not s.is_text
-    if wanted.startswith("w:"):
-        return fits(s, format, "z") and (s.kind != TW_SOURCE_BLOCKS or s.width == width_in(wanted))
-    if wanted in ("+l", "+m"):
+    if expected.startswith("w:"):
+        return fits(s, format, "z") and (s.kind != TW_SOURCE_BLOCKS or s.width == width_in(expected))
+    if expected in ("+l", "+m"):
         return s.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST)
-    if wanted == "+s":
+    if expected == "+s":
         return s.kind == TW_SOURCE_STRUCT
-    return s.kind == TW_SOURCE_INT and (not is_time(format) or format[:3] == wanted[:3])
+    return s.kind == TW_SOURCE_INT and (not is_time(format) or format[:3] == expected[:3])
 
 
-cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
-    """Prepare `s` to read an array, but not its children. Raises ColumnError for a type that doesn't fit `wanted`."""
+cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str expected, str what) except -1:
+    """Prepare `s` to read an array, but not its children. Raises ColumnError for a type that doesn't fit `expected`."""
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
@@ -170,10 +170,10 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
         s.kind = TW_SOURCE_NULL
         return 0
     read_type(s, format)
-    if s.kind == TW_SOURCE_NULL or not fits(s, format, wanted):
+    if s.kind == TW_SOURCE_NULL or not fits(s, format, expected):
         if what == "data":
             raise no_bytes(type_name(format))
-        raise ColumnError(f"{what}: expected {fitting(wanted)}, got the Arrow type {type_name(format)!r}")
+        raise ColumnError(f"{what}: expected {fitting(expected)}, got the Arrow type {type_name(format)!r}")
     needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
     if array.n_buffers < needed or array.buffers == NULL:
         raise ColumnError(f"{what}: expected {needed} buffers for the Arrow format {format!r}, got {array.n_buffers}")

@@ -14,14 +14,14 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* Skip the record type and version before a message. Return the version, or TW_NO_TYPE if the type isn't `wanted`. */
-static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int64_t key_size, tw_reader *r)
+/* Skip the record type and version before a message. Return the version, or TW_NO_TYPE if the type isn't `type`. */
+static int64_t tw_open_payload(int how, int64_t type, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {
-        int64_t version = tw_read_uvarint(r) == TW_METADATA_FRAME && tw_read_uvarint(r) == wanted ? tw_read_uvarint(r) : -1;
+        int64_t version = tw_read_uvarint(r) == TW_METADATA_FRAME && tw_read_uvarint(r) == type ? tw_read_uvarint(r) : -1;
         return version < 0 ? TW_NO_TYPE : version;
     }
-    if (key == NULL || key_size < 2 || (int16_t)tw_get16(key) != wanted)
+    if (key == NULL || key_size < 2 || (int16_t)tw_get16(key) != type)
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
@@ -32,7 +32,7 @@ static int64_t tw_open_payload(int how, int64_t wanted, const uint8_t *key, int6
 }
 
 int tw_split_payloads(
-    tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t wanted, tw_frame *to)
+    tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t type, tw_frame *to)
 {
     int64_t rows = from->levels[0].length;
     int fault = 0;
@@ -44,7 +44,7 @@ int tw_split_payloads(
         r.end = r.p + size;
         to->levels[0].touched = row + 1;
         if (r.p != NULL && !tw_get_bit(from->buffers[control].values, row))
-            version = tw_open_payload(how, wanted, named, key_size, &r);
+            version = tw_open_payload(how, type, named, key_size, &r);
         if (version == TW_NO_TYPE) {
             tw_put_null(to, 1, row);
             tw_put_null(to, 2, row);

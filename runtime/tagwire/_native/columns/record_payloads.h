@@ -10,8 +10,8 @@ enum tw_payload { TW_PLAIN_PAYLOAD, TW_COORDINATOR_KEY, TW_COORDINATOR_VALUE, TW
 
 /* Split the key or value of each record in `from` into a version and a message. Store the version in column 2 of `to`,
  * and the message in column 1. Store nulls for a control record (marked in column `control`), and for a record type
- * other than `wanted`. `to` must have room for all records. */
+ * other than `type`. `to` must have room for all records. */
 int tw_split_payloads(
-    tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t wanted, tw_frame *to);
+    tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t type, tw_frame *to);
 
 #endif

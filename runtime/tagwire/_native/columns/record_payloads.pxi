@@ -51,7 +51,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
     cdef tw_frame *frame = (<Chunk>array.chunks[0]).frame
     cdef Shape shape
     cdef int32_t control, key = -1, value = -1
-    cdef int64_t wanted = -1 if api_key is None else api_key
+    cdef int64_t type_key = -1 if api_key is None else api_key
     cdef int fault, how = PAYLOADS.get(kind, TW_PLAIN_PAYLOAD)
     inner = array.root
     if how == TW_PLAIN_PAYLOAD:
@@ -66,7 +66,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
         shape = Shape(Column("", "+s", children=(body, version)))
         split.frame = shape.frame(frame.levels[0].length, MOST_BYTES)
         with nogil:
-            fault = tw_split_payloads(frame, control, key, value, how, wanted, split.frame)
+            fault = tw_split_payloads(frame, control, key, value, how, type_key, split.frame)
             tw_complete(split.frame)
         check(fault)
         both = exported(shape, [split], False)

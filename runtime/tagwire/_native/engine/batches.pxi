@@ -234,7 +234,7 @@ cdef class Magic2:
 
     cdef object build_from(self, object builder, Gathering gathering):
         cdef int64_t numbers[4]
-        cdef int64_t offset, wanted, last
+        cdef int64_t offset, requested, last
         cdef uint32_t attributes = 0
         cdef Py_ssize_t index, size
         cdef uint8_t *p
@@ -252,16 +252,16 @@ cdef class Magic2:
                 return None
         base_offset, last_offset = setting(builder, BASE_OFFSET), setting(builder, LAST_OFFSET)
         # From here on, this thread never waits, so no other thread can append records before the batch is finished.
-        offset, wanted = gathering.known[self.offset_place], gathering.first_offset
+        offset, requested = gathering.known[self.offset_place], gathering.first_offset
         last = gathering.highest[self.offset_place]
-        if base_offset is not None and not tw_exact_int(base_offset, &wanted):
+        if base_offset is not None and not tw_exact_int(base_offset, &requested):
             return None
         if last_offset is not None and not tw_exact_int(last_offset, &last):
             return None
         size = gathering.w.p - gathering.w.start
         if (
             numbers[0] != <int32_t>numbers[0] or numbers[2] != <int16_t>numbers[2] or numbers[3] != <int32_t>numbers[3]
-            or wanted != offset or gathering.first_timestamp != gathering.known[self.timestamp_place] or last < offset or not 0 <= last - offset <= INT32_MAX
+            or requested != offset or gathering.first_timestamp != gathering.known[self.timestamp_place] or last < offset or not 0 <= last - offset <= INT32_MAX
             or gathering.done is not None or gathering.is_lost or size > INT32_MAX
         ):
             return None

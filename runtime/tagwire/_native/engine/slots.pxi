@@ -17,7 +17,7 @@ class NotNative(Exception):
 cdef Py_ssize_t slot_of(object cls, str name) except -1:
     """Return the offset of the attribute `name` in objects of `cls`."""
     cdef PyMemberDef *member
-    cdef bytes wanted = name.encode()
+    cdef bytes encoded = name.encode()
     descriptor = getattr(cls, name, None)
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).slot
@@ -25,7 +25,7 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
         raise NotNative(f"{cls.__name__}.{name} is not a slot")
     member = <PyMemberDef *>PyType_GetSlot(<PyTypeObject *><PyObject *>descriptor.__objclass__, Py_tp_members)
     while member != NULL and member.name != NULL:
-        if member.name == wanted and member.type == T_OBJECT_EX:
+        if member.name == encoded and member.type == T_OBJECT_EX:
             return member.offset
         member += 1
     raise NotNative(f"the slot table of {cls.__name__} does not contain {name}")

@@ -25,8 +25,8 @@ def check_received(journal: Journal, expected: Expected, version: int | None, ti
     if len(found) == times or (found and times is None):
         return
     what = f"{_name(expected)}{'' if version is None else f' v{version}'}"
-    wanted = "some" if times is None else "none" if times == 0 else times
-    lines = [f"{what}: {wanted} expected, {len(found) or 'none'} received"]
+    number = "some" if times is None else "none" if times == 0 else times
+    lines = [f"{what}: {number} expected, {len(found) or 'none'} received"]
     if found:
         lines += [f"  {each}" for each in found]
     elif isinstance(expected, Message):

@@ -176,14 +176,14 @@ def _exits(words: list[str], required_output: str | None, timeout: float, file: 
         status, printed = _run(called, timeout)
         return status, status is None or required_output is None or required_output.encode() in printed
 
-    wanted = outcome(data)
-    if wanted[0] == 0 and required_output is None:
+    expected = outcome(data)
+    if expected[0] == 0 and required_output is None:
         raise NothingToKeepError("the command exits with status 0 for this input, so there is no failure to preserve")
-    if not wanted[1]:
+    if not expected[1]:
         raise NothingToKeepError(
             f"the command does not print {required_output!r} for this input, so there is no output to preserve"
         )
-    return lambda changed: outcome(changed) == wanted
+    return lambda changed: outcome(changed) == expected
 
 
 def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
