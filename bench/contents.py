@@ -156,11 +156,11 @@ def metadata(topics: int = 1000, partitions: int = 12, brokers: int = 20) -> Met
 
 def _topic(number: int, partitions: int, brokers: int, random: Random) -> Topic:
     topic_id = UUID(int=random.getrandbits(128), version=4)
-    placed = []
+    with_replicas = []
     for index in range(partitions):
         replicas = [(number + index + step) % brokers for step in range(3)]
-        placed.append(Partition(0, index, replicas[0], 5 + number % 7, replicas, list(replicas), []))
-    return Topic(0, f"topic-{number:05d}-events", topic_id, False, placed)
+        with_replicas.append(Partition(0, index, replicas[0], 5 + number % 7, replicas, list(replicas), []))
+    return Topic(0, f"topic-{number:05d}-events", topic_id, False, with_replicas)
 
 
 def produce() -> Produce:

@@ -38,13 +38,13 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
 def _struct_reader(
     struct: Callable[[Any], Sequence[Any]], found: list[Callable[[Any], object] | None]
 ) -> Callable[[Any], object]:
-    parts = [(place, part) for place, part in enumerate(found) if part is not None]
+    parts = [(index, part) for index, part in enumerate(found) if part is not None]
     if not parts:
         return struct
 
     def read(value: Any) -> None:
         values = struct(value)
-        for place, part in parts:
-            part(values[place])
+        for index, part in parts:
+            part(values[index])
 
     return read

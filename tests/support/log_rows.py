@@ -69,7 +69,7 @@ def expected(path: Path, level: str, format: Any = "auto") -> list[dict[str, Any
     return [
         row
         for segment in segments
-        for position, batch in segment.placed_batches(format=format)
+        for position, batch in segment.positioned_batches(format=format)
         for row in ROWS[level](segment.path, position, batch)
     ]
 

@@ -106,7 +106,7 @@ def edit(
         released=released_in(settings, path.parent if spec_set is None else spec_set.specs, revision),
     )
     if not dry_run:
-        write_all(plan.texts)
+        write_all(plan.contents)
     _tell(plan, field, dry_run=dry_run)
 
 

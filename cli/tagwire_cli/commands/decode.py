@@ -119,9 +119,9 @@ def command(
         raise click.UsageError("--requests needs --frames response.")
     api_of = None if requests_file is None else ResponseApis(registry, requests_file, how.limits, is_hex=is_hex)
     decoder, files = _decoder(registry, words, kind, api_of, how)
-    placed = frames(one_file(files), how.limits, is_hex=is_hex)
-    placed = placed if api_of is None else api_of.checked(placed)
-    if not _print_all(_with_decoder(placed, decoder), how.indent, keep_going=keep_going):
+    positioned = frames(one_file(files), how.limits, is_hex=is_hex)
+    positioned = positioned if api_of is None else api_of.checked(positioned)
+    if not _print_all(_with_decoder(positioned, decoder), how.indent, keep_going=keep_going):
         raise click.exceptions.Exit(1)
 
 
@@ -174,8 +174,8 @@ def _decoder(
     return frame_json.response_decoder(registry, lambda _: (api_key, version), how), files
 
 
-def _with_decoder(placed: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder") -> "Iterator[_Part]":
-    return ((position, data, decoder) for position, data in placed)
+def _with_decoder(positioned: Iterator[tuple[str, bytes]], decoder: "frame_json.Decoder") -> "Iterator[_Part]":
+    return ((position, data, decoder) for position, data in positioned)
 
 
 def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:

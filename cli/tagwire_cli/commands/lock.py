@@ -65,8 +65,8 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
         (file, specs, _locked(settings, specs, file, accept_breaking=accept_breaking or forget, forget=forget))
         for specs, file in _specs_and_locks(settings, path, lock_file)
     ]
-    texts = {file: str(lock) for file, _, lock in locks}
-    changed = {each: text for each, text in texts.items() if not has_text(each, text)}
+    contents = {file: str(lock) for file, _, lock in locks}
+    changed = {each: text for each, text in contents.items() if not has_text(each, text)}
     if not check:
         write_all(changed)
     for file, specs, lock in locks:

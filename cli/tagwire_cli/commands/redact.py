@@ -154,8 +154,8 @@ def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_h
         data = len(frame).to_bytes(4, "big") + frame
         write_bytes(data.hex().encode() + b"\n" if is_hex else data)
 
-    placed = frames(file, DEFAULT_LIMITS, is_hex=is_hex)
-    for position, frame in placed if responses is None else responses.checked(placed):
+    positioned = frames(file, DEFAULT_LIMITS, is_hex=is_hex)
+    for position, frame in positioned if responses is None else responses.checked(positioned):
         yield position, frame, redact, write
 
 

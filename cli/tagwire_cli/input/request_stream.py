@@ -36,7 +36,7 @@ class ResponseApis:
             if self._pairing.ask(None, data, api):
                 self._apis[data[4:8]].append(api)
 
-    def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    def checked(self, positioned: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Find ambiguous correlation IDs, for which `__call__` then raises an error. Return the responses unchanged.
 
         A correlation ID that several APIs share is ambiguous, unless there is a response for each of its requests. If
@@ -44,8 +44,8 @@ class ResponseApis:
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:
-            return placed
-        responses = [*placed]
+            return positioned
+        responses = [*positioned]
         found = Counter(data[:4] for _, data in responses)
         for id, apis in shared.items():
             if found[id] != len(apis):

@@ -52,12 +52,12 @@ def print_findings(findings: Sequence[tuple[str, str]]) -> None:
 def finding_text(finding: "Finding") -> str:
     """Format a finding as a paragraph of text."""
     text = (
-        _placed_text(finding) if finding.line else printable(f"{_prefix(finding)}{_subject(finding)}{finding.message}")
+        _positioned(finding) if finding.line else printable(f"{_prefix(finding)}{_subject(finding)}{finding.message}")
     )
     return "\n".join([text, *(indent(part, _INDENT) for part in _proof_lines(finding.proof))])
 
 
-def _placed_text(finding: "Finding") -> str:
+def _positioned(finding: "Finding") -> str:
     """Format a finding like an error in a spec: with its position, the source line, and a caret."""
     from tagwire_generator.diagnostics.problems import Problem, render
 

@@ -77,9 +77,9 @@ def _batches(
     format, limits, partial = options.format, options.limits, options.partial
     skip = options.skip if options.is_lenient else None
     if not isinstance(found, Segment):
-        yield from found.placed_batches(begin, format, limits, partial=partial, skip=skip)
+        yield from found.positioned_batches(begin, format, limits, partial=partial, skip=skip)
         return
-    for position, batch in found.placed_batches(begin, format, limits, partial=partial, skip=skip):
+    for position, batch in found.positioned_batches(begin, format, limits, partial=partial, skip=skip):
         yield found, position, batch
 
 

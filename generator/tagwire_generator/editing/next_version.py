@@ -49,7 +49,7 @@ class NextVersion:
     """Whether the edits add versions, and not only a field."""
 
     @property
-    def texts(self) -> dict[Path, str]:
+    def contents(self) -> dict[Path, str]:
         return {change.path: change.after for change in self.changes}
 
 

@@ -77,7 +77,7 @@ class RegisterSpec:
     """The line and column of each item in `names`, for errors."""
 
     def __post_init__(self) -> None:
-        enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._texts()])
+        enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._docs()])
 
     def constant(self, entry: RegisterEntry) -> str:
         return (entry.constant or constant_name(entry.name)) + self.suffix
@@ -135,7 +135,7 @@ class RegisterSpec:
                 text = f"the key {entry.key} (0x{entry.key:08X}) of {quoted(entry.name)} is outside its range {found}"
                 yield Violation("TW013", "entries", text, field=index)
 
-    def _texts(self) -> Iterator[Violation]:
+    def _docs(self) -> Iterator[Violation]:
         keys: dict[int, str] = {}
         constants: dict[str, str] = {}
         for index, entry in enumerate(self.entries):

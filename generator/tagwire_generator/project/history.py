@@ -82,8 +82,8 @@ class History:
         for (component, name), message in sorted(self.messages.items()):
             lines = [f"[{component}.{name}]"]
             for version, spans in sorted(message.versions.items()):
-                texts = [f'"{span}"' for span in spans]
-                lines.append(f"{version} = {texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'}")
+                quoted = [f'"{span}"' for span in spans]
+                lines.append(f"{version} = {quoted[0] if len(quoted) == 1 else '[' + ', '.join(quoted) + ']'}")
             blocks.append("\n".join(lines) + "\n")
         layouts = sorted({f'"{span.digest}" = "{span.layout}"\n' for span in self._redefined()})
         if layouts:
@@ -123,10 +123,10 @@ def read_history(path: Path) -> History:
 
 def _message(table: Mapping[str, Any], layouts: Mapping[str, str]) -> MessageHistory:
     versions: dict[int, tuple[ReleaseSpan, ...]] = {}
-    for version, texts in table.items():
-        spans = tuple(_span(text, layouts) for text in ([texts] if isinstance(texts, str) else texts))
+    for version, releases in table.items():
+        spans = tuple(_span(text, layouts) for text in ([releases] if isinstance(releases, str) else releases))
         if not _VERSION.fullmatch(version) or not spans:
-            raise ValueError(f"expected a version number and its releases, got {version} = {texts!r}")
+            raise ValueError(f"expected a version number and its releases, got {version} = {releases!r}")
         versions[int(version)] = spans
     return MessageHistory(versions)
 

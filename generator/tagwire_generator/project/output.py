@@ -174,7 +174,7 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def write_all(texts: Mapping[Path, str]) -> None:
+def write_all(contents: Mapping[Path, str]) -> None:
     """Write the files of one change. Before any file is replaced, all new content is written to disk.
 
     Existing files keep their mode. If a file is a link, its target is replaced. Raises OutputError if writing fails.
@@ -182,7 +182,7 @@ def write_all(texts: Mapping[Path, str]) -> None:
     ready: dict[Path, Path] = {}
     target = Path()
     try:
-        for path, text in texts.items():
+        for path, text in contents.items():
             target = path.resolve()
             target.parent.mkdir(parents=True, exist_ok=True)
             ready[target] = target.with_name(f".{target.name}.{os.getpid()}.tmp")

@@ -78,9 +78,9 @@ Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 """Registers by name. None stands for an invalid register, whose problems are reported in its own file."""
 
 
-def registers_among(texts: Iterable[bytes]) -> Registers:
+def registers_among(specs: Iterable[bytes]) -> Registers:
     """Return the registers among spec texts. Errors are ignored here, and reported when the register is read."""
-    return _found(("", data) for data in texts)
+    return _found(("", data) for data in specs)
 
 
 def registers_in(folders: Iterable[Path]) -> Registers:

@@ -48,7 +48,7 @@ def message_class(name: str, package: str) -> type[Message]:
         raise PipelineError("KAFKA_MESSAGE_NOT_FOUND", f"{error}.") from None
 
 
-def _placed(error: TagwireError, row_name: RowName | None) -> TagwireError:
+def _with_row(error: TagwireError, row_name: RowName | None) -> TagwireError:
     if row_name is not None and error.row is not None:
         error.args = (f"{row_name(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
     return error
@@ -130,7 +130,7 @@ class Decoding(NamedTuple):
                 wide_unsigned=True,
             )
         except TagwireError as error:
-            raise rejection(_placed(error, row_name)) from None
+            raise rejection(_with_row(error, row_name)) from None
         made = _types(self)
         if self.permissive:
             pairs = pa.array(column)
@@ -246,7 +246,7 @@ class Encoding(NamedTuple):
                 errors="null" if self.permissive else "raise",
             )
         except TagwireError as error:
-            raise rejection(_placed(error, row_name), "UNENCODABLE_KAFKA_MESSAGE") from None
+            raise rejection(_with_row(error, row_name), "UNENCODABLE_KAFKA_MESSAGE") from None
         return fitted(pa.array(column), pa.binary())
 
 

@@ -24,7 +24,7 @@ def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Ke
     all existing partitions, or None if the log may be empty. In that case, no error is raised.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
-    placed = {
+    of_options = {
         option: {*given} if isinstance(given, dict) else set()
         for option, given in {
             "startingOffsets": query.starts,
@@ -34,14 +34,14 @@ def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Ke
         }.items()
     }
     seen_topics = {topic for topic, _ in seen}
-    named = partitions.union(*placed.values())
+    named = partitions.union(*of_options.values())
     if not query.fails_on_loss or (topics <= seen_topics and named <= seen | {(topic, ALL) for topic in seen_topics}):
         return
     found = there()
     if found is None:
         return
     _check("subscribe", topics, {topic for topic, _ in found}, query)
-    for option, keys in placed.items():
+    for option, keys in of_options.items():
         known = {key[0] if key[1] == ALL else _name(key) for key in keys}
         there_too = {topic for topic, partition in keys if partition == ALL} & {topic for topic, _ in found}
         _check(option, known, {_name(key) for key in found} | there_too, query)

@@ -11,7 +11,7 @@ from typing import Any
 from tagwire.errors import DecodeError
 from tagwire.log import Partition, Segment
 from tagwire.log.damage import Found, pieces
-from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.errors import LogError, LogPathError, log_error
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 from tagwire_spark.errors import rejection
@@ -62,7 +62,7 @@ def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, per
                     found = next((each.offset for each in batch if each.timestamp >= timestamp), None)
                 except DecodeError as error:
                     if not permissive:
-                        raise placed(error, segment.name, "TWL106", position) from None
+                        raise log_error(error, segment.name, "TWL106", position) from None
                     found = None
                 if found is not None:
                     return found

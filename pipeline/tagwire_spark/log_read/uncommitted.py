@@ -21,7 +21,7 @@ from tagwire.log import Partition, Segment
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import Damage, Found, pieces
-from tagwire.log.errors import placed
+from tagwire.log.errors import log_error
 from tagwire.log.scan import Scan
 from tagwire.records import Record, RecordBatch, control_record
 from tagwire.text_format import encodable
@@ -293,4 +293,4 @@ def _follow(
                     aborted.add((header.producer_id, first, record.offset))
     except DecodeError as error:
         if not permissive:
-            raise placed(error, scan.file, "TWL106", header.position) from None
+            raise log_error(error, scan.file, "TWL106", header.position) from None

@@ -226,7 +226,7 @@ class _Session:
         if plan.span_kinds is None:
             plan.span_kinds = kinds_of(layout, plan.span_types)
         self.spans.kinds += plan.span_kinds
-        if walk.place is None:
+        if walk.error_position is None:
             self.pos = walk.end
             if walk.has_known_tags:
                 data = self.data[start : walk.end]
@@ -236,7 +236,7 @@ class _Session:
             reader = LayoutReader(layout, self.data, limits=self.limits, recorder=self.recorder)
             self.recorder.go_on(walk.open)
             try:
-                read_on(reader, walk.place)
+                read_on(reader, walk.error_position)
             except DecodeError as error:
                 self.stop(error)
                 self.pos = reader.pos

@@ -48,10 +48,10 @@ class EpochStart(NamedTuple):
 
 def read_leader_epochs(path: Path) -> list[EpochStart]:
     """Return the entries of a `leader-epoch-checkpoint` file. Raises LogError if it is invalid."""
-    return [start for _, start in placed_leader_epochs(path)]
+    return [start for _, start in positioned_leader_epochs(path)]
 
 
-def placed_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
+def positioned_leader_epochs(path: Path) -> Iterator[tuple[int, EpochStart]]:
     """Yield (byte offset of the line, entry) for each entry of a `leader-epoch-checkpoint` file.
 
     Raises LogError at an invalid line.

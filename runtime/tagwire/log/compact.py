@@ -103,7 +103,7 @@ class _Compactor:
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
         compaction = self.compaction
-        for position, batch in segment.placed_batches(
+        for position, batch in segment.positioned_batches(
             None, compaction.format, compaction.limits, skip=compaction.silent
         ):
             yield position, batch

@@ -89,7 +89,7 @@ class Conversion:
 
         Raises LogError for an invalid batch.
         """
-        batches = segment.placed_batches(None, self.source, self.limits, skip=self.skip)
+        batches = segment.positioned_batches(None, self.source, self.limits, skip=self.skip)
         if self.size is None:
             return as_they_are(batches)
         return rebatched(batches, self.size, self.to)

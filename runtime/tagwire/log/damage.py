@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.layout import Array
 from tagwire.log.errors import LogError
-from tagwire.log.scan import PlacedBatch, Scan, Skip
+from tagwire.log.scan import LogBatch, Scan, Skip
 from tagwire.records import RecordBatch
 from tagwire.records.header_positions import LONGEST
 
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     """A whole batch and its position."""
 
     position: int
-    batch: PlacedBatch
+    batch: LogBatch
 
 
 class Damage(NamedTuple):

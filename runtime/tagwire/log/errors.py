@@ -123,7 +123,7 @@ def reject(file: str, rule: str, offset: int, found: str, expected: str) -> NoRe
     raise LogError(file, rule, offset=offset, found=found, expected=expected)
 
 
-def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
+def log_error(error: DecodeError, file: str, rule: str, position: int) -> LogError:
     """Convert a DecodeError to a LogError for `file`, adding `position` to its offset. Return a LogError unchanged."""
     if isinstance(error, LogError):
         return error

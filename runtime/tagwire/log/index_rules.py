@@ -15,7 +15,14 @@ from typing import Any
 
 from tagwire.log.batch_rules import ABORT, Seen
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeEntry, TimeIndex, placed_transactions
+from tagwire.log.indexes import (
+    AbortedTransaction,
+    OffsetEntry,
+    OffsetIndex,
+    TimeEntry,
+    TimeIndex,
+    positioned_transactions,
+)
 from tagwire.log.rules import Problems
 from tagwire.log.segment import Segment
 
@@ -159,7 +166,7 @@ def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogE
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (
         ("index", lambda path, base: OffsetIndexRule(OffsetIndex(path, base))),
         ("timeindex", lambda path, base: TimeIndexRule(TimeIndex(path, base))),
-        ("txnindex", lambda path, base: TransactionIndexRule(path, list(placed_transactions(path)))),
+        ("txnindex", lambda path, base: TransactionIndexRule(path, list(positioned_transactions(path)))),
     )
     for kind, make in makers:
         path = segment.sibling(kind)

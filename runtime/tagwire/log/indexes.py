@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
-from tagwire.log.errors import LogLimitError, placed, reject, unreadable
+from tagwire.log.errors import LogLimitError, log_error, reject, unreadable
 from tagwire.log.file_bytes import pread
 from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
@@ -89,7 +89,7 @@ class _Index:
     def __len__(self) -> int:
         return self._count
 
-    def placed(self, index: int) -> int:
+    def nonnegative_index(self, index: int) -> int:
         """Convert an entry's index, which may be negative as for lists, to a nonnegative index.
 
         Raises IndexError if it is out of range.
@@ -126,7 +126,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        offset, position = self.raw(self.placed(index))
+        offset, position = self.raw(self.nonnegative_index(index))
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
@@ -147,7 +147,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(len(self)))]
-        timestamp, offset = self.raw(self.placed(index))
+        timestamp, offset = self.raw(self.nonnegative_index(index))
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
@@ -158,10 +158,10 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
 
 def read_transaction_index(path: Path) -> list[AbortedTransaction]:
     """Return the entries of a `.txnindex` file. Raises LogError for invalid bytes."""
-    return [entry for _, entry in placed_transactions(path)]
+    return [entry for _, entry in positioned_transactions(path)]
 
 
-def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
+def positioned_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
     """Yield (byte position, entry) for each entry of a `.txnindex` file. Raises LogError for invalid bytes."""
     data = read_file(path, "TWL201")
     aborted: Any = kafka_messages()["AbortedTxn"]
@@ -254,5 +254,5 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
     try:
         snapshot = cls.decode(data[_CRC_AT:], version)
     except DecodeError as error:
-        raise placed(error, str(path), _RULE, _CRC_AT) from None
+        raise log_error(error, str(path), _RULE, _CRC_AT) from None
     return tuple(snapshot.producer_entries)

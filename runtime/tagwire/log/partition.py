@@ -145,10 +145,10 @@ class Partition:
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
-        for _, _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
+        for _, _, batch in self.positioned_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
 
-    def placed_batches(
+    def positioned_batches(
         self,
         start_offset: int | None = None,
         format: Any = "auto",
@@ -167,7 +167,7 @@ class Partition:
                 for segment, is_first in listed.segments_from(start_offset):
                     start = start_offset if is_first else None
                     is_last = segment is listed.segments[-1]
-                    found = segment.placed_batches(start, format, limits, partial=partial and is_last, skip=skip)
+                    found = segment.positioned_batches(start, format, limits, partial=partial and is_last, skip=skip)
                     for position, batch in found:
                         yield segment, position, batch
                         start_offset = batch.last_offset + 1

@@ -46,17 +46,17 @@ class Piece(NamedTuple):
     compression: str
 
 
-PlacedBatches = Iterable[tuple[int, RecordBatch]]
+PositionedBatches = Iterable[tuple[int, RecordBatch]]
 Key = tuple[Any, ...]
 
 
-def as_they_are(batches: PlacedBatches) -> Iterator[Piece]:
+def as_they_are(batches: PositionedBatches) -> Iterator[Piece]:
     """Yield each batch unchanged, as a `Piece`."""
     for position, batch in batches:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
-def rebatched(batches: PlacedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
+def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
 
     If the caller will convert the new batches to another format, pass it as `to`, so that sizes are measured in that

@@ -93,7 +93,7 @@ class Rewriter:
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             compaction = self.compaction
-            batches = segment.placed_batches(begin, compaction.format, compaction.limits, skip=compaction.silent)
+            batches = segment.positioned_batches(begin, compaction.format, compaction.limits, skip=compaction.silent)
             for position, batch in batches:
                 if batch.is_transactional or batch.is_control:
                     verdict = self._verdict(segment, position, batch)
@@ -142,7 +142,9 @@ class Rewriter:
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
         compaction = self.compaction
-        for position, batch in segment.placed_batches(None, compaction.format, compaction.limits, skip=compaction.skip):
+        for position, batch in segment.positioned_batches(
+            None, compaction.format, compaction.limits, skip=compaction.skip
+        ):
             if not is_far(segment.name, position, batch, segment.base_offset or 0, compaction.skip):
                 yield position, batch
             if self.tell:

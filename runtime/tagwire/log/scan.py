@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.errors import LogError, LogPathError, placed, reject
+from tagwire.log.errors import LogError, LogPathError, log_error, reject
 from tagwire.log.file_bytes import Bytes
 from tagwire.message.engines import engine
 from tagwire.records import Format, Record, RecordBatch
@@ -33,7 +33,7 @@ Skip = Callable[[LogError | LogPathError], object]
 """A callback for errors, called for each part of a log that can't be read and is left out."""
 
 
-class PlacedBatch(RecordBatch):
+class LogBatch(RecordBatch):
     """A batch in a file. An invalid record raises a LogError with the file and the byte position.
 
     If `skip` is set, it is called with the error instead, and the batch ends before the invalid record.
@@ -49,15 +49,15 @@ class PlacedBatch(RecordBatch):
         self.skip: Skip | None = None
 
     @contextmanager
-    def _placing(self) -> Generator[None]:
+    def _raising_log_errors(self) -> Generator[None]:
         try:
             yield
         except DecodeError as error:
-            raise placed(error, self._file, "TWL106", self._position) from None
+            raise log_error(error, self._file, "TWL106", self._position) from None
 
     def _deviated(self, error: DecodeError) -> None:
         if self.skip is not None:
-            self._report(self.skip, placed(error, self._file, "TWL106", self._position))
+            self._report(self.skip, log_error(error, self._file, "TWL106", self._position))
 
     def _report(self, skip: Skip, error: LogError) -> None:
         """Call `skip` with an error, unless it was already reported: the same records may be read several times."""
@@ -67,14 +67,14 @@ class PlacedBatch(RecordBatch):
             skip(error)
 
     def __iter__(self) -> Iterator[Record]:
-        return self._placed(super().__iter__)
+        return self._with_log_errors(super().__iter__)
 
     def _stored(self) -> Iterator[Record]:
-        return self._placed(super()._stored)
+        return self._with_log_errors(super()._stored)
 
-    def _placed(self, read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
+    def _with_log_errors(self, read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
         try:
-            with self._placing():
+            with self._raising_log_errors():
                 yield from read()
         except LogError as error:
             if self.skip is None:
@@ -83,21 +83,21 @@ class PlacedBatch(RecordBatch):
 
     def __reduce__(self) -> tuple[object, ...]:
         copied, arguments = super().__reduce__()
-        return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
+        return LogBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
         if self.skip is not None:  # count only the records that can be read
             return self._counted
-        with self._placing():
+        with self._raising_log_errors():
             return super().__len__()
 
     def walk(self) -> Walk:
         """Walk the batch's records like `RecordBatch.walk`, but raise LogError instead of DecodeError."""
-        with self._placing():
+        with self._raising_log_errors():
             return super().walk()
 
 
-class QuickBatch(PlacedBatch):
+class QuickBatch(LogBatch):
     """A v2 batch that native code has read, and whose most important header values it has stored as attributes."""
 
     __slots__ = (
@@ -153,7 +153,7 @@ class Scan:
             yield position, batch
             position += batch.size
 
-    def next_batch(self, position: int) -> PlacedBatch | None:
+    def next_batch(self, position: int) -> LogBatch | None:
         """Return the result of `batch`, or None if the data ends at `position`."""
         batch = self._quick_batch(position)
         return batch if batch is not None or self.ends_at(position) else self.batch(position)
@@ -172,7 +172,7 @@ class Scan:
             position += len(chunk)
         return position
 
-    def batch(self, position: int) -> PlacedBatch:
+    def batch(self, position: int) -> LogBatch:
         """Return the batch at a position, and verify its checksum. Raises LogError if there is no valid batch."""
         try:
             return self._batch(position)
@@ -198,7 +198,7 @@ class Scan:
         batch._file, batch._position, batch.skip = self.file, position, None
         return batch
 
-    def _batch(self, position: int) -> PlacedBatch:
+    def _batch(self, position: int) -> LogBatch:
         if (batch := self._quick_batch(position)) is not None:
             return batch
         size = self.size(position)
@@ -206,10 +206,10 @@ class Scan:
             self._sums.reject_wrong(position, self._found)
         data = self.data[position : position + size]
         try:
-            return PlacedBatch(batch_at(data, 0, self.formats, self.limits), self.file, position)
+            return LogBatch(batch_at(data, 0, self.formats, self.limits), self.file, position)
         except DecodeError as error:
             rule = "TWL104" if error.path == "crc" else "TWL105"
-            raise placed(error, self.file, rule, position) from None
+            raise log_error(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
         """Prepare to try many positions in damaged bytes: verify checksums with `SumCheck`, which is then faster."""
@@ -235,13 +235,13 @@ class Scan:
         found = self.formats.claims(header, 0) if has_magic else self.formats.candidates(header, 0)
         return self._sums.may_begin(position, header, found)
 
-    def outline(self, position: int) -> PlacedBatch:
+    def outline(self, position: int) -> LogBatch:
         """Return the batch at a position, without verifying its checksum. Raises LogError if there is no batch."""
         data = self.data[position : position + self.size(position)]
         try:
-            return PlacedBatch(read_outline(data, self.formats, self.limits), self.file, position)
+            return LogBatch(read_outline(data, self.formats, self.limits), self.file, position)
         except DecodeError as error:
-            raise placed(error, self.file, "TWL105", position) from None
+            raise log_error(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
         """Yield the span of each batch at or after `position`, without verifying checksums.

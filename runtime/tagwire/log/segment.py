@@ -90,10 +90,10 @@ class Segment:
         the first invalid batch. With `skip`, damage is left out instead, and `skip` is called with the LogError: once
         for bytes that aren't a batch, and once for the records of a batch from the first invalid record on.
         """
-        for _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
+        for _, batch in self.positioned_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
 
-    def placed_batches(
+    def positioned_batches(
         self,
         start_offset: int | None = None,
         format: Any = "auto",

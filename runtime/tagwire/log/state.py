@@ -82,7 +82,7 @@ class _Reading(NamedTuple):
     unknown: Skip | None = None
 
     def batches(self, found: Partition) -> Iterator[BatchInSegment]:
-        return found.placed_batches(None, self.formats, self.limits, skip=self.skip)
+        return found.positioned_batches(None, self.formats, self.limits, skip=self.skip)
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
@@ -106,16 +106,16 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
     if log == "cluster":
         cluster = ClusterState()
         for partition in partitions:
-            for _, entry, _ in _placed_entries(_cluster_batches(partition, reading), log, reading):
+            for _, entry, _ in _entries_with_offsets(_cluster_batches(partition, reading), log, reading):
                 cluster.add(entry)
         return cluster.tree()
     if log == "share":
-        read = (_placed_entries(reading.batches(partition), log, reading) for partition in partitions)
+        read = (_entries_with_offsets(reading.batches(partition), log, reading) for partition in partitions)
         return share_partitions(entry for each in read for _, entry, _ in each)
     states = []
     for partition in partitions:
         states.append(KeyedState())
-        for offset, entry, producer in _placed_entries(reading.batches(partition), log, reading):
+        for offset, entry, producer in _entries_with_offsets(reading.batches(partition), log, reading):
             states[-1].add(offset, entry, producer)
     kept = [entry for each in states for entry in each.entries()]
     pending = [entry for each in states for entry in each.pending()]
@@ -151,13 +151,13 @@ def entries(
         )
     log = INTERNAL_TOPICS[partition.topic]
     reading = _Reading(registry, format_set(format), limits)
-    for _, entry, _ in _placed_entries(reading.batches(partition), log, reading):
+    for _, entry, _ in _entries_with_offsets(reading.batches(partition), log, reading):
         yield entry
 
 
 def _cluster_batches(partition: Partition, reading: _Reading) -> Iterator[BatchInSegment]:
     for segment in _cluster_segments(partition):
-        for position, batch in segment.placed_batches(None, reading.formats, reading.limits, skip=reading.skip):
+        for position, batch in segment.positioned_batches(None, reading.formats, reading.limits, skip=reading.skip):
             yield segment, position, batch
 
 
@@ -173,7 +173,7 @@ def _cluster_segments(partition: Partition) -> Iterator[Segment]:
             yield segment
 
 
-def _placed_entries(
+def _entries_with_offsets(
     batches: Iterable[BatchInSegment], log: str, reading: _Reading
 ) -> Iterator[tuple[int, Entry, int | None]]:
     """Yield (offset, entry, producer id). The producer id is None if the entry isn't part of a transaction."""

@@ -12,7 +12,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, OpenTransactions, Seen, overlaps, zeros
 from tagwire.log.checkpoints import (
     check_offsets,
-    placed_leader_epochs,
+    positioned_leader_epochs,
     read_json,
     read_properties,
 )
@@ -187,7 +187,7 @@ def leader_epoch_problems(path: Path) -> list[LogProblem]:
     """Return a problem for each unordered entry in a leader epoch checkpoint. Raises LogError for an invalid file."""
     problems = Problems()
     before = None
-    for at, start in placed_leader_epochs(path):
+    for at, start in positioned_leader_epochs(path):
         if before and not (before.epoch < start.epoch and before.start_offset <= start.start_offset):
             what = (
                 f"epoch {start.epoch} from offset {start.start_offset}, after {before.epoch} from {before.start_offset}"

@@ -109,7 +109,7 @@ def transaction_index(segment: Segment, transactions: OpenTransactions, format: 
     Call this for a log's segments in order, always with the same `transactions`. Raises LogError at an invalid batch.
     """
     rules, data = BatchRules([]), bytearray()
-    for position, batch in segment.placed_batches(format=format):
+    for position, batch in segment.positioned_batches(format=format):
         if batch.is_transactional or batch.is_control:
             seen = rules.check(position, batch, None) if batch.is_control else Seen(position, batch, len(batch), None)
             aborted = transactions.see(seen)

@@ -135,7 +135,7 @@ class FormatSet:
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]
-        positions: list[Any] = [(each.length_at, each.magic_behind, each.magic) for each in tried] or [(-1, 0, 0)]
+        positions: list[Any] = [(each.length_at, each.magic_after_length, each.magic) for each in tried] or [(-1, 0, 0)]
         if quick is None or len(positions) > 1 or None in positions[0]:
             return None
         from tagwire._engine import BatchReader
@@ -164,7 +164,7 @@ class FormatSet:
                 too_small = re.escape(bytes((min(positions.least, 256) - 1,)))
                 ways.append(rb"(?!\0{3}[\0-%b])[\0-\x7f][\s\S]{%d}%b" % (too_small, positions.magic_at - 9, magic))
             else:
-                gap = positions.magic_behind or 0
+                gap = positions.magic_after_length or 0
                 ways.append(rb"(?!\0)[\x80-\xff]{0,4}[\0-\x7f][\s\S]{%d}%b" % (gap, magic))
         return re.compile(rb"(?=\0[\s\S]{7}(?:%b))" % b"|".join(ways))
 
@@ -219,7 +219,7 @@ def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
 
 def _is_findable(format: Format) -> bool:
     positions = format.header_positions
-    return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)
+    return format.magic >= 0 and (positions.magic_at is not None or positions.magic_after_length is not None)
 
 
 # Find formats by name. Generated formats are imported when they are first needed.

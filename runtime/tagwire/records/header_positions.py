@@ -47,7 +47,7 @@ class HeaderPositions:
         self.magic = format.magic
         self.magic_at = self._fixed(format, "magic")
         """The position of the magic byte; None after a length of varying size, or if there is none."""
-        self.magic_behind = self._magic_after_length(format)
+        self.magic_after_length = self._magic_after_length(format)
         """The distance of the magic byte from the end of the length; None if this varies as well."""
         self.sum = self._sum()
         """The position of the checksum; None if it varies, or there is none."""
@@ -63,11 +63,11 @@ class HeaderPositions:
         """The arguments for the native search for batch headers; None if native code doesn't support the format."""
         code, checksum = self._code, self.sum
         is_int32 = self._number is not None and self._number.format == ">i"
-        if self.length_at is None or self.magic_behind is None or not (is_int32 or isinstance(code, Varint)):
+        if self.length_at is None or self.magic_after_length is None or not (is_int32 or isinstance(code, Varint)):
             return None
         return (
             *(self.length_at, not is_int32, isinstance(code, Varint) and code.zigzag, self._counts_itself),
-            *(self.least, self.magic_behind, self.magic & 0xFF),
+            *(self.least, self.magic_after_length, self.magic & 0xFF),
             *((POLYNOMIALS[checksum.algorithm], checksum.at, checksum.begin) if checksum else (0, 0, 0)),
         )
 
@@ -154,9 +154,9 @@ class HeaderPositions:
         if self.magic_at is not None:
             at = pos + self.magic_at
         else:
-            if self.magic_behind is None or (found := self.length(header, pos)) is None:
+            if self.magic_after_length is None or (found := self.length(header, pos)) is None:
                 return False
-            at = found[1] + self.magic_behind
+            at = found[1] + self.magic_after_length
         return at < len(header) and header[at] == self.magic
 
 

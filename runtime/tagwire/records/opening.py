@@ -107,10 +107,10 @@ class _Opened:
         self.nodes.append(seen.root.moved(self.begin + position, path))
         self.canonical = self.canonical and seen.canonical
         if seen.error is not None:
-            self.error = _placed(seen.error, self.begin + position, path)
+            self.error = _moved(seen.error, self.begin + position, path)
 
 
-def _placed(error: DecodeError, by: int, prefix: str) -> DecodeError:
+def _moved(error: DecodeError, by: int, prefix: str) -> DecodeError:
     """Return a copy of a batch's error, with path and offset relative to the message that contains the batch."""
     return type(error)(
         message_name=error.message_name,

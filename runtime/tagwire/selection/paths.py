@@ -58,14 +58,14 @@ class Paths:
     last field of each path.
     """
 
-    def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
+    def __init__(self, message: type[Message], strings: tuple[str, ...], *, whole: bool = False) -> None:
         self.message = message
-        self.texts = texts
+        self.strings = strings
         self.root = Step("")
         self.fields: list[FieldRow] = []
         self.trails: list[list[FieldRow]] = []
         """For each path, the field rows that lead to its last field, outermost first."""
-        self.lines = [self._add(text, column) for column, text in enumerate(texts)]
+        self.lines = [self._add(text, column) for column, text in enumerate(strings)]
         self.way: list[Step] = [] if whole else _shared(self.lines)
         if self.way:
             self.way[-1].is_row = True
@@ -112,7 +112,7 @@ class Paths:
         raise NoPathError(f"expected a path such as topics[].partitions[].leader_id, got {text!r}")
 
     def _reject_overlap(self, text: str, step: Step) -> None:
-        other = next(self.texts[column] for column in step.columns)
+        other = next(self.strings[column] for column in step.columns)
         raise SelectionError(
             f"{self.message.NAME}: {text} and {other} overlap; select the whole field, or parts of it, but not both"
         )

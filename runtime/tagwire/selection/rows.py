@@ -101,11 +101,11 @@ class Changes:
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row
-        values = (row,) if len(self.paths.texts) == 1 else row
-        if not isinstance(values, tuple | list) or len(values) != len(self.paths.texts):
+        values = (row,) if len(self.paths.strings) == 1 else row
+        if not isinstance(values, tuple | list) or len(values) != len(self.paths.strings):
             self._reject(
                 f"an appended row must be a {element.__name__} or have a value for each of the "
-                f"{len(self.paths.texts)} paths"
+                f"{len(self.paths.strings)} paths"
             )
         given = {line[0].name for line in self.paths.rest if line}
         missing = [field.name for field in element.FIELDS if field.required and field.name not in given]

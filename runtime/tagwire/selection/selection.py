@@ -53,7 +53,7 @@ class Selection:
     @property
     def paths(self) -> tuple[str, ...]:
         """The paths, in the same order as the values of a row."""
-        return self._paths.texts
+        return self._paths.strings
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:

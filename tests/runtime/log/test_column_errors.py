@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
     count = 0
     try:
-        for position, batch in log.Segment(path).placed_batches(format=format):
+        for position, batch in log.Segment(path).positioned_batches(format=format):
             for _ in ROWS[level](path, position, batch):
                 count += 1
     except log.LogError as error:

@@ -107,7 +107,7 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
     folder = copy_of("kafka28/alpha-upgrade2-0")
     segment = folder / "00000000000000000000.log"
     data = segment.read_bytes()
-    count, position = len(list(log.read(folder))), [at for at, _ in log.Segment(segment).placed_batches()][-1]
+    count, position = len(list(log.read(folder))), [at for at, _ in log.Segment(segment).positioned_batches()][-1]
     segment.write_bytes(data[:-cut])
     with pytest.raises(
         log.LogError, match=f"00000000000000000000.log: log: byte {position}: found a batch of"

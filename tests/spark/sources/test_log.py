@@ -201,7 +201,7 @@ def damaged(logs: Path, folder: Path) -> tuple[Path, int, int]:
     source = big_partition(logs)
     target = Path(copytree(source, folder / source.name))
     segment = max(log.Partition(target).segments, key=lambda each: each.size)
-    batches = list(segment.placed_batches())
+    batches = list(segment.positioned_batches())
     position, batch = batches[len(batches) // 2]
     data = bytearray(segment.path.read_bytes())
     data[position + batch.size - 1] ^= 1

@@ -101,18 +101,18 @@ def import_release(
         out / spec.component / f"{spec.name}.json": documented(with_protocol_rules(spec.spec), out / spec.component)
         for spec in specs
     }
-    texts = {path: canonical_text(spec) for path, spec in documented_specs.items()}
-    folders = sorted({path.parent for path in texts})
+    contents = {path: canonical_text(spec) for path, spec in documented_specs.items()}
+    folders = sorted({path.parent for path in contents})
     present = [path for folder in folders for path in sorted(folder.glob("*.json"))]
-    stale = [path for path in present if path not in texts]
+    stale = [path for path in present if path not in contents]
     if history is not None:
-        texts[out / HISTORY_FILE] = str(history)
+        contents[out / HISTORY_FILE] = str(history)
     elif (out / HISTORY_FILE).exists():
         stale.append(out / HISTORY_FILE)
-    unchanged = tuple(path for path, text in texts.items() if has_text(path, text))
-    written = {path: text for path, text in texts.items() if path not in unchanged}
+    unchanged = tuple(path for path, text in contents.items() if has_text(path, text))
+    written = {path: text for path, text in contents.items() if path not in unchanged}
     write_all(written)
     missing = {spec["name"]: paths for spec in documented_specs.values() if (paths := undocumented(spec))}
-    is_documented = any('"about"' in text for text in texts.values())
+    is_documented = any('"about"' in text for text in contents.values())
     documentation = missing if is_documented else {}
     return ImportReport(tuple(releases), tuple(written), unchanged, tuple(stale), history, documentation)

@@ -314,11 +314,11 @@ def _reject(problems: Iterable[Problem]) -> None:
 
 
 def _plan(drafts: Sequence[Draft]) -> DraftPlan:
-    texts = {draft.path: draft.text for draft in drafts if draft.path is not None}
+    files = {draft.path: draft.text for draft in drafts if draft.path is not None}
     try:
-        present = [path for folder in sorted({path.parent for path in texts}) for path in sorted(folder.glob("*.json"))]
+        present = [path for folder in sorted({path.parent for path in files}) for path in sorted(folder.glob("*.json"))]
     except OSError as error:
         raise SpecError(f"{error.filename} can't be read: {error.strerror}", file=str(error.filename)) from None
-    known = {*texts, *(draft.source for draft in drafts)}
-    changed = {path: text for path, text in texts.items() if not has_text(path, text)}
+    known = {*files, *(draft.source for draft in drafts)}
+    changed = {path: text for path, text in files.items() if not has_text(path, text)}
     return DraftPlan(tuple(drafts), changed, tuple(path for path in present if path not in known))

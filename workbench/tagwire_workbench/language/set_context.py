@@ -40,10 +40,10 @@ def needs_other_specs(data: bytes) -> bool:
     return uses_registers(data) or b'"imports"' in data
 
 
-def context_of(texts: Mapping[Path, bytes]) -> SetContext:
+def context_of(files: Mapping[Path, bytes]) -> SetContext:
     """Return the registers (named numbers) and shared structs that these specs declare."""
-    registers = registers_among(texts.values())
-    names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in texts.items()}
-    specs = tuple(SpecData(str(path), "", data) for path, data in texts.items() if may_be_shared(data))
+    registers = registers_among(files.values())
+    names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in files.items()}
+    specs = tuple(SpecData(str(path), "", data) for path, data in files.items() if may_be_shared(data))
     found = {*registers, *SharedStructs(specs).names()}
     return SetContext(registers, {name: path for path, name in names.items() if name in found}, specs)

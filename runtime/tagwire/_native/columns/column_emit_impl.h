@@ -39,11 +39,11 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert a length before the bytes written since `place`: the number of these bytes, minus `uncounted`. */
-static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, int uncounted)
+/* Insert a length before the bytes written since `start`: the number of these bytes, minus `uncounted`. */
+static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
-    int64_t size = e->out->size - place;
+    int64_t size = e->out->size - start;
     uint8_t *end = tw_put_length(length, code, size - uncounted);
     int fault;
     if (end == NULL)
@@ -51,8 +51,8 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t place, in
     fault = tw_room(e, end - length);
     if (fault < 0)
         return fault;
-    memmove(e->out->data + place + (end - length), e->out->data + place, (size_t)size);
-    memcpy(e->out->data + place, length, (size_t)(end - length));
+    memmove(e->out->data + start + (end - length), e->out->data + start, (size_t)size);
+    memcpy(e->out->data + start, length, (size_t)(end - length));
     e->out->size += end - length;
     return 0;
 }

@@ -85,12 +85,12 @@ static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
     int draft = s->section == TW_OPTIONAL_BUFFER, fault = tw_room(e, TW_LENGTH_WIDTH);
-    int64_t place;
+    int64_t start;
     if (fault < 0)
         return fault;
     if (!draft)
         e->out->size = tw_put_varint(tw_here(e), (uint64_t)tag) - e->out->data;
-    place = e->out->size;
+    start = e->out->size;
     if (draft) {
         tw_put16(tw_here(e), (uint16_t)tag);
         e->out->size += 2;
@@ -98,9 +98,9 @@ static int tw_give_entry(
     fault = step != NULL ? tw_give_value(step, e, at) : tw_give_block(e, data, size);
     if (fault < 0)
         return fault;
-    if (draft && !s->counts_tag && e->out->size == place + 2)
+    if (draft && !s->counts_tag && e->out->size == start + 2)
         return TW_REFUSED; /* an entry without data would have length 0, which marks the end of the buffer */
-    return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, place, draft && !s->counts_tag ? 2 : 0);
+    return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, start, draft && !s->counts_tag ? 2 : 0);
 }
 
 /* Get the tag and data of an entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid or belongs to a
@@ -190,9 +190,9 @@ static int tw_give_fields(const tw_struct *s, tw_emitter *e, int64_t at)
 
 static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
 {
-    int64_t place = e->out->size;
+    int64_t start = e->out->size;
     int fault = tw_give_fields(s, e, at);
-    return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, place, 0);
+    return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, start, 0);
 }
 
 /* Write the marker byte of a nested struct or optional value, if its type has one, and then the value. Return

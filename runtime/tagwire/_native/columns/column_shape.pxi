@@ -28,12 +28,12 @@ cdef class Shape(Owner):
         self.levels = <tw_level *>self.memory((self.count + 1) * sizeof(tw_level))
         self.levels_count = 1
         self.levels[0].end = self.count
-        self.place(root, 0, 0)
+        self.add(root, 0, 0)
 
     cdef int32_t index(self, object column) except -1:
         return self.indexes[id(column)]
 
-    cdef int32_t place(self, object column, int32_t index, int32_t level) except -1:
+    cdef int32_t add(self, object column, int32_t index, int32_t level) except -1:
         """Add a column and its descendants to the table, starting at `index`. Return the next free index."""
         cdef tw_column *c = &self.columns[index]
         cdef str format = column.format
@@ -53,7 +53,7 @@ cdef class Shape(Owner):
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:
-            end = self.place(child, end, level)
+            end = self.add(child, end, level)
         c.end = end
         if c.kind == TW_COLUMN_LIST:
             self.levels[c.inner].first = index + 1

@@ -112,11 +112,11 @@ static inline int tw_put_short(tw_buffers *b, int64_t at, const uint8_t *p, int6
 
 /* Read a length and then a string or bytes value, or null.
  *
- * `place` points to the caller's copy of w->r.p. Without the copy, the compiler would load w->r.p again after each
+ * `cursor` points to the caller's copy of w->r.p. Without the copy, the compiler would load w->r.p again after each
  * store into a column. */
-static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **place, int64_t at)
+static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t **cursor, int64_t at)
 {
-    const uint8_t *p = *place, *end = w->r.end;
+    const uint8_t *p = *cursor, *end = w->r.end;
     int64_t size;
     if (TW_LIKELY(s->length == TW_COMPACT && p < end && *p < 0x80))
         size = (int64_t)*p++ - 1;
@@ -125,12 +125,12 @@ static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t 
         size = tw_read_length(&w->r, s->length);
         p = w->r.p;
     }
-    *place = p;
+    *cursor = p;
     if (size < 0)
         return size == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
     if (TW_UNLIKELY(size > s->longest || size > end - p))
         return TW_REFUSED;
-    *place = p + size;
+    *cursor = p + size;
     if (size <= 16 && end - p >= 16 && s->slot >= 0) {
         tw_buffers *b = w->frame->buffers + s->slot;
         if (b->room - b->size >= 16 && tw_put_short(b, at, p, size))

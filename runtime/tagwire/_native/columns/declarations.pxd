@@ -138,7 +138,7 @@ cdef extern from "columns/record_batches.h" nogil:
         uint8_t shift
         const int32_t *words
     ctypedef struct tw_input:
-        int32_t place, slot
+        int32_t register_index, slot
     ctypedef struct tw_record_plan:
         const tw_struct *head
         const tw_struct *record

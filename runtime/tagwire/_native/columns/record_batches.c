@@ -198,7 +198,7 @@ int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
         return TW_REFUSED;
     tw_start_registers(b->known);
     for (int32_t index = 0; index < plan->inputs_count; index++)
-        b->known[plan->inputs[index].place] = b->head[plan->inputs[index].slot];
+        b->known[plan->inputs[index].register_index] = b->head[plan->inputs[index].slot];
     if (plan->offset_base >= 0)
         b->known[plan->offset_base] = plan->is_message ? 0 : b->head[plan->base_offset];
     if (plan->timestamp_base >= 0)

@@ -70,9 +70,9 @@ enum tw_batch_slot {
 #define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
 /* A number in the batch header that is needed to decode the batch's records. It is copied from slot `slot` of the
- * header to register `place` of the record plan. */
+ * header to register `register_index` of the record plan. */
 typedef struct {
-    int32_t place, slot;
+    int32_t register_index, slot;
 } tw_input;
 
 typedef struct {

@@ -158,9 +158,9 @@ cdef class RecordPlan(Owner):
         self.c.offset_base = registers.pop(OFFSET, -1)
         self.c.timestamp_base, self.c.timestamp_scale = registers.pop(TIMESTAMP, -1), registers.pop(SCALE, -1)
         self.c.inputs = inputs
-        for name, place in registers.items():
+        for name, register_index in registers.items():
             if name in self.names:
-                inputs[self.c.inputs_count].place, inputs[self.c.inputs_count].slot = place, self.names[name]
+                inputs[self.c.inputs_count].register_index, inputs[self.c.inputs_count].slot = register_index, self.names[name]
                 self.c.inputs_count += 1
         return 0
 

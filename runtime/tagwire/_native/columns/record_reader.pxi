@@ -42,14 +42,14 @@ cdef class RecordColumns:
         """Store the plan for each magic byte. Raises NotNative if C can't recognize a format by its magic byte."""
         cdef RecordPlan plan
         for plan in self.plans:
-            format, places = plan.format, plan.format.header_positions
+            format, positions = plan.format, plan.format.header_positions
             if format is formats.alone:
                 self.b.alone = &plan.c
             elif format in formats.by_magic.values() and format.magic < TW_MAGICS:
                 self.b.plans[<Py_ssize_t>format.magic] = &plan.c
-            elif self.b.tried == NULL and places.length_is_varint and places.length_at == 8 and places.magic_behind == 4:
+            elif self.b.tried == NULL and positions.length_is_varint and positions.length_at == 8 and positions.magic_after_length == 4:
                 self.b.tried, self.b.tried_magic = &plan.c, format.magic
-                self.b.tried_zigzag = places.length_is_varint.zigzag
+                self.b.tried_zigzag = positions.length_is_varint.zigzag
             else:
                 raise NotNative(f"the engine can't distinguish batches of {format.name} from those of other formats")
         return 0
@@ -194,7 +194,7 @@ cdef class RecordColumns:
         self.guess = min(made.length(), self.b.most_rows)
         self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
         for name, words in self.words.items():
-            made.frame.words[self.shape.index(self.shape.root.child(name))] = texts(words)
+            made.frame.words[self.shape.index(self.shape.root.child(name))] = strings_frame(words)
         with nogil:
             tw_complete(made.frame)
         self.frame()
@@ -204,7 +204,7 @@ cdef class RecordColumns:
         return exported(self.shape, [made], False)
 
 
-cdef tw_frame *texts(words) except NULL:
+cdef tw_frame *strings_frame(words) except NULL:
     cdef Shape shape = Shape(Column("", "u"))
     cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
     try:

@@ -91,7 +91,7 @@ cdef class Magic2:
     cdef Py_ssize_t header_slots[8]
     cdef bint is_alone
     cdef int64_t least  # minimum size of an encoded record in bytes
-    cdef int offset_place, timestamp_place, scale_place
+    cdef int offset_register, timestamp_register, scale_register
 
     def __cinit__(self, batch, format, Elements records, names, bint is_alone=False):
         cdef Py_ssize_t index
@@ -102,10 +102,10 @@ cdef class Magic2:
         self.is_alone = is_alone
         for index, name in enumerate(HEADER_NAMES if is_alone else ()):
             self.header_slots[index] = checked_slot(batch, name)
-        places = records.registers
-        if set(places) != set(names):
+        registers = records.registers
+        if set(registers) != set(names):
             raise NotNative("its records depend on other numbers of the batch")
-        self.offset_place, self.timestamp_place, self.scale_place = [places[name] for name in names]
+        self.offset_register, self.timestamp_register, self.scale_register = [registers[name] for name in names]
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):
         """Return the batch at `pos`; None if Python must read it. See `BatchReader` for the other parameters."""
@@ -190,9 +190,9 @@ cdef class Magic2:
         reading.plan, reading.data, reading.rest, reading.limits = self.records, buf, batch, NO_LIMITS
         reading.left, reading.most = records.left, INT64_MAX
         start_registers(reading.known)
-        reading.known[self.offset_place] = records.base_offset
-        reading.known[self.scale_place] = not records.is_appended
-        reading.known[self.timestamp_place] = records.base_timestamp
+        reading.known[self.offset_register] = records.base_offset
+        reading.known[self.scale_register] = not records.is_appended
+        reading.known[self.timestamp_register] = records.base_timestamp
         reading.r.start = TW_BYTES_DATA(<PyObject *>buf)
         reading.r.p, reading.r.end = records.p, records.end
         reading.r.views = NULL
@@ -215,12 +215,12 @@ cdef class Magic2:
     cdef Gathering gathering(self, object offset, object timestamp):
         """Return a `Gathering`, which encodes the records of a new batch. Both arguments must be 64-bit ints."""
         cdef Py_ssize_t index
-        cdef int place
+        cdef int input_register
         inputs = [1, 1, 1]
         for index in range(3):
-            place = self.records.places[index]
-            if place != self.scale_place:
-                inputs[index] = offset if place == self.offset_place else timestamp
+            input_register = self.records.input_registers[index]
+            if input_register != self.scale_register:
+                inputs[index] = offset if input_register == self.offset_register else timestamp
         return Gathering(self.records, tuple(inputs))
 
     def build(self, builder):
@@ -252,8 +252,8 @@ cdef class Magic2:
                 return None
         base_offset, last_offset = setting(builder, BASE_OFFSET), setting(builder, LAST_OFFSET)
         # From here on, this thread never waits, so no other thread can append records before the batch is finished.
-        offset, requested = gathering.known[self.offset_place], gathering.first_offset
-        last = gathering.highest[self.offset_place]
+        offset, requested = gathering.known[self.offset_register], gathering.first_offset
+        last = gathering.highest[self.offset_register]
         if base_offset is not None and not tw_exact_int(base_offset, &requested):
             return None
         if last_offset is not None and not tw_exact_int(last_offset, &last):
@@ -261,7 +261,7 @@ cdef class Magic2:
         size = gathering.w.p - gathering.w.start
         if (
             numbers[0] != <int32_t>numbers[0] or numbers[2] != <int16_t>numbers[2] or numbers[3] != <int32_t>numbers[3]
-            or requested != offset or gathering.first_timestamp != gathering.known[self.timestamp_place] or last < offset or not 0 <= last - offset <= INT32_MAX
+            or requested != offset or gathering.first_timestamp != gathering.known[self.timestamp_register] or last < offset or not 0 <= last - offset <= INT32_MAX
             or gathering.done is not None or gathering.is_lost or size > INT32_MAX
         ):
             return None
@@ -272,8 +272,8 @@ cdef class Magic2:
         p[MAGIC_AT] = 2
         tw_put16(p + ATTRIBUTES_AT, attributes)
         tw_put32(p + LAST_DELTA_AT, <uint32_t>(last - offset))
-        tw_put64(p + BASE_TIMESTAMP_AT, <uint64_t>gathering.known[self.timestamp_place])
-        tw_put64(p + MAX_TIMESTAMP_AT, <uint64_t>gathering.highest[self.timestamp_place])
+        tw_put64(p + BASE_TIMESTAMP_AT, <uint64_t>gathering.known[self.timestamp_register])
+        tw_put64(p + MAX_TIMESTAMP_AT, <uint64_t>gathering.highest[self.timestamp_register])
         tw_put64(p + PRODUCER_AT, <uint64_t>numbers[1])
         tw_put16(p + PRODUCER_EPOCH_AT, <uint32_t>numbers[2])
         tw_put32(p + SEQUENCE_AT, <uint32_t>numbers[3])

@@ -119,19 +119,19 @@ cdef inline bint sort_arguments(
     if Python must handle the call.
     """
     cdef PyObject *name
-    cdef Py_ssize_t index, place, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
+    cdef Py_ssize_t index, position, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
     cdef Py_ssize_t known_count = TW_TUPLE_SIZE(<PyObject *>known)
     if count > positional:
         return False
     for index in range(count):
         given[index] = args[index]
     for index in range(size):
-        place, name = count, TW_TUPLE_GET(names, index)
-        while place < known_count and name != TW_TUPLE_GET(<PyObject *>known, place):
-            place += 1
-        if place == known_count:  # an unknown keyword, or a string that isn't interned: Python handles both
+        position, name = count, TW_TUPLE_GET(names, index)
+        while position < known_count and name != TW_TUPLE_GET(<PyObject *>known, position):
+            position += 1
+        if position == known_count:  # an unknown keyword, or a string that isn't interned: Python handles both
             return False
-        given[place] = args[count + index]
+        given[position] = args[count + index]
     return True
 
 
@@ -156,7 +156,7 @@ cdef object encode(object message, PyObject **args, Py_ssize_t count, PyObject *
 cdef object encode_with_options(object message, PyObject **args, Py_ssize_t count, tuple names):
     from tagwire.message.losses import encode_with
 
-    cdef list values = [<object>args[place] for place in range(count + len(names))]
+    cdef list values = [<object>args[index] for index in range(count + len(names))]
     return encode_with(message, *values[:count], **dict(zip(names, values[count:])))
 
 

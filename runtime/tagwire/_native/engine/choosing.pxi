@@ -23,7 +23,7 @@ cdef class Choosing(Owner):
         layout = plan.layout()
         self.plan = plan
         self.kept.append(layout)
-        self.width = len(paths.texts)
+        self.width = len(paths.strings)
         self.whole = not paths.way
         self.drop = drop
         if plan.has_rules:

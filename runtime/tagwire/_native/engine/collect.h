@@ -46,7 +46,7 @@ static inline int tw_note(tw_collect *c, int64_t what)
     return 0;
 }
 
-static inline int tw_note_place(tw_collect *c) { return tw_note(c, c->w.r.p - c->w.r.start); }
+static inline int tw_note_position(tw_collect *c) { return tw_note(c, c->w.r.p - c->w.r.start); }
 
 /* Store a value in a column of the current row, or append it to the column's list. Steals the reference to `value`.
  * Return -1 if `value` is NULL because reading it failed. */
@@ -96,10 +96,10 @@ static int tw_fill_holes(const tw_chosen *s, tw_collect *c)
 static int tw_collect_leaf(int column, const tw_field *f, tw_collect *c)
 {
     PyObject *value;
-    if (tw_note_place(c) < 0)
+    if (tw_note_position(c) < 0)
         return -1;
     value = tw_read_value(f, &c->w.r);
-    return tw_put_cell(c, column, value) < 0 ? -1 : tw_note_place(c);
+    return tw_put_cell(c, column, value) < 0 ? -1 : tw_note_position(c);
 }
 
 static int tw_collect_element(const tw_chosen *s, tw_collect *c)
@@ -114,7 +114,7 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
-    if (tw_begin_row(c) < 0 || tw_note_place(c) < 0)
+    if (tw_begin_row(c) < 0 || tw_note_position(c) < 0)
         return -1;
     end = c->marks_count;
     if (tw_note(c, 0) < 0 || tw_note(c, 0) < 0 || tw_collect_element(s, c) < 0)
@@ -163,10 +163,10 @@ static int tw_collect_array(const tw_chosen *s, tw_collect *c)
     const tw_field *f = s->field;
     tw_reader *r = &c->w.r;
     int64_t count;
-    if (tw_note_place(c) < 0)
+    if (tw_note_position(c) < 0)
         return -1;
     count = tw_read_length(r, f->length);
-    if (tw_note_place(c) < 0 || tw_note(c, count) < 0)
+    if (tw_note_position(c) < 0 || tw_note(c, count) < 0)
         return -1;
     if (count == TW_NULL && f->nullable)
         return tw_put_nulls(s, c);
@@ -232,7 +232,7 @@ static int tw_collect_section(const tw_choice *ch, tw_collect *c)
     int64_t count;
     if (ch->tagged_count == 0)
         return tw_walk_section(ch->plan, &c->w);
-    if (tw_note_place(c) < 0)
+    if (tw_note_position(c) < 0)
         return -1;
     count = tw_read_uvarint(r);
     if (count < 0 || count * 2 > r->end - r->p)

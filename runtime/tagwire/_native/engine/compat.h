@@ -44,7 +44,7 @@
 #  define TW_HELD __attribute__((cleanup(tw_release)))
 #  define TW_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
 #  define TW_UNLOCK() Py_END_CRITICAL_SECTION()
-#  define TW_PUBLISH(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+#  define TW_PUBLISH(target, value) __atomic_store_n(&(target), (value), __ATOMIC_RELEASE)
 static inline void tw_release(PyObject **held) { Py_XDECREF(*held); }
 static inline PyObject *tw_held(PyObject *value) { return Py_XNewRef(value); }
 static inline PyObject *tw_list_item(PyObject *list, Py_ssize_t index) { return PyList_GetItemRef(list, index); }
@@ -76,7 +76,7 @@ static inline void tw_immortalize(PyObject *object)
 #  define TW_HELD
 #  define TW_LOCK(object) {
 #  define TW_UNLOCK() }
-#  define TW_PUBLISH(place, value) ((place) = (value))
+#  define TW_PUBLISH(target, value) ((target) = (value))
 #  define tw_release(held) ((void)(held))
 #  define tw_held(value) (value)
 #  define tw_list_item PyList_GetItem

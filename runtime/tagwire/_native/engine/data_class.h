@@ -214,27 +214,27 @@ static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
         PyObject_GC_Track(object);
 }
 
-/* Store keyword arguments in `placed`, in attribute order; NULL stands for an argument that was not passed. Return 0,
+/* Store keyword arguments in `bound`, in attribute order; NULL stands for an argument that was not passed. Return 0,
  * or -1 for an unknown keyword. */
-static TW_MAYBE_UNUSED int tw_place_arguments(
-    const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **placed)
+static TW_MAYBE_UNUSED int tw_bind_arguments(
+    const tw_data_class *c, PyObject *const *args, PyObject *names, PyObject **bound)
 {
     Py_ssize_t count = names == NULL ? 0 : TW_TUPLE_SIZE(names), next = 0;
-    memset(placed, 0, c->count * sizeof(PyObject *));
+    memset(bound, 0, c->count * sizeof(PyObject *));
     for (Py_ssize_t index = 0; index < count; index++) {
         Py_ssize_t at = tw_find_attribute(c, TW_TUPLE_GET(names, index), next);
         if (at < 0)
             return -1;
-        placed[at] = args[index];
+        bound[at] = args[index];
         next = at + 1;
     }
     return 0;
 }
 
-static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *placed)
+static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *bound)
 {
     for (Py_ssize_t index = 0; index < c->count; index++)
-        if (c->attributes[index].required && placed[index] == NULL)
+        if (c->attributes[index].required && bound[index] == NULL)
             return 0;
     return 1;
 }
@@ -262,12 +262,12 @@ static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *ar
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)
 {
-    PyObject *placed[TW_MOST_ATTRIBUTES];
+    PyObject *bound[TW_MOST_ATTRIBUTES];
     Py_ssize_t count = PyVectorcall_NARGS(flags);
     if (TW_UNLIKELY(c == NULL || count || init != c->init || ((PyTypeObject *)cls)->tp_new != PyBaseObject_Type.tp_new ||
-                    tw_place_arguments(c, args, names, placed) < 0 || (c->asks && !tw_has_required(c, placed))))
+                    tw_bind_arguments(c, args, names, bound) < 0 || (c->asks && !tw_has_required(c, bound))))
         return tw_construct_usually(cls, args, count, names);
-    return tw_object_of(c, placed);
+    return tw_object_of(c, bound);
 }
 
 static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)

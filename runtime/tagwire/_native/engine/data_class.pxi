@@ -26,7 +26,7 @@ cdef extern from "engine/data_class.h":
     ctypedef PyObject *(*tw_construct_call)(PyObject *, PyObject **, size_t, PyObject *)
     PyObject *tw_construct(const tw_data_class *, PyObject *, PyObject *, PyObject **, size_t, PyObject *)
     void tw_set_construct(PyObject *, tw_construct_call)
-    int tw_place_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
+    int tw_bind_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
     PyObject *tw_object_of(const tw_data_class *, PyObject **)
     PyObject *tw_empty_object(const tw_data_class *)
     void tw_fill(PyObject *, const tw_attribute *, PyObject *)
@@ -51,7 +51,7 @@ cdef extern from "Python.h":
 cdef extern from "engine/shown.h":
     ctypedef struct tw_showing:
         tw_comparing t
-        PyObject *texts
+        PyObject *strings
         PyObject *opening
         PyObject *closing
         PyObject *lonely
@@ -234,23 +234,23 @@ cdef object represent(object struct, object nothing):
     if shown_class_of(Py_TYPE(struct)) == NULL:
         return PYTHON_REPR(struct)
     cdef tw_showing s
-    cdef list texts = []
+    cdef list strings = []
     s.t.sameness = TW_EQUAL
     s.t.cls = NULL
     s.t.c = NULL
-    s.texts = <PyObject *>texts
+    s.strings = <PyObject *>strings
     s.opening, s.closing = <PyObject *>OPENING, <PyObject *>CLOSING
     s.lonely, s.comma, s.itself = <PyObject *>LONELY, <PyObject *>COMMA, <PyObject *>ITSELF
     tw_show(&s, struct)
-    return "".join(texts)
+    return "".join(strings)
 
 
 cdef object replace(object struct, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef DataClass c = data_class(Py_TYPE(struct))
-    cdef PyObject *placed[128]
-    if count or not c.copies or (names != NULL and c.has_unions) or tw_place_arguments(&c.c, args, names, placed) < 0:
+    cdef PyObject *bound[128]
+    if count or not c.copies or (names != NULL and c.has_unions) or tw_bind_arguments(&c.c, args, names, bound) < 0:
         return call_in_python(PYTHON_REPLACE, struct, args, count, names)
-    return taken(tw_replaced(&c.c, <PyObject *>struct, placed))
+    return taken(tw_replaced(&c.c, <PyObject *>struct, bound))
 
 
 cdef object deep_copy(object struct, object memo):

@@ -25,7 +25,7 @@ cdef class Elements:
     cdef readonly tuple inputs
     """The names of the numbers that callers must pass as `inputs`."""
     cdef readonly object depth
-    cdef int places[TW_REGISTERS]
+    cdef int input_registers[TW_REGISTERS]
     cdef Py_ssize_t given_slots[7]  # the slots of the record attributes that GIVEN_NAMES lists
     cdef bint knows_slots
     cdef Py_ssize_t last_size
@@ -44,7 +44,7 @@ cdef class Elements:
         tw_choose_ways_of(self.element)
         self.inputs = tuple(builder.inputs)
         for index, name in enumerate(self.inputs):
-            self.places[index] = builder.inputs[name]
+            self.input_registers[index] = builder.inputs[name]
         self.kept = builder.kept
         self.depth = struct.depth
 
@@ -67,13 +67,13 @@ cdef class Elements:
     @property
     def registers(self):
         """A dict from the name of each input to its register (framing.h)."""
-        return {name: self.places[index] for index, name in enumerate(self.inputs)}
+        return {name: self.input_registers[index] for index, name in enumerate(self.inputs)}
 
     cdef int fill(self, int64_t *known, object inputs) except -1:
         cdef Py_ssize_t index
         start_registers(known)
         for index in range(len(self.inputs)):
-            known[self.places[index]] = inputs[index]
+            known[self.input_registers[index]] = inputs[index]
         return 0
 
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
@@ -139,7 +139,7 @@ cdef class Elements:
             return None, (), bool(w.unsure)
         self.last_size = (w.p - w.start) + SLACK
         data = taken(tw_finish(&w))
-        return data, tuple([highest[self.places[index]] for index in range(len(self.inputs))]), False
+        return data, tuple([highest[self.input_registers[index]] for index in range(len(self.inputs))]), False
 
     cdef int write_all(self, tuple elements, tw_writer *w) noexcept:
         for element in elements:

@@ -118,14 +118,14 @@ static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
 
 static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
 {
-    int64_t place;
+    int64_t start;
     if (TW_UNLIKELY(s->framed))
         return tw_write_framed(s, object, w);
     if (TW_LIKELY(s->length == TW_NO_LENGTH))
         return tw_write_fields(s, object, w);
-    if (tw_open(w, s->length, &place) < 0 || tw_write_fields(s, object, w) < 0)
+    if (tw_open(w, s->length, &start) < 0 || tw_write_fields(s, object, w) < 0)
         return -1;
-    return tw_close(w, s->length, place, 0);
+    return tw_close(w, s->length, start, 0);
 }
 
 /* Write a struct, and hold a reference to the object while it is written. An object of a subclass is first converted to

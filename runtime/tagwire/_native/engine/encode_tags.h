@@ -24,49 +24,49 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
 
 /* Write the tag of a tagged field, and leave a gap for the value's size. A tag section has the tag before the size; the
  * optional buffer of the KIP-482 draft has it after the size. */
-static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
+static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *start)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
         return -1;
     if (s->section == TW_TAGGED_SECTION) {
         w->p = tw_put_varint(w->p, (uint64_t)tag);
-        return tw_open(w, TW_LENGTH_UVARINT, place);
+        return tw_open(w, TW_LENGTH_UVARINT, start);
     }
-    if (tw_open(w, s->entry_length, place) < 0 || tw_make_room(w, 2) < 0)
+    if (tw_open(w, s->entry_length, start) < 0 || tw_make_room(w, 2) < 0)
         return -1;
     tw_put16(w->p, (uint16_t)tag);
     w->p += 2;
     return 0;
 }
 
-static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
+static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t start)
 {
     if (s->section == TW_TAGGED_SECTION)
-        return tw_close(w, TW_LENGTH_UVARINT, place, 0);
-    if (!s->counts_tag && tw_written(w) - place == 3)
+        return tw_close(w, TW_LENGTH_UVARINT, start, 0);
+    if (!s->counts_tag && tw_written(w) - start == 3)
         return -1; /* an entry without data would have size 0, which marks the end of the buffer */
-    return tw_close(w, s->entry_length, place, s->counts_tag ? 0 : 2);
+    return tw_close(w, s->entry_length, start, s->counts_tag ? 0 : 2);
 }
 
 static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
 {
     TW_HELD PyObject *value = tw_slot(object, f->slot);
-    int64_t place;
-    if (value == NULL || tw_open_tag(s, w, f->tag, &place) < 0 || tw_write_value(f, value, w) < 0)
+    int64_t start;
+    if (value == NULL || tw_open_tag(s, w, f->tag, &start) < 0 || tw_write_value(f, value, w) < 0)
         return -1;
-    return tw_close_tag(s, w, place);
+    return tw_close_tag(s, w, start);
 }
 
 /* Write an unknown tagged field. `pair` is a tuple (tag, data), where the data is bytes or a memoryview of bytes. */
 static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
 {
     Py_buffer data;
-    int64_t place;
+    int64_t start;
     int failed;
     if (PyObject_GetBuffer(TW_TUPLE_GET(pair, 1), &data, PyBUF_SIMPLE) < 0)
         return -1;
-    failed = tw_open_tag(s, w, PyLong_AsLong(TW_TUPLE_GET(pair, 0)), &place) < 0 ||
-             tw_put(w, data.buf, data.len) < 0 || tw_close_tag(s, w, place) < 0;
+    failed = tw_open_tag(s, w, PyLong_AsLong(TW_TUPLE_GET(pair, 0)), &start) < 0 ||
+             tw_put(w, data.buf, data.len) < 0 || tw_close_tag(s, w, start) < 0;
     PyBuffer_Release(&data);
     return failed ? -1 : 0;
 }

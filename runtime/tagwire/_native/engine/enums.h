@@ -32,9 +32,9 @@ static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
  * number as an int, and a closed enum returns NULL. */
 static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, int64_t x)
 {
-    Py_ssize_t place = tw_find_member(e, x);
-    if (TW_LIKELY(place >= 0))
-        return Py_NewRef(e->members[place]);
+    Py_ssize_t index = tw_find_member(e, x);
+    if (TW_LIKELY(index >= 0))
+        return Py_NewRef(e->members[index]);
     return e->closed ? NULL : tw_new_int(shared, x);
 }
 
@@ -90,8 +90,8 @@ static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_
  * exception if the number has no name, and NULL with an exception if the value isn't a 64-bit integer. */
 static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
 {
-    Py_ssize_t place = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);
-    return place < 0 ? NULL : f->members->texts[place];
+    Py_ssize_t index = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);
+    return index < 0 ? NULL : f->members->names[index];
 }
 
 #endif

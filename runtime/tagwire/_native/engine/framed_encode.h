@@ -179,8 +179,8 @@ static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object,
 {
     TW_HELD PyObject *value = f->framing->frame != TW_VALUE ? NULL : tw_value_of(s, f, object);
     w->known[f->framing->keep] = f->framing->absent;
-    if (f->framing->place >= 0)
-        marks[f->framing->place].field = NULL;
+    if (f->framing->mark >= 0)
+        marks[f->framing->mark].field = NULL;
     if (f->framing->frame != TW_VALUE)
         return 0;
     return tw_differs(f, value) == 0 ? 0 : -1;
@@ -297,12 +297,12 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
         }
         if (TW_UNLIKELY(framing->covered >= 0))
             marks[framing->covered].covered = tw_written(w);
-        if (framing->place < 0)
+        if (framing->mark < 0)
             failed = framing->frame == TW_COUNT ? tw_write_count(s, f, object, w) : tw_write_item(s, f, object, w, marks);
         else {
-            marks[framing->place].field = f;
-            marks[framing->place].covered = marks[framing->place].size = 0;
-            failed = tw_leave_gap(f, w, marks + framing->place);
+            marks[framing->mark].field = f;
+            marks[framing->mark].covered = marks[framing->mark].size = 0;
+            failed = tw_leave_gap(f, w, marks + framing->mark);
         }
         if (TW_UNLIKELY(failed < 0))
             return -1;

@@ -16,7 +16,7 @@ cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 @final
 cdef class Known:
     cdef tw_framing *framing
-    cdef int place
+    cdef int mark
 
 
 cdef class FramedBuilder(Builder):
@@ -108,7 +108,7 @@ cdef class FramedBuilder(Builder):
             if has_value(layout.cls, item):
                 fields[index].slot = self.slot(layout.cls, item.name) if s.shape == TW_OBJECT else values
                 values += 1
-            framing.place = framing.of = framing.measured = framing.covered = -1
+            framing.mark = framing.of = framing.measured = framing.covered = -1
             framing.base = ZERO
             framing.scale = ONE
             self.condition(framing, item)
@@ -122,7 +122,7 @@ cdef class FramedBuilder(Builder):
             framing.is_usual = item.is_unframed and not (framing.is_guarded or framing.sum or framing.last or is_stated(item.type))
             known = Known()
             known.framing = framing
-            known.place = framing.place
+            known.mark = framing.mark
             self.scope()[item.name] = known
         return fields
 
@@ -147,7 +147,7 @@ cdef class FramedBuilder(Builder):
             self.framing(s, framing, item, layout)
         if item.extent:
             framing.extent = self.register_of(item.extent)
-            framing.measured = (<Known>self.scope()[item.extent]).place if item.extent in self.scope() else -1
+            framing.measured = (<Known>self.scope()[item.extent]).mark if item.extent in self.scope() else -1
         if item.compression is not None and isinstance(type, Array):
             framing.packing = self.register_of(item.compression.field)
             framing.packing_mask, framing.packing_shift = number(item.compression.bits.mask), item.compression.bits.shift
@@ -185,7 +185,7 @@ cdef class FramedBuilder(Builder):
                 raise NotNative(f"{item.name} includes its own size, but is the length of {type.of} only")
         if s.marks_count == TW_FRAMES:
             raise NotNative(f"{layout.name} has more than {TW_FRAMES} lengths and checksums")
-        framing.place = s.marks_count
+        framing.mark = s.marks_count
         s.marks_count += 1
         return 0
 
@@ -217,7 +217,7 @@ cdef class FramedBuilder(Builder):
                 if framing.sum:
                     raise NotNative(f"two checksums begin at {item.name}")
                 framing.sum = self.register_of(name)
-                framing.covered = (<Known>self.scope()[name]).place
+                framing.covered = (<Known>self.scope()[name]).mark
                 if framing.frame == TW_CHECKSUM:
                     raise NotNative(f"the checksum {item.name} is covered by another checksum")
                 framing.algorithm = ALGORITHMS[check.algorithm]

@@ -79,7 +79,7 @@ cdef class Gathering:
     @critical_section
     def written(self):
         """Return the encoded records, and the highest values of their attributes, as in `Elements.write`."""
-        highest = tuple([self.highest[self.plan.places[index]] for index in range(len(self.inputs))])
+        highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 
     cdef bytes finished(self):

@@ -51,13 +51,13 @@ struct tw_json_reading {
     const tw_json_row *rows;
 };
 
-/* Create an object from the attribute values in `placed` (NULL means the default), and release these references. If
+/* Create an object from the attribute values in `bound` (NULL means the default), and release these references. If
  * `made` is 0, only release them and return NULL. */
-static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **placed, int made)
+static TW_MAYBE_UNUSED PyObject *tw_json_object(const tw_data_class *c, PyObject **bound, int made)
 {
-    PyObject *object = made ? tw_object_of(c, placed) : NULL;
+    PyObject *object = made ? tw_object_of(c, bound) : NULL;
     for (Py_ssize_t index = 0; index < c->count; index++)
-        Py_XDECREF(placed[index]);
+        Py_XDECREF(bound[index]);
     return object;
 }
 

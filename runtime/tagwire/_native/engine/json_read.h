@@ -307,19 +307,19 @@ static const tw_json_row *tw_json_key(tw_json_reader *t, const tw_json_reading *
     return NULL;
 }
 
-/* Read the fields of a JSON object and the closing brace. Store the values in `placed` as new references. Return 1, or
+/* Read the fields of a JSON object and the closing brace. Store the values in `bound` as new references. Return 1, or
  * 0 if Python must read the text. */
-static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **placed)
+static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyObject **bound)
 {
     Py_ssize_t next = 0;
     if (tw_json_takes(t, '}'))
         return 1;
     do {
         const tw_json_row *row = tw_json_key(t, j, next);
-        if (row == NULL || placed[row->attribute] != NULL)
+        if (row == NULL || bound[row->attribute] != NULL)
             return 0; /* the key is unknown or occurs twice */
-        placed[row->attribute] = tw_json_read_row(t, row);
-        if (placed[row->attribute] == NULL)
+        bound[row->attribute] = tw_json_read_row(t, row);
+        if (bound[row->attribute] == NULL)
             return 0;
         next = row - j->rows + 1;
     } while (tw_json_takes(t, ','));
@@ -328,15 +328,15 @@ static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyOb
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j)
 {
-    PyObject *placed[TW_MOST_ATTRIBUTES];
+    PyObject *bound[TW_MOST_ATTRIBUTES];
     int made;
     if (!tw_json_takes(t, '{'))
         return NULL;
-    memset(placed, 0, j->c->count * sizeof(PyObject *));
-    made = tw_json_read_fields(t, j, placed);
+    memset(bound, 0, j->c->count * sizeof(PyObject *));
+    made = tw_json_read_fields(t, j, bound);
     for (Py_ssize_t index = 0; made && index < j->count; index++)
-        made = !j->rows[index].required || placed[j->rows[index].attribute] != NULL;
-    return tw_json_object(j->c, placed, made);
+        made = !j->rows[index].required || bound[j->rows[index].attribute] != NULL;
+    return tw_json_object(j->c, bound, made);
 }
 
 /* Read a message that takes up the whole text. Return NULL if Python must read the text again. */

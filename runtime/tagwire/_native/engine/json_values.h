@@ -320,11 +320,11 @@ static PyObject *tw_row_of_json(const tw_reader *r, const tw_json_row *row, PyOb
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value)
 {
-    PyObject *placed[TW_MOST_ATTRIBUTES];
+    PyObject *bound[TW_MOST_ATTRIBUTES];
     Py_ssize_t found = 0, index;
     if (!PyDict_CheckExact(value))
         return NULL;
-    memset(placed, 0, j->c->count * sizeof(PyObject *));
+    memset(bound, 0, j->c->count * sizeof(PyObject *));
     for (index = 0; index < j->count; index++) {
         const tw_json_row *row = &j->rows[index];
         TW_HELD PyObject *field = tw_dict_value(value, row->key);
@@ -339,10 +339,10 @@ static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j,
         Py_DECREF(field);
         if (made == NULL)
             break;
-        placed[row->attribute] = made;
+        bound[row->attribute] = made;
         found++;
     }
-    return tw_json_object(j->c, placed, index == j->count && found == PyDict_Size(value));
+    return tw_json_object(j->c, bound, index == j->count && found == PyDict_Size(value));
 }
 
 #endif

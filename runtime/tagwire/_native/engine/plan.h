@@ -33,7 +33,7 @@ typedef struct {
     Py_ssize_t count;
     const int64_t *numbers;
     PyObject **members;
-    PyObject **texts;     /* the members' names in JSON */
+    PyObject **names;     /* the members' names in JSON */
     PyObject *by_text;    /* dict from names in JSON to enum members */
     int closed;           /* whether a number without an enum member is invalid */
 } tw_enum;

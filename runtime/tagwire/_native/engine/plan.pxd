@@ -18,7 +18,7 @@ cdef extern from "engine/framing.h":
     ctypedef struct tw_framing:
         uint8_t frame, is_usual, is_number, counts_itself, algorithm, has_equals, is_checked, is_guarded, unsigned_order, filled
         uint8_t keep, guard, base, scale, extent, counted_by, last, ordered, sum, packing
-        int8_t place, of, measured, covered
+        int8_t mark, of, measured, covered
         int64_t guard_mask, guard_equals, equals, absent, hidden, packing_mask
         uint8_t packing_shift
         PyObject *codecs
@@ -78,7 +78,7 @@ cdef extern from "engine/plan.h":
         Py_ssize_t count
         const int64_t *numbers
         PyObject **members
-        PyObject **texts
+        PyObject **names
         PyObject *by_text
         int closed
     ctypedef struct tw_field:

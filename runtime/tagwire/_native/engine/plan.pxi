@@ -102,7 +102,7 @@ cdef class Builder(PlanBuilder):
                 s.filled_count += 1
         return 0
 
-    cdef int place(self, tw_field *field, object owner, object item) except -1:
+    cdef int assign_slot(self, tw_field *field, object owner, object item) except -1:
         field.slot = self.slot(owner, item.name)
         field.name = self.keep(item.name)
         struct = item.type.struct.cls if isinstance(item.type, Nested) else None
@@ -204,20 +204,20 @@ cdef const tw_enum *members_of(list kept, object wire) except NULL:
     cdef Block block = Block(sizeof(tw_enum))
     cdef Block numbers = Block(len(members) * sizeof(int64_t))
     cdef Block objects = Block(len(members) * sizeof(void *))
-    cdef Block texts = Block(len(members) * sizeof(void *))
+    cdef Block names = Block(len(members) * sizeof(void *))
     cdef tw_enum *made = <tw_enum *>block.at
     cdef Py_ssize_t index
-    kept += [block, numbers, objects, texts, members, wire.numbers]
+    kept += [block, numbers, objects, names, members, wire.numbers]
     for index, member in enumerate(members):
         text = member.text
         kept.append(text)
         (<int64_t *>numbers.at)[index] = int(member)
         (<PyObject **>objects.at)[index] = <PyObject *>member
-        (<PyObject **>texts.at)[index] = <PyObject *>text
+        (<PyObject **>names.at)[index] = <PyObject *>text
     made.count = len(members)
     made.numbers = <int64_t *>numbers.at
     made.members = <PyObject **>objects.at
-    made.texts = <PyObject **>texts.at
+    made.names = <PyObject **>names.at
     made.by_text = <PyObject *>wire.numbers
     made.closed = wire.is_closed
     return made

@@ -18,7 +18,7 @@ cdef class PlanBuilder(Owner):
         """Initialize the tw_field of a field or of an array's elements. The kind is set later."""
         return 0
 
-    cdef int place(self, tw_field *field, object owner, object item) except -1:
+    cdef int assign_slot(self, tw_field *field, object owner, object item) except -1:
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
@@ -50,7 +50,7 @@ cdef class PlanBuilder(Owner):
         for index, item in enumerate(items):
             refuse_unlike(item)
             fields[index].tag = -1 if item.tag is None else item.tag
-            self.place(&fields[index], owner, item)
+            self.assign_slot(&fields[index], owner, item)
             self.type(&fields[index], item.type, self.part(owner, item))
         set_runs(fields, len(items), NULL)
         return fields

@@ -147,15 +147,15 @@ cdef class Plan:
 
     cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
         """Return the `ErrorPosition` of the first error in the bytes; None if they are valid."""
-        return Walk(self, buf, offset, whole, limits).place
+        return Walk(self, buf, offset, whole, limits).error_position
 
     cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
         """Raise a DecodeError for bytes that decode.h rejected. Return only if walk.h can't find the error."""
-        place = self.fault(buf, offset, whole, limits)
-        if place is not None:
+        error_position = self.fault(buf, offset, whole, limits)
+        if error_position is not None:
             from tagwire.interpreter.error_positions import reject_bytes
 
-            reject_bytes(self.source, buf, place, limits)
+            reject_bytes(self.source, buf, error_position, limits)
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
@@ -257,7 +257,7 @@ cdef class Walk:
     """The offset after the message or, if the message is invalid, the offset of the error."""
     cdef readonly bint has_known_tags
     """Whether the message contains tagged fields that are known in this version."""
-    cdef readonly object place
+    cdef readonly object error_position
     """The `ErrorPosition` of the error, for `reject_bytes`; None if the bytes are valid."""
     cdef readonly list open
     """Numbers of the rows in `rows` whose spans contain the error, outermost first."""
@@ -286,7 +286,7 @@ cdef class Walk:
             self.open.reverse()
             counts = at_most(limits.elements) - w.r.elements, at_most(limits.unknown_tags) - w.r.unknown_tags
             tag_bytes = at_most(limits.unknown_tag_bytes) - w.r.unknown_tag_bytes
-            self.place = w.site, path, self.end, w.r.end - w.r.start, w.last, w.size, (*counts, tag_bytes)
+            self.error_position = w.site, path, self.end, w.r.end - w.r.start, w.last, w.size, (*counts, tag_bytes)
 
 
 cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *shared) noexcept:

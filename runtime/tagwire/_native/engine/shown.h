@@ -7,7 +7,7 @@
 
 typedef struct {
     tw_comparing t;
-    PyObject *texts;
+    PyObject *strings;
     PyObject *opening, *closing, *lonely, *comma, *itself; /* the punctuation: `(`, `)`, `,)`, `, ` and `(...)` */
 } tw_showing;
 
@@ -15,17 +15,17 @@ static int tw_show(tw_showing *s, PyObject *value);
 
 static int tw_show_struct(tw_showing *s, const tw_data_class *c, PyObject *object)
 {
-    int failed = PyList_Append(s->texts, c->opening), shown = 0;
+    int failed = PyList_Append(s->strings, c->opening), shown = 0;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; !failed && a < end; a++) {
         PyObject *value = tw_attribute_of(object, a);
         int same = value == NULL ? -1 : tw_is_default(&s->t, a, value);
         failed = same < 0;
         if (same == 0)
-            failed = (shown++ && PyList_Append(s->texts, s->comma) < 0) || PyList_Append(s->texts, a->shown) < 0 ||
+            failed = (shown++ && PyList_Append(s->strings, s->comma) < 0) || PyList_Append(s->strings, a->shown) < 0 ||
                      tw_show(s, value) < 0;
         Py_XDECREF(value);
     }
-    return failed || PyList_Append(s->texts, s->closing) < 0 ? -1 : 0;
+    return failed || PyList_Append(s->strings, s->closing) < 0 ? -1 : 0;
 }
 
 static int tw_show_tuple(tw_showing *s, PyObject *tuple)
@@ -33,11 +33,11 @@ static int tw_show_tuple(tw_showing *s, PyObject *tuple)
     Py_ssize_t size = TW_TUPLE_SIZE(tuple);
     int failed, inside = Py_ReprEnter(tuple);
     if (inside)
-        return inside < 0 ? -1 : PyList_Append(s->texts, s->itself);
-    failed = PyList_Append(s->texts, s->opening);
+        return inside < 0 ? -1 : PyList_Append(s->strings, s->itself);
+    failed = PyList_Append(s->strings, s->opening);
     for (Py_ssize_t index = 0; !failed && index < size; index++)
-        failed = (index && PyList_Append(s->texts, s->comma) < 0) || tw_show(s, TW_TUPLE_GET(tuple, index)) < 0;
-    failed = failed || PyList_Append(s->texts, size == 1 ? s->lonely : s->closing) < 0;
+        failed = (index && PyList_Append(s->strings, s->comma) < 0) || tw_show(s, TW_TUPLE_GET(tuple, index)) < 0;
+    failed = failed || PyList_Append(s->strings, size == 1 ? s->lonely : s->closing) < 0;
     Py_ReprLeave(tuple);
     return failed ? -1 : 0;
 }
@@ -58,7 +58,7 @@ static int tw_show(tw_showing *s, PyObject *value)
         return failed;
     }
     text = PyObject_Repr(value);
-    failed = text == NULL ? -1 : PyList_Append(s->texts, text);
+    failed = text == NULL ? -1 : PyList_Append(s->strings, text);
     Py_XDECREF(text);
     return failed;
 }

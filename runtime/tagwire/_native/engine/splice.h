@@ -139,15 +139,15 @@ static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64
     return 0;
 }
 
-static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, int64_t behind, int64_t count)
+static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, int64_t after, int64_t count)
 {
-    int64_t more = TW_TUPLE_SIZE(x->appended), kept = more, end = behind;
+    int64_t more = TW_TUPLE_SIZE(x->appended), kept = more, end = after;
     for (int64_t index = 0; index < count; index++)
         kept += PyList_GetItem(x->changed, x->row + (Py_ssize_t)index) != x->drop;
     if (kept != (count < 0 ? 0 : count)) {
         if (tw_copy_to(x, from) < 0 || tw_put_count(s->field, kept, x) < 0)
             return -1;
-        x->copied = behind;
+        x->copied = after;
     }
     if (tw_splice_rows(s, x, count, &end) < 0)
         return -1;
@@ -185,9 +185,9 @@ static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 
 static int tw_splice_array(const tw_chosen *s, tw_splice *x)
 {
-    int64_t from = *x->mark++, behind = *x->mark++, count = *x->mark++;
+    int64_t from = *x->mark++, after = *x->mark++, count = *x->mark++;
     if (s->is_row)
-        return tw_splice_row_array(s, x, from, behind, count);
+        return tw_splice_row_array(s, x, from, after, count);
     if (count < 0)
         return tw_is_changed(s, x) ? -1 : 0;
     if (!s->has_row)

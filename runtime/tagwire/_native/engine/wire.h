@@ -411,14 +411,14 @@ static inline PyObject *tw_finish(tw_writer *w)
 #endif
 }
 
-/* Leave a gap for a length, and store the gap's offset in `*place`. After the bytes have been written, tw_close fills
+/* Leave a gap for a length, and store the gap's offset in `*start`. After the bytes have been written, tw_close fills
  * the gap. In the rare case that the gap has the wrong width, tw_close moves the bytes. */
-static inline int tw_open(tw_writer *w, int code, int64_t *place)
+static inline int tw_open(tw_writer *w, int code, int64_t *start)
 {
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
     if (tw_make_room(w, gap) < 0)
         return -1;
-    *place = tw_written(w);
+    *start = tw_written(w);
     w->p += gap;
     return 0;
 }
@@ -441,14 +441,14 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `place` with the length of what was written after it: the number of bytes minus `uncounted`. */
-static inline int tw_close(tw_writer *w, int code, int64_t place, int uncounted)
+/* Fill the gap at `start` with the length of what was written after it: the number of bytes minus `uncounted`. */
+static inline int tw_close(tw_writer *w, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
     int gap = code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : 1;
-    int64_t size = tw_written(w) - place - gap;
+    int64_t size = tw_written(w) - start - gap;
     uint8_t *end = tw_put_length(length, code, size - uncounted);
-    return end == NULL ? -1 : tw_fill_gap(w, place, gap, length, (int)(end - length));
+    return end == NULL ? -1 : tw_fill_gap(w, start, gap, length, (int)(end - length));
 }
 
 #endif

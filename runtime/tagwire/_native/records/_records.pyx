@@ -182,7 +182,7 @@ cdef class Rows:
         if buffers is None:
             return 0
         valid, ends, first, count, keys, values = buffers
-        self.place(&self.rows.headers, self.count, valid, first)
+        self.set_range(&self.rows.headers, self.count, valid, first)
         self.ends(&self.rows.headers, self.count, ends)
         if self.count and self.rows.headers.ends[first + self.count] > count:
             raise ValueError(f"header index {self.rows.headers.ends[first + self.count]} is out of range; there are {count} headers")
@@ -194,7 +194,7 @@ cdef class Rows:
         if buffers is None:
             return 0
         valid, ends, data, first = buffers
-        self.place(column, count, valid, first)
+        self.set_range(column, count, valid, first)
         self.ends(column, count, ends)
         column.data = <const uint8_t *>self.held(data, column.ends[column.first + count] if count else 0)
         return 0
@@ -211,11 +211,11 @@ cdef class Rows:
         if buffers is None:
             return 0
         valid, numbers, first = buffers
-        self.place(column, self.count, valid, first)
+        self.set_range(column, self.count, valid, first)
         column.numbers = <const int64_t *>self.held(numbers, (column.first + self.count) * sizeof(int64_t))
         return 0
 
-    cdef int place(self, tw_column *column, int64_t count, object valid, int64_t first) except -1:
+    cdef int set_range(self, tw_column *column, int64_t count, object valid, int64_t first) except -1:
         if first < 0 or count < 0 or first > (INT64_MAX >> 4) - count:
             raise ValueError(f"invalid range of rows: first row {first}, row count {count}")
         column.first = first

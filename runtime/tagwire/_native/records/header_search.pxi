@@ -6,7 +6,7 @@ cdef enum:
     PAGE = 1 << 12  # maximum size of `page`, the cached part of the file outside the window
 
 ctypedef struct Form:
-    int64_t length_at, least, magic_behind, sum_at, sum_begin
+    int64_t length_at, least, magic_after_length, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
     int magic, algorithm  # `algorithm`: index into `HeaderSearch.sums`; -1 without a checksum
 
@@ -22,7 +22,7 @@ cdef class HeaderSearch:
     `is_varint`, `is_zigzag`: how the length is encoded
     `counts_itself`: whether the length includes the bytes of the length field
     `least`: minimum value of the length
-    `magic_behind`: offset of the magic byte from the end of the length field
+    `magic_after_length`: offset of the magic byte from the end of the length field
     `magic`: value of the magic byte
     `polynomial`: the checksum's polynomial; 0 if the format has no checksum
     `sum_at`, `sum_begin`: offsets of the checksum and of the first checksummed byte from the end of the length field
@@ -46,7 +46,7 @@ cdef class HeaderSearch:
             raise ValueError(f"expected at most {FORMS} forms of batch headers, got {len(forms)}")
         for given in forms:
             form = &self.forms[self.count]
-            form.length_at, form.is_varint, form.is_zigzag, form.counts_itself, form.least, form.magic_behind = given[:6]
+            form.length_at, form.is_varint, form.is_zigzag, form.counts_itself, form.least, form.magic_after_length = given[:6]
             form.magic, polynomial, form.sum_at, form.sum_begin = given[6:]
             form.algorithm = -1 if not polynomial else polynomial != TW_CRC32C_POLYNOMIAL
             if polynomial and self.sums[form.algorithm].polynomial != polynomial:
@@ -74,32 +74,32 @@ cdef class HeaderSearch:
         return -1
 
     cdef bint fits(self, Form *form, const uint8_t *p, int64_t size, int64_t start, int64_t at) except -1:
-        cdef int64_t behind = at + form.length_at, length = 0, end, begin
+        cdef int64_t after_length = at + form.length_at, length = 0, end, begin
         cdef uint64_t number = 0
         cdef int shift = 0
         if not form.is_varint:
-            behind += 4
-            if behind > size:
+            after_length += 4
+            if after_length > size:
                 return False
-            length = <int32_t>big32(p + behind - 4)
+            length = <int32_t>big32(p + after_length - 4)
         else:
-            while behind < size and shift < 35:
-                number |= <uint64_t>(p[behind] & 0x7F) << shift
-                behind, shift = behind + 1, shift + 7
-                if p[behind - 1] < 0x80:
+            while after_length < size and shift < 35:
+                number |= <uint64_t>(p[after_length] & 0x7F) << shift
+                after_length, shift = after_length + 1, shift + 7
+                if p[after_length - 1] < 0x80:
                     break
             else:
                 return False
             length = <int64_t>(number >> 1) ^ -<int64_t>(number & 1) if form.is_zigzag else <int64_t>number
-        if behind + form.magic_behind >= size or p[behind + form.magic_behind] != form.magic or length < form.least:
+        if after_length + form.magic_after_length >= size or p[after_length + form.magic_after_length] != form.magic or length < form.least:
             return False
-        end = length + (at + form.length_at if form.counts_itself else behind)
-        begin = behind + form.sum_begin
+        end = length + (at + form.length_at if form.counts_itself else after_length)
+        begin = after_length + form.sum_begin
         if end + start > self.size:
             return False
-        if form.algorithm < 0 or begin > end or behind + form.sum_at + 4 > size:
+        if form.algorithm < 0 or begin > end or after_length + form.sum_at + 4 > size:
             return True
-        return self.sum_of(form.algorithm, p, size, start, begin, end) == big32(p + behind + form.sum_at)
+        return self.sum_of(form.algorithm, p, size, start, begin, end) == big32(p + after_length + form.sum_at)
 
     cdef int64_t sum_of(self, int algorithm, const uint8_t *p, int64_t size, int64_t start, int64_t begin,
                         int64_t end) except -1:
