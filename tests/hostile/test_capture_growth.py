@@ -12,7 +12,7 @@ from tagwire.frames.tcp_frames import DirectionFrames, RequestHeaders, ResponseH
 
 pytestmark = pytest.mark.thorough
 
-HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
+HEADER = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
 """The header of a MetadataRequest v12."""
 
 
@@ -34,20 +34,20 @@ def test_packets_after_a_missing_packet() -> None:
 
 def overlapping(count: int) -> bytes:
     """Return frame headers with sizes so large that the reader must read far ahead to find out that they are wrong."""
-    return b"".join((12 * (count - number) + 500_000).to_bytes(4, "big") + HEAD[:8] for number in range(count))
+    return b"".join((12 * (count - number) + 500_000).to_bytes(4, "big") + HEADER[:8] for number in range(count))
 
 
 def frames_between_bad_sizes(count: int) -> bytes:
-    return b"".join((8).to_bytes(4, "big") + HEAD + (8).to_bytes(4, "big") + HEAD + b"\xff" for _ in range(count))
+    return b"".join((8).to_bytes(4, "big") + HEADER + (8).to_bytes(4, "big") + HEADER + b"\xff" for _ in range(count))
 
 
 def chains_that_break(count: int) -> bytes:
     """Return many frame headers whose sizes don't lead to another frame header."""
-    return ((16).to_bytes(4, "big") + HEAD[:8] + b"\x7f" * 4) * count
+    return ((16).to_bytes(4, "big") + HEADER[:8] + b"\x7f" * 4) * count
 
 
 def ends_in_one_place(count: int) -> bytes:
-    return b"".join((12 * (count - number) - 4).to_bytes(4, "big") + HEAD[:8] for number in range(count)) + b"\xff"
+    return b"".join((12 * (count - number) - 4).to_bytes(4, "big") + HEADER[:8] for number in range(count)) + b"\xff"
 
 
 STREAMS = [overlapping, frames_between_bad_sizes, chains_that_break, ends_in_one_place]
@@ -81,7 +81,7 @@ def test_no_capture_raises_anything_else() -> None:
     from tagwire.frames.pcap import CaptureError, network_frames
 
     chance = random.Random(3)
-    frame = len(HEAD).to_bytes(4, "big") + HEAD
+    frame = len(HEADER).to_bytes(4, "big") + HEADER
     good = pcap([Segment(number * 12, frame, number % 3 > 0) for number in range(12)])
     for _ in range(150):
         bad = bytearray(good)

@@ -35,10 +35,10 @@ def _reject_others(path: Path) -> None:
     from tagwire.log import LogPathError
 
     with path.open("rb") as file:
-        head = file.read(4096)
-    if kind := capture_kind(head):
+        start = file.read(4096)
+    if kind := capture_kind(start):
         raise LogPathError(f"{path}: {kind}, not a log segment; read it with `tagwire explain {path}`")
-    if head.startswith(b"\x1f\x8b"):
+    if start.startswith(b"\x1f\x8b"):
         raise LogPathError(f"{path}: compressed by gzip; decompress it first, with `gunzip {path}`")
 
 

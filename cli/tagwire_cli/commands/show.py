@@ -96,7 +96,7 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool
     steps = history(registry, message)
     if as_json:
         fields = [_field(row, None) for row in message.FIELDS]
-        write_json({**_head(message), "fields": fields, "history": [step.as_dict() for step in steps]})
+        write_json({**_message_facts(message), "fields": fields, "history": [step.as_dict() for step in steps]})
         return
     for line in _title(message):
         say(line)
@@ -112,7 +112,7 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool
     print_table(columns, [row if has_releases else (row[0], row[2]) for row in cells])
 
 
-def _head(message: "type[Message]") -> dict[str, Any]:
+def _message_facts(message: "type[Message]") -> dict[str, Any]:
     from tagwire.explain.names import abouts
 
     headers = [{"versions": str(versions), "header": number} for versions, number in message.HEADER_VERSIONS]

@@ -43,8 +43,8 @@ def print_findings(findings: Sequence[tuple[str, str]]) -> None:
 
     console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
     for number, (text, severity) in enumerate(findings):
-        head, line_end, body = text.partition("\n")
-        shown = Text(head, style="bold")
+        first_line, line_end, body = text.partition("\n")
+        shown = Text(first_line, style="bold")
         shown.highlight_words([f" {severity} "], _COLOURS.get(severity, "bold cyan"))
         console.print(*([Text()] if number else []), shown.append(line_end + body, "not bold"), sep="\n")
 
@@ -82,8 +82,8 @@ def excused_text(excused: "Excused[Finding]") -> str:
     """Format a finding that [[tool.tagwire.exceptions]] excuses. The last line is the reason from that entry."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
-    head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
-    text = printable(f"{head}{_subject(finding)}{finding.message}")
+    prefix = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
+    text = printable(f"{prefix}{_subject(finding)}{finding.message}")
     return f"{text}\n{_INDENT}reason: {printable(exemption.reason)}"
 
 
@@ -112,8 +112,8 @@ def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
     if data is None:
         yield f"{name} bytes: none; the {name} spec can't encode this value"
         return
-    head, *more = wrap(data.hex(" "), _WIDTH - 16) or ["(none)"]
-    yield f"{name} bytes: {head}"
+    first_line, *more = wrap(data.hex(" "), _WIDTH - 16) or ["(none)"]
+    yield f"{name} bytes: {first_line}"
     yield from (f"           {line}" for line in more)
 
 

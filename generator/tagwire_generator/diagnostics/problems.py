@@ -159,13 +159,13 @@ def named(name: str) -> str:
 def render(problem: Problem) -> str:
     """Format a problem as `file:line:column: severity rule: message`, with the source line and a caret below it."""
     location = f"{printable(problem.file)}:{problem.line}:{problem.column}"
-    head = f"{location}: {problem.severity} {problem.rule}: {printable(problem.message)}"
+    first_line = f"{location}: {problem.severity} {problem.rule}: {printable(problem.message)}"
     if not problem.source_line.strip():
-        return head
+        return first_line
     start = max(0, problem.column - 1 - _SHOWN // 2) if len(problem.source_line) > _SHOWN else 0
     shown = problem.source_line[start : start + _SHOWN]
     before = problem.source_line[start : problem.column - 1]
-    return f"{head}\n    {_safe(shown)}\n    {''.join(map(_blank, before))}^"
+    return f"{first_line}\n    {_safe(shown)}\n    {''.join(map(_blank, before))}^"
 
 
 def _safe(text: str) -> str:

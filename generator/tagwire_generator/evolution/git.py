@@ -54,8 +54,8 @@ def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePo
     )
     found: list[tuple[PurePosixPath, str]] = []
     for entry in listing.split(b"\0")[:-1]:
-        head, _, raw = entry.partition(b"\t")
-        mode, _, blob = head.decode("ascii").split(" ")
+        details, _, raw = entry.partition(b"\t")
+        mode, _, blob = details.decode("ascii").split(" ")
         name = PurePosixPath(raw.decode("utf-8", "surrogateescape"))
         is_hidden = any(part.startswith(".") for part in name.relative_to(inside).parts)
         if mode in ("100644", "100755") and name.suffix == ".json" and not is_hidden:

@@ -102,8 +102,8 @@ class Lock:
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
     def __str__(self) -> str:
-        head = {"tagwire lock": _FORMAT, "note": _NOTE, "options": _options(self.options)}
-        lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+        keys = {"tagwire lock": _FORMAT, "note": _NOTE, "options": _options(self.options)}
+        lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in keys.items()]
         ordered = sorted(self.messages, key=lambda each: (each.component, each.name))
         messages = ",\n".join(indent(_message_text(each), "    ") for each in ordered)
         body = f"[\n{messages}\n  ]" if messages else "[]"

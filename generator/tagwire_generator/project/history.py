@@ -22,7 +22,7 @@ from tagwire.errors import SpecError
 HISTORY_FILE: Final = "history.toml"
 """Name of the history file, which is in the folder of the specs."""
 
-_HEAD: Final = """\
+_PREAMBLE: Final = """\
 # The releases that have each version of each message, and a digest of the version's encoding.
 # Written by `tagwire import` with the specs, and checked by tests; do not edit.
 """
@@ -78,7 +78,7 @@ class History:
     messages: Mapping[tuple[str, str], MessageHistory]
 
     def __str__(self) -> str:
-        blocks = [_HEAD]
+        blocks = [_PREAMBLE]
         for (component, name), message in sorted(self.messages.items()):
             lines = [f"[{component}.{name}]"]
             for version, spans in sorted(message.versions.items()):

@@ -35,7 +35,7 @@ Tree = Mapping[str, Any]
 """A spec in normal form."""
 
 _RANGES: Final = ("range", "versions")
-_HEAD: Final = ("name", "versions", "reservedTags", "fields")
+_FIRST_KEYS: Final = ("name", "versions", "reservedTags", "fields")
 """The keys of a common struct, in the order in which they are written."""
 
 
@@ -78,7 +78,7 @@ class _Inlined:
         for each in copies:
             if alternatives[each.get("union")] == 1:
                 each.pop("union", None)
-        yield {key: made[key] for key in _HEAD if made.get(key) or key == "fields"}
+        yield {key: made[key] for key in _FIRST_KEYS if made.get(key) or key == "fields"}
         yield from inline
 
     def _within(self, versions: str) -> Versions:

@@ -34,7 +34,7 @@ _MANIFEST: Final = "_export.json"
 _LEVEL: Final = 1
 """Version of the layout. Increase it if older readers would misread a new layout."""
 
-HEADER: Final = "head"
+HEADER: Final = "header"
 BYTES: Final = "bytes"
 ZEROS: Final = "zeros"
 PIECES: Final = pa.schema(

@@ -88,9 +88,9 @@ def annotated_lines(
         if row.offset < 0:
             yield f"# {row.path}", row
             continue
-        head, *more = [row.data[at : at + bytes_a_line] for at in range(0, len(row.data), bytes_a_line)] or [b""]
+        first_bytes, *more = [row.data[at : at + bytes_a_line] for at in range(0, len(row.data), bytes_a_line)] or [b""]
         offset = f"{row.mark}{row.offset}" if row.data else "!"
-        cells = (offset, row.hex(head), row.path or ".", row.type, row.value)
+        cells = (offset, row.hex(first_bytes), row.path or ".", row.type, row.value)
         yield _line(cells, hex_width, path_width, type_width), row
         for index, part in enumerate(more, 1):
             yield f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {row.hex(part)}", row

@@ -15,7 +15,7 @@ from tagwire_workbench.browsing.frame_table import REQUEST, RESPONSE, FrameTable
 from tagwire_workbench.browsing.growing_file import PlainFile, open_growing
 from tagwire_workbench.browsing.listing import Listing
 
-_HEAD: Final = 1 << 10
+_START_SIZE: Final = 1 << 10
 _MAGIC_AT: Final = 16
 _MAGICS: Final = 10
 """Highest magic byte that a batch may have. Kafka's highest is 2, but other projects may have added formats."""
@@ -37,42 +37,42 @@ def open_listing(path: Path, options: OpenOptions) -> Listing:
     """Return the listing of a path, without reading entries. Raises InputError if the type of the file is unknown."""
     if path.is_dir() or options.is_log:
         return _log(path, options)
-    head = _head(path)
+    start = _start(path)
     table = FrameTable(options.settings.registry)
     file: FrameFile
     if options.stream is not None:
         kind = REQUEST if options.stream == "request" else RESPONSE
         file = StreamFile(PlainFile(path), kind, follows=options.follows)
-    elif head[:4] in MAGIC:
+    elif start[:4] in MAGIC:
         if options.follows:
             raise InputError(f"{path}: a network capture can't be followed; open it again when it has grown")
         file = NetworkFile(path, options.port, options.settings.registry)
-    elif _is_batch(head):
+    elif _is_batch(start):
         return _log(path, options)
-    elif head.lstrip()[:1] in (b"", b"{"):
+    elif start.lstrip()[:1] in (b"", b"{"):
         file = LineFile(open_growing(path), follows=options.follows)
     else:
         raise InputError(
             f"{path}: expected a capture (JSON lines, pcap) or a log segment, but the file begins with "
-            f"{head[:8].hex(' ')}; for a stream of length-prefixed frames, give --frames request or response"
+            f"{start[:8].hex(' ')}; for a stream of length-prefixed frames, give --frames request or response"
         )
     return FrameListing(file, table, options.settings)
 
 
-def _head(path: Path) -> bytes:
+def _start(path: Path) -> bytes:
     file = open_growing(path)
     try:
-        return file.more()[:_HEAD]
+        return file.more()[:_START_SIZE]
     finally:
         file.close()
 
 
-def _is_batch(head: bytes) -> bool:
+def _is_batch(start: bytes) -> bool:
     """Return whether these may be the first bytes of a batch. In text, the offset and length would be far too large."""
-    if len(head) <= _MAGIC_AT:
+    if len(start) <= _MAGIC_AT:
         return False
-    offset, length = int.from_bytes(head[:8], "big", signed=True), int.from_bytes(head[8:12], "big", signed=True)
-    return 0 <= offset < 1 << 56 and length > 0 and head[_MAGIC_AT] <= _MAGICS
+    offset, length = int.from_bytes(start[:8], "big", signed=True), int.from_bytes(start[8:12], "big", signed=True)
+    return 0 <= offset < 1 << 56 and length > 0 and start[_MAGIC_AT] <= _MAGICS
 
 
 def _log(path: Path, options: OpenOptions) -> Listing:

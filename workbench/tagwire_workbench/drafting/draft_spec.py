@@ -114,32 +114,32 @@ def _plain(spec: Spec) -> Tree:
             return None
         return {key: value for key, value in member.items() if key not in _RELEASED_KEYS}
 
-    head = {key: value for key, value in spec.items() if key not in _RELEASED_KEYS}
-    return _without_unused({**_mapped(head, plain), "flexibleVersions": "none"})
+    kept = {key: value for key, value in spec.items() if key not in _RELEASED_KEYS}
+    return _without_unused({**_mapped(kept, plain), "flexibleVersions": "none"})
 
 
 def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
-    head = {key: value for key, value in spec.items() if key != "flexibleVersions"}
-    return {**head, "validVersions": str(valid), "versionsWithOptional": str(optional)}
+    kept = {key: value for key, value in spec.items() if key != "flexibleVersions"}
+    return {**kept, "validVersions": str(valid), "versionsWithOptional": str(optional)}
 
 
 def _restricted(spec: Spec, window: Versions) -> Tree:
     """Reduce a spec to the versions in `window`. A range that extends beyond `window` becomes open-ended."""
     valid = _range(spec, "validVersions")
     kept = valid & window
-    head: Tree = {**spec, "validVersions": str(kept)}
+    restricted: Tree = {**spec, "validVersions": str(kept)}
     for key in ("flexibleVersions", "versionsWithOptional"):
         if key in spec:
-            head[key] = _clipped(spec[key], window) or "none"
+            restricted[key] = _clipped(spec[key], window) or "none"
     if "deprecatedVersions" in spec:
-        head["deprecatedVersions"] = str(_range(spec, "deprecatedVersions") & kept)
+        restricted["deprecatedVersions"] = str(_range(spec, "deprecatedVersions") & kept)
     if kept.highest < valid.highest:
-        head.pop("latestVersionUnstable", None)
+        restricted.pop("latestVersionUnstable", None)
     if "headerVersions" in spec:
-        head["headerVersions"] = _by_version(spec["headerVersions"], Versions(0, kept.highest))
+        restricted["headerVersions"] = _by_version(spec["headerVersions"], Versions(0, kept.highest))
     if "fallback" in spec and spec["fallback"]["version"] not in kept:
-        del head["fallback"]
-    return _without_unused(_mapped(head, lambda member: _restricted_member(member, window)))
+        del restricted["fallback"]
+    return _without_unused(_mapped(restricted, lambda member: _restricted_member(member, window)))
 
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:

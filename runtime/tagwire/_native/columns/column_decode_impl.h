@@ -78,7 +78,7 @@ static inline int tw_take_items(const tw_struct *s, tw_walk *w, int64_t at)
                 return TW_REFUSED;
             fault = tw_take_fixed(step, p, step->slot < 0 ? NULL : buffers[step->slot].values, at);
             p += width;
-        } else if (step->kind == TW_TEXT)
+        } else if (step->kind == TW_STRING)
             fault = tw_take_sized_at(step, w, &p, at);
         else {
             w->r.p = p;

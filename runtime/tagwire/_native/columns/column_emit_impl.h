@@ -177,7 +177,7 @@ static TW_MAYBE_UNUSED int tw_give_sized(const tw_field *s, tw_emitter *e, int64
     fault = tw_source_bytes(source, at, &data, &size);
     if (fault < 0)
         return fault;
-    if (size > s->longest || (s->kind == TW_TEXT && !tw_is_utf8(data, size)))
+    if (size > s->longest || (s->kind == TW_STRING && !tw_is_utf8(data, size)))
         return TW_REFUSED;
     fault = tw_give_length(e, s->length, size);
     return fault < 0 ? fault : tw_give_block(e, data, size);

@@ -231,7 +231,7 @@ static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at)
     switch (s->kind) {
     case TW_VARINT:
         return tw_give_varint(s, e, at);
-    case TW_TEXT:
+    case TW_STRING:
     case TW_BINARY:
         return tw_give_sized(s, e, at);
     case TW_ARRAY:

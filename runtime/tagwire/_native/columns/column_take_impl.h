@@ -136,7 +136,7 @@ static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t 
         if (b->room - b->size >= 16 && tw_put_short(b, at, p, size))
             return 0;
     }
-    if (s->kind == TW_TEXT && TW_UNLIKELY(!tw_is_utf8(p, size)))
+    if (s->kind == TW_STRING && TW_UNLIKELY(!tw_is_utf8(p, size)))
         return TW_REFUSED;
     return s->slot < 0 ? 0 : tw_put_bytes(w->frame, s->slot, at, p, size);
 }

@@ -122,7 +122,7 @@ cdef extern from "columns/record_batches.h" nogil:
     int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR
     int TW_SLOT_OFFSET, TW_SLOT_VALUE
     int TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP
-    int TW_MOST_HEAD_ITEMS, TW_MAGICS
+    int TW_MOST_HEADER_ITEMS, TW_MAGICS
     ctypedef struct tw_sink:
         int32_t column, slot, null_number
         const tw_sink *inner
@@ -140,9 +140,9 @@ cdef extern from "columns/record_batches.h" nogil:
     ctypedef struct tw_input:
         int32_t register_index, slot
     ctypedef struct tw_record_plan:
-        const tw_struct *head
+        const tw_struct *header
         const tw_struct *record
-        const tw_sink *head_sinks
+        const tw_sink *header_sinks
         const tw_sink *sinks
         const tw_sink *no_sinks
         const tw_constant *constants
@@ -155,7 +155,7 @@ cdef extern from "columns/record_batches.h" nogil:
         int64_t codec_mask, append_mask, no_wrapper_mask, least
     ctypedef struct tw_batches:
         tw_record_reader w
-        int64_t *head
+        int64_t *header
         const uint8_t *data
         int64_t size, end, position, next
         const tw_record_plan *alone

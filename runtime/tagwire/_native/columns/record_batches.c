@@ -14,7 +14,7 @@ static int tw_is_headers(const tw_field *f)
 {
     const tw_struct *header = f->kind == TW_ARRAY ? f->element->child : NULL;
     return header != NULL && tw_way_of(f) == TW_LIST && !f->framing->filled && !f->framing->ordered && !header->enclosed &&
-           header->items_count == 2 && header->items[0].kind == TW_TEXT && header->items[0].framing->is_usual &&
+           header->items_count == 2 && header->items[0].kind == TW_STRING && header->items[0].framing->is_usual &&
            header->items[0].length == TW_LENGTH_VARINT && !header->items[0].nullable &&
            header->items[0].longest >= TW_UVARINT_MAX && tw_is_nullable_bytes(header->items + 1);
 }
@@ -65,7 +65,7 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
  * batch. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
-    int64_t *derived = slots + plan->head->items_count;
+    int64_t *derived = slots + plan->header->items_count;
     int64_t highest = plan->max_timestamp >= 0    ? slots[plan->max_timestamp]
                       : plan->base_timestamp >= 0 ? slots[plan->base_timestamp]
                                                   : -1;
@@ -83,7 +83,7 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
  * be corrupt, because no checksum covers it. */
 static inline int tw_is_out_of_order(const tw_batches *b)
 {
-    return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
+    return TW_UNLIKELY(b->is_ordered && b->header[b->plan->header->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
 }
 
 static void tw_start_registers(int64_t *known)
@@ -92,29 +92,29 @@ static void tw_start_registers(int64_t *known)
     known[2] = 1; /* registers 1 and 2 contain the constants 0 and 1 (framing.h) */
 }
 
-/* Read the batch header at `position` into `head`, and set `next` to the end of the batch. */
-static int tw_walk_head(tw_batches *b)
+/* Read the batch header at `position` into `header`, and set `next` to the end of the batch. */
+static int tw_walk_header(tw_batches *b)
 {
     tw_record_reader *w = &b->w;
     int fault;
-    tw_start_registers(b->head_known);
-    w->r.known = b->head_known;
+    tw_start_registers(b->header_known);
+    w->r.known = b->header_known;
     w->r.start = w->r.p = b->data + b->position;
     w->r.end = b->data + b->size;
     w->r.trusted = 0;
-    fault = tw_walk_struct(b->plan->head, b->plan->head_sinks, w, 0);
+    fault = tw_walk_struct(b->plan->header, b->plan->header_sinks, w, 0);
     if (fault < 0)
         return fault;
     b->next = w->r.p - b->data;
-    memcpy(b->head, w->slots, sizeof b->head);
-    return tw_work_out(b->plan, b->head, b->position, b->next - b->position);
+    memcpy(b->header, w->slots, sizeof b->header);
+    return tw_work_out(b->plan, b->header, b->position, b->next - b->position);
 }
 
 static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
 {
     int fault = 0;
     for (int32_t index = 0; index < b->plan->constants_count && fault == 0; index++)
-        fault = tw_put_constant(b->w.frame, b->plan->constants + index, b->head, first, end);
+        fault = tw_put_constant(b->w.frame, b->plan->constants + index, b->header, first, end);
     return fault;
 }
 
@@ -189,8 +189,8 @@ static TW_NOINLINE int tw_take_records(tw_batches *b)
 int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
 {
     const tw_record_plan *plan = b->plan;
-    int is_appended = !plan->is_message && (b->head[plan->attributes] & plan->append_mask) != 0;
-    int64_t left = plan->count < 0 ? -1 : b->head[plan->count];
+    int is_appended = !plan->is_message && (b->header[plan->attributes] & plan->append_mask) != 0;
+    int64_t left = plan->count < 0 ? -1 : b->header[plan->count];
     b->w.r.start = b->w.r.p = p;
     b->w.r.end = p + size;
     b->left = left;
@@ -198,13 +198,13 @@ int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
         return TW_REFUSED;
     tw_start_registers(b->known);
     for (int32_t index = 0; index < plan->inputs_count; index++)
-        b->known[plan->inputs[index].register_index] = b->head[plan->inputs[index].slot];
+        b->known[plan->inputs[index].register_index] = b->header[plan->inputs[index].slot];
     if (plan->offset_base >= 0)
-        b->known[plan->offset_base] = plan->is_message ? 0 : b->head[plan->base_offset];
+        b->known[plan->offset_base] = plan->is_message ? 0 : b->header[plan->base_offset];
     if (plan->timestamp_base >= 0)
         b->known[plan->timestamp_base] = plan->is_message ? 0
-                                         : is_appended    ? b->head[plan->head->items_count + TW_SLOT_MAX_TIMESTAMP]
-                                                          : b->head[plan->base_timestamp];
+                                         : is_appended    ? b->header[plan->header->items_count + TW_SLOT_MAX_TIMESTAMP]
+                                                          : b->header[plan->base_timestamp];
     if (plan->timestamp_scale >= 0)
         b->known[plan->timestamp_scale] = !is_appended;
     b->has_attributes = plan->is_magic2 && tw_magic2_has_attributes(plan->record, b->known);
@@ -219,7 +219,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     tw_reader *r = &b->w.r;
     int64_t first = 0, last, shift = 0;
     int fault = tw_open_records(b, p, size);
-    if (fault < 0 || size == 0 || b->head[plan->attributes] & plan->no_wrapper_mask)
+    if (fault < 0 || size == 0 || b->header[plan->attributes] & plan->no_wrapper_mask)
         return TW_REFUSED;
     r->known = b->known;
     r->trusted = 0;
@@ -233,37 +233,37 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     }
     last = b->w.slots[TW_SLOT_OFFSET];
     /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). */
-    if (b->head[plan->base_offset] == 0) {
-        b->head[plan->head->items_count + TW_SLOT_LAST_OFFSET] = last;
+    if (b->header[plan->base_offset] == 0) {
+        b->header[plan->header->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
-        if (b->head[plan->base_offset] < last)
+        if (b->header[plan->base_offset] < last)
             return TW_REFUSED;
-        if (last == INT64_MIN || !tw_add(b->head[plan->base_offset], -last, &shift))
+        if (last == INT64_MIN || !tw_add(b->header[plan->base_offset], -last, &shift))
             return TW_UNTRIED;
     }
-    if (!tw_add(first, shift, b->head + plan->head->items_count + TW_SLOT_BASE_OFFSET))
+    if (!tw_add(first, shift, b->header + plan->header->items_count + TW_SLOT_BASE_OFFSET))
         return TW_UNTRIED;
     if (tw_is_out_of_order(b))
         return TW_UNCLEAR;
     r->p = p;
     r->trusted = 1;
     b->known[plan->offset_base] = shift;
-    if (plan->timestamp_base >= 0 && b->head[plan->attributes] & plan->append_mask) {
-        b->known[plan->timestamp_base] = b->head[plan->base_timestamp];
+    if (plan->timestamp_base >= 0 && b->header[plan->attributes] & plan->append_mask) {
+        b->known[plan->timestamp_base] = b->header[plan->base_timestamp];
         b->known[plan->timestamp_scale] = 0;
     }
     return 0;
 }
 
 /* Add a row for the batch itself, if only headers are read. */
-static int tw_take_head(tw_batches *b)
+static int tw_take_header(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
     int64_t row = frame->levels[0].length;
     int fault = tw_reserve(frame, 0, row + 1);
     if (fault == 0)
         fault = tw_end_rows(b, row, row + 1);
-    b->last_offset = b->head[b->plan->head->items_count + TW_SLOT_LAST_OFFSET];
+    b->last_offset = b->header[b->plan->header->items_count + TW_SLOT_LAST_OFFSET];
     return fault;
 }
 
@@ -275,32 +275,32 @@ static int tw_open_batch(tw_batches *b)
     b->index = 0;
     if (plan == NULL)
         return TW_UNCLEAR;
-    fault = tw_walk_head(b);
+    fault = tw_walk_header(b);
     if (fault < 0)
         return fault;
     if (tw_is_out_of_order(b))
         return TW_UNCLEAR;
-    if (plan->leaves_wrappers && b->head[plan->attributes] & plan->codec_mask)
+    if (plan->leaves_wrappers && b->header[plan->attributes] & plan->codec_mask)
         return TW_UNCLEAR;
     if (plan->record == NULL)
         return 0;
-    if (b->head[plan->attributes] & plan->codec_mask) {
+    if (b->header[plan->attributes] & plan->codec_mask) {
         /* A batch without records may have nothing to decompress, although its attributes name a codec. */
-        int is_empty = !plan->is_message && b->head[plan->packed] == 0;
+        int is_empty = !plan->is_message && b->header[plan->packed] == 0;
         return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
     }
     if (plan->is_message) {
         fault = tw_open_records(b, b->data + b->position, b->next - b->position);
-        b->w.r.trusted = 1; /* tw_walk_head has already verified the checksum */
+        b->w.r.trusted = 1; /* tw_walk_header has already verified the checksum */
         return fault;
     }
-    return tw_open_records(b, b->w.spans[plan->packed], b->head[plan->packed]);
+    return tw_open_records(b, b->w.spans[plan->packed], b->header[plan->packed]);
 }
 
 static int tw_close_batch(tw_batches *b)
 {
     b->is_open = 0;
-    b->last_offset = b->head[b->plan->head->items_count + TW_SLOT_LAST_OFFSET];
+    b->last_offset = b->header[b->plan->header->items_count + TW_SLOT_LAST_OFFSET];
     b->position = b->next;
     return 0;
 }
@@ -321,7 +321,7 @@ int tw_walk_batches(tw_batches *b)
             return TW_DONE;
         halt = tw_open_batch(b);
         if (halt == 0 && b->plan->record == NULL) {
-            halt = tw_take_head(b);
+            halt = tw_take_header(b);
             b->position = b->next;
         }
         if (halt)

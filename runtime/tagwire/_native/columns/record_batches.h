@@ -67,7 +67,7 @@ enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
 };
 #define TW_MAGICS 16
-#define TW_MOST_HEAD_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
+#define TW_MOST_HEADER_ITEMS (TW_SLOTS - TW_BATCH_SLOTS)
 
 /* A number in the batch header that is needed to decode the batch's records. It is copied from slot `slot` of the
  * header to register `register_index` of the record plan. */
@@ -76,8 +76,8 @@ typedef struct {
 } tw_input;
 
 typedef struct {
-    const tw_struct *head, *record; /* plans for batch headers and records; `record` is NULL if only headers are read */
-    const tw_sink *head_sinks, *sinks, *no_sinks;
+    const tw_struct *header, *record; /* plans for batch headers and records; `record` is NULL if only headers are read */
+    const tw_sink *header_sinks, *sinks, *no_sinks;
     const tw_constant *constants;
     const tw_input *inputs;
     const int32_t *idle;     /* columns for which this record format has no field */
@@ -99,8 +99,8 @@ typedef struct {
 
 typedef struct {
     tw_record_reader w;
-    int64_t known[TW_REGISTERS], head_known[TW_REGISTERS];
-    int64_t head[TW_SLOTS];  /* the numbers in the open batch's header */
+    int64_t known[TW_REGISTERS], header_known[TW_REGISTERS];
+    int64_t header[TW_SLOTS];  /* the numbers in the open batch's header */
     const uint8_t *data;     /* the file's bytes, indexed by file position */
     int64_t size, end;       /* `size`: file position where `data` ends; `end`: file position where reading stops */
     int64_t position;        /* file position of the open batch, or of the next batch if none is open */

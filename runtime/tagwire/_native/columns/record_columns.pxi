@@ -42,12 +42,12 @@ cdef class RecordPlan(Owner):
         self.shape, self.format = shape, format
         self.kept += [plan, records]
         self.words = words
-        self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
-        if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
-            raise NotNative(f"the batch header of {format.name} has {self.c.head.items_count} fields; native columns support {TW_MOST_HEAD_ITEMS}")
+        self.c.header = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
+        if self.c.header.items_count > TW_MOST_HEADER_ITEMS:
+            raise NotNative(f"the batch header of {format.name} has {self.c.header.items_count} fields; native columns support {TW_MOST_HEADER_ITEMS}")
         layout = format.outline if is_outline else format.header
         self.names = {item.name: index for index, item in enumerate(layout.root.items)}
-        self.c.head_sinks = self.head_sinks()
+        self.c.header_sinks = self.header_sinks()
         self.roles()
         if not headers_only:
             self.c.record = <const tw_struct *>PyCapsule_GetPointer(records.structure, "tagwire._engine.tw_struct")
@@ -55,10 +55,10 @@ cdef class RecordPlan(Owner):
         self.c.leaves_wrappers = verified and self.c.is_message
         self.constants(headers_only)
 
-    cdef const tw_sink *head_sinks(self) except NULL:
-        cdef tw_sink *sinks = self.sinks_of(self.c.head)
+    cdef const tw_sink *header_sinks(self) except NULL:
+        cdef tw_sink *sinks = self.sinks_of(self.c.header)
         cdef Py_ssize_t index
-        for index in range(self.c.head.items_count):
+        for index in range(self.c.header.items_count):
             sinks[index].slot = index
         return sinks
 
@@ -74,7 +74,7 @@ cdef class RecordPlan(Owner):
                 if field.nullable or field.element.kind != TW_STRUCT or field.element.marker or field.element.minimum < 1:
                     raise NotNative("native columns do not support this kind of array")
                 sinks[index].inner = self.sinks_of(field.element.child)
-            elif not field.framing.is_number and field.kind != TW_TEXT and field.kind != TW_BINARY:
+            elif not field.framing.is_number and field.kind != TW_STRING and field.kind != TW_BINARY:
                 raise NotNative("native columns do not support this kind of field")
         return sinks
 
@@ -189,7 +189,7 @@ cdef class RecordPlan(Owner):
             if group is not None:
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
-            c.slot = self.c.head.items_count + COMPUTED[name]
+            c.slot = self.c.header.items_count + COMPUTED[name]
             # Null for compressed messages: a wrapper's header doesn't contain the base offset of its messages.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask

@@ -142,8 +142,8 @@ cdef class RecordColumns:
         from tagwire.wire.compression import DecompressionError, decompress_in_place
 
         cdef const tw_record_plan *plan = self.b.plan
-        cdef int64_t size = self.b.head[plan.packed]
-        cdef int codec = (self.b.head[plan.attributes] & plan.codec_mask) >> self.plan().codec_shift
+        cdef int64_t size = self.b.header[plan.packed]
+        cdef int codec = (self.b.header[plan.attributes] & plan.codec_mask) >> self.plan().codec_shift
         cdef const uint8_t *data
         cdef int halt
         if size < 0:

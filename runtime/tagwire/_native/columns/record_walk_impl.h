@@ -73,7 +73,7 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     } else {
         if (TW_UNLIKELY(size > f->longest || size > r->end - p))
             return TW_REFUSED;
-        if (f->kind == TW_TEXT && TW_UNLIKELY(!tw_is_utf8(p, size)))
+        if (f->kind == TW_STRING && TW_UNLIKELY(!tw_is_utf8(p, size)))
             return TW_REFUSED;
         r->p += size;
     }

@@ -80,7 +80,7 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
             value = tw_new_int(r->shared, (int64_t)tw_get64(r->p));
             r->p += 8;
             break;
-        case TW_TEXT:
+        case TW_STRING:
             value = tw_new_sized(f, r);
             break;
         default:

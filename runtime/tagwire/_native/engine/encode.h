@@ -88,7 +88,7 @@ static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer
             continue;
         if (f->kind == TW_ARRAY && PyTuple_CheckExact(value))
             failed = tw_write_array(f, value, w);
-        else if (f->kind == TW_TEXT && PyUnicode_CheckExact(value))
+        else if (f->kind == TW_STRING && PyUnicode_CheckExact(value))
             failed = tw_write_text(f, value, w);
         else
             failed = tw_write_value(f, value, w);
@@ -259,7 +259,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
         return tw_write_enum(f, value, w);
     if (value == Py_None)
         return tw_write_null(f, w);
-    if (f->kind == TW_TEXT)
+    if (f->kind == TW_STRING)
         return tw_write_text(f, value, w);
     if (f->kind == TW_ARRAY)
         return tw_write_array(f, value, w);

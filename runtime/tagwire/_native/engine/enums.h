@@ -88,7 +88,7 @@ static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_
 
 /* Return the JSON name of an enum value as a borrowed reference, and store its number in `x`. Return NULL without an
  * exception if the number has no name, and NULL with an exception if the value isn't a 64-bit integer. */
-static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
+static TW_MAYBE_UNUSED PyObject *tw_enum_name(const tw_field *f, PyObject *value, int64_t *x)
 {
     Py_ssize_t index = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);
     return index < 0 ? NULL : f->members->names[index];

@@ -162,7 +162,7 @@ cdef class JsonPlan(Owner):
             made.members = members_of(self.kept, wire)
             return 0
         made.kind = kind_of(wire)
-        made.longest = wire.width if made.kind == TW_BLOCK else wire.longest if made.kind == TW_TEXT else 0
+        made.longest = wire.width if made.kind == TW_BLOCK else wire.longest if made.kind == TW_STRING else 0
         if made.kind == TW_UUID:
             SHARED.learn_uuids()
         return 0
@@ -226,7 +226,7 @@ cdef inline object taken_or_none(PyObject *value):
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
     """Convert a valid field value to JSON if decoding never returns values of its type, such as bytearray."""
-    if value is None or field.kind == TW_TEXT:
+    if value is None or field.kind == TW_STRING:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
         return WIRE_TYPES["float64"].to_json(value, is_lossless=lossless)

@@ -192,7 +192,7 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t, Py_ssize_t longest)
     end = tw_json_unescaped(t, out);
     if (end != NULL && end - out <= longest) {
         t->p++;
-        text = tw_new_text(t->r, out, end - out);
+        text = tw_new_string(t->r, out, end - out);
     }
     PyMem_Free(out);
     return text;
@@ -208,10 +208,10 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t lo
     first = ++t->p;
     close = tw_json_plain_end(t);
     if (close == NULL)
-        return kind == TW_TEXT ? tw_json_read_escaped(t, longest) : NULL;
+        return kind == TW_STRING ? tw_json_read_escaped(t, longest) : NULL;
     t->p = close + 1;
-    if (kind == TW_TEXT)
-        return close - first > longest ? NULL : tw_new_text(t->r, first, close - first);
+    if (kind == TW_STRING)
+        return close - first > longest ? NULL : tw_new_string(t->r, first, close - first);
     return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), longest);
 }
 
@@ -220,9 +220,9 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
-    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *made = NULL;
+    PyObject *said = is_text ? tw_json_read_letters(t, TW_STRING, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *made = NULL;
     if (said != NULL)
-        made = is_text ? tw_member_of_text(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
+        made = is_text ? tw_member_of_name(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
     Py_XDECREF(said);
     return made;
 }
@@ -235,7 +235,7 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
         return tw_json_read_enum(t, row);
     case TW_STRUCT:
         return tw_json_read_struct(t, row->child);
-    case TW_TEXT:
+    case TW_STRING:
     case TW_UUID:
     case TW_BLOCK:
     case TW_BINARY:

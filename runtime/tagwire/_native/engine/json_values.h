@@ -52,7 +52,7 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
 static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
-    PyObject *text = tw_enum_text(f, value, &x);
+    PyObject *text = tw_enum_name(f, value, &x);
     if (text != NULL)
         return Py_NewRef(text);
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
@@ -83,7 +83,7 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
         if (PyBytes_CheckExact(value))
             return tw_json_of_bytes(value);
         break;
-    case TW_TEXT:
+    case TW_STRING:
         if (PyUnicode_CheckExact(value))
             return Py_NewRef(value);
         break;
@@ -222,9 +222,9 @@ static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 }
 
 /* Return a new reference to the enum member with this name; NULL without an exception if there is no such member. */
-static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
+static PyObject *tw_member_of_name(const tw_json_row *row, PyObject *text)
 {
-    PyObject *member = PyDict_GetItemWithError(row->members->by_text, text);
+    PyObject *member = PyDict_GetItemWithError(row->members->by_name, text);
     return member == NULL ? NULL : Py_NewRef(member);
 }
 
@@ -245,7 +245,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         return tw_struct_of_json(r, row->child, value);
     case TW_BOOL:
         return PyBool_Check(value) ? Py_NewRef(value) : NULL;
-    case TW_TEXT:
+    case TW_STRING:
         if (!PyUnicode_CheckExact(value))
             return NULL;
         size = tw_utf8_size(value);
@@ -272,7 +272,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
                                     : tw_json_block(tw_bytes_of_base64((const uint8_t *)text, size), row->longest);
     }
     if (row->kind == TW_ENUM && PyUnicode_CheckExact(value))
-        return tw_member_of_text(row, value);
+        return tw_member_of_name(row, value);
     if (!PyLong_CheckExact(value))
         return NULL;
     if (!tw_exact_int(value, &x)) {

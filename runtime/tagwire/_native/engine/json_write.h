@@ -165,7 +165,7 @@ static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, con
 static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *value)
 {
     int64_t x = 0;
-    PyObject *text = tw_enum_text(f, value, &x);
+    PyObject *text = tw_enum_name(f, value, &x);
     if (text != NULL)
         return tw_json_write_text(w, text);
     return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
@@ -197,7 +197,7 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
         if (PyBytes_CheckExact(value))
             return tw_json_write_bytes(w, value);
         break;
-    case TW_TEXT:
+    case TW_STRING:
         if (PyUnicode_CheckExact(value))
             return tw_json_write_text(w, value);
         break;

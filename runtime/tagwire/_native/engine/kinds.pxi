@@ -10,7 +10,7 @@ cdef dict KINDS = {
     ("floating", 4): (TW_FLOAT32, TW_FLOAT32),
     ("floating", 8): (TW_FLOAT64, TW_FLOAT64),
     ("uuid", 16): (TW_UUID, TW_UUID),
-    ("text", 0): (TW_TEXT, TW_TEXT),
+    ("text", 0): (TW_STRING, TW_STRING),
     ("binary", 0): (TW_BINARY, TW_BINARY),
 }
 cdef tuple LENGTHS = (

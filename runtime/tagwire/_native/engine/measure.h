@@ -228,10 +228,10 @@ static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_sha
     if (f->kind <= TW_UUID)
         return tw_is_fixed(shared, f->kind, value) ? tw_width[f->kind] : -1;
     if (value == Py_None)
-        return f->nullable && f->kind >= TW_TEXT && f->kind <= TW_ARRAY ? tw_short_width(f->length) : -1;
+        return f->nullable && f->kind >= TW_STRING && f->kind <= TW_ARRAY ? tw_short_width(f->length) : -1;
     if (f->kind == TW_ARRAY)
         return PyTuple_CheckExact(value) ? tw_measure_elements(f, value, shared) : -1;
-    if (f->kind == TW_TEXT && PyUnicode_CheckExact(value))
+    if (f->kind == TW_STRING && PyUnicode_CheckExact(value))
         size = tw_utf8_size(value);
     else if (f->kind == TW_BINARY && PyBytes_CheckExact(value))
         size = TW_BYTES_SIZE(value);

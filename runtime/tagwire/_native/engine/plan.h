@@ -13,7 +13,7 @@ enum tw_kind {
     TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT32,
     TW_FLOAT64, TW_UUID,
     /* The width of the following kinds depends on the value or on the field. */
-    TW_VARINT, TW_ENUM, TW_BLOCK, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT,
+    TW_VARINT, TW_ENUM, TW_BLOCK, TW_STRING, TW_BINARY, TW_ARRAY, TW_STRUCT,
     TW_OPTIONAL /* nullable value of the fixed-width type in `element` */
 };
 
@@ -34,7 +34,7 @@ typedef struct {
     const int64_t *numbers;
     PyObject **members;
     PyObject **names;     /* the members' names in JSON */
-    PyObject *by_text;    /* dict from names in JSON to enum members */
+    PyObject *by_name;    /* dict from names in JSON to enum members */
     int closed;           /* whether a number without an enum member is invalid */
 } tw_enum;
 
@@ -131,7 +131,7 @@ struct tw_struct {
 typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
-    PyObject *empty_text;
+    PyObject *empty_string;
     PyObject *write_faults; /* tuple of the exception classes that encoding raises for invalid values */
     PyTypeObject *uuid;     /* the class uuid.UUID; NULL until a plan needs it */
     allocfunc uuid_alloc;

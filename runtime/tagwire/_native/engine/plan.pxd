@@ -38,7 +38,7 @@ cdef extern from "engine/crc32c.h":
 cdef extern from "engine/plan.h":
     int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64
     int TW_FLOAT32, TW_FLOAT64, TW_UUID
-    int TW_VARINT, TW_ENUM, TW_BLOCK, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT, TW_OPTIONAL
+    int TW_VARINT, TW_ENUM, TW_BLOCK, TW_STRING, TW_BINARY, TW_ARRAY, TW_STRUCT, TW_OPTIONAL
     int TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT
     int TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT
     int TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
@@ -79,7 +79,7 @@ cdef extern from "engine/plan.h":
         const int64_t *numbers
         PyObject **members
         PyObject **names
-        PyObject *by_text
+        PyObject *by_name
         int closed
     ctypedef struct tw_field:
         uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late, wide
@@ -120,7 +120,7 @@ cdef extern from "engine/plan.h":
     ctypedef struct tw_shared:
         PyObject *no_tags
         PyObject *empty_tuple
-        PyObject *empty_text
+        PyObject *empty_string
         PyObject *write_faults
         PyTypeObject *uuid
         allocfunc uuid_alloc

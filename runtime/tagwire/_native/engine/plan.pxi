@@ -218,7 +218,7 @@ cdef const tw_enum *members_of(list kept, object wire) except NULL:
     made.numbers = <int64_t *>numbers.at
     made.members = <PyObject **>objects.at
     made.names = <PyObject **>names.at
-    made.by_text = <PyObject *>wire.numbers
+    made.by_name = <PyObject *>wire.numbers
     made.closed = wire.is_closed
     return made
 

@@ -105,7 +105,7 @@ cdef class Shared:
         self.kept = [NO_TAGS, (), "", WRITE_FAULTS, DELETED]
         self.c.no_tags = <PyObject *>self.kept[0]
         self.c.empty_tuple = <PyObject *>self.kept[1]
-        self.c.empty_text = <PyObject *>self.kept[2]
+        self.c.empty_string = <PyObject *>self.kept[2]
         self.c.write_faults = <PyObject *>WRITE_FAULTS
         self.c.moves_views = can_move_views()
         tw_crc32c_prepare(&self.c.crc32c)

@@ -88,12 +88,12 @@ static TW_MAYBE_UNUSED PyObject *tw_new_varint(const tw_field *f, tw_reader *r)
     return tw_new_int(r->shared, tw_signed(f, x));
 }
 
-static PyObject *tw_new_text(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
+static PyObject *tw_new_string(const tw_reader *r, const uint8_t *p, Py_ssize_t size)
 {
     PyObject *text;
     if (size == 0) {
-        Py_INCREF(r->shared->empty_text);
-        return r->shared->empty_text;
+        Py_INCREF(r->shared->empty_string);
+        return r->shared->empty_string;
     }
 #ifndef Py_LIMITED_API
     /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, because it returns objects that
@@ -148,8 +148,8 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     if (TW_UNLIKELY(size > f->longest || size > r->end - p))
         return NULL;
     r->p += size;
-    if (f->kind == TW_TEXT)
-        return tw_new_text(r, p, (Py_ssize_t)size);
+    if (f->kind == TW_STRING)
+        return tw_new_string(r, p, (Py_ssize_t)size);
     if (r->views != NULL)
         return tw_new_view(r, p, (Py_ssize_t)size);
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);

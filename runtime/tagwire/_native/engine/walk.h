@@ -191,7 +191,7 @@ static inline int tw_pass(const tw_field *f, tw_reader *r)
         r->p += 1 + 4 * size;
         return 1;
     }
-    if (f->kind == TW_ARRAY || size >= left || (f->kind == TW_TEXT && !tw_is_ascii(r->p + 1, size)))
+    if (f->kind == TW_ARRAY || size >= left || (f->kind == TW_STRING && !tw_is_ascii(r->p + 1, size)))
         return 0;
     r->p += 1 + size;
     return 1;
@@ -319,7 +319,7 @@ static inline int tw_walk_sized(const tw_field *f, tw_reader *r)
     if (TW_UNLIKELY(size > f->longest || size > r->end - p))
         return -1;
     r->p += size;
-    return f->kind != TW_TEXT || tw_is_utf8(p, size) ? 0 : -1;
+    return f->kind != TW_STRING || tw_is_utf8(p, size) ? 0 : -1;
 }
 
 static inline int tw_walk_varint(const tw_field *f, tw_reader *r)

@@ -23,7 +23,7 @@ from records.declarations cimport (
     tw_column,
     tw_extended,
     tw_facts_of,
-    tw_line_head,
+    tw_common_text,
     tw_output,
     tw_prepare_rows,
     tw_prepare_sums,
@@ -80,26 +80,26 @@ cdef bytes bytes_of(const tw_output *out):
 
 
 def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bint has_attributes,
-          bytes head not None, Py_ssize_t most, bint is_text):
+          bytes text not None, Py_ssize_t most, bint is_text):
     """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
 
-    Each JSON line begins with `head`. If `is_text`, lines are tab-separated text instead, and end with `head` and the
+    Each JSON line begins with `text`. If `is_text`, lines are tab-separated text instead, and end with `text` and the
     record's attributes. Stops when `most` bytes are written, or before a record that only Python can read; this record
     may be invalid. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
-    cdef tw_line_head line_head
+    cdef tw_common_text common
     cdef int64_t expected
     if most < 0:
         raise ValueError(f"most: expected a limit of 0 or more bytes, got {most}")
-    line_head.data, line_head.size, line_head.is_text = head, len(head), is_text
+    common.data, common.size, common.is_text = text, len(text), is_text
     out.data, out.size, out.room, out.failed = NULL, 0, 0, 0
-    expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(line_head.size + LINE))
+    expected = min(most, (end - pos) // 3 * 4 + count * <int64_t>(common.size + LINE))
     try:
         with nogil:
             tw_reserve_output(&out, <size_t>expected)  # reserve memory once, because growing the buffer copies it
-            tw_write_lines(&out, &source.batch, line_head, <size_t>most)
+            tw_write_lines(&out, &source.batch, common, <size_t>most)
         if out.failed:
             raise MemoryError
         return bytes_of(&out), source.pos(), source.batch.left

@@ -19,11 +19,11 @@ cdef extern from "records/batch.h" nogil:
         bint is_appended, has_attributes
 
 cdef extern from "records/json_lines.h" nogil:
-    ctypedef struct tw_line_head:
+    ctypedef struct tw_common_text:
         const char *data
         size_t size
         bint is_text
-    void tw_write_lines(tw_output *, tw_batch *, tw_line_head, size_t)
+    void tw_write_lines(tw_output *, tw_batch *, tw_common_text, size_t)
 
 cdef extern from "records/rebatch.h" nogil:
     ctypedef struct tw_run:

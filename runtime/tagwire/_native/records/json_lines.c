@@ -43,19 +43,19 @@ static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTE
 
 /* Write the next record as a JSON line, remove it from `batch`, and return 1. Return 0 and write nothing if memory has
  * run out, or if Python must handle the record, for example because it is invalid. */
-static int tw_write_line(tw_output *to, tw_batch *batch, tw_line_head head)
+static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
 {
     tw_magic2_record record;
     int64_t offset, timestamp;
     char *out;
     if (!tw_next_record(batch, &record, &offset, &timestamp))
         return 0;
-    if (!tw_reserve_output(to, head.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
+    if (!tw_reserve_output(to, common.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
                                    (size_t)(TW_BASE64_SIZE(record.key_size) + TW_BASE64_SIZE(record.value_size))))
         return 0;
     out = (char *)to->data + to->size;
-    memcpy(out, head.data, head.size);
-    out = tw_put_digits(TW_LETTERS(out + head.size, ", \"offset\": "), offset);
+    memcpy(out, common.data, common.size);
+    out = tw_put_digits(TW_LETTERS(out + common.size, ", \"offset\": "), offset);
     out = tw_put_digits(TW_LETTERS(out, ", \"timestamp\": "), timestamp);
     out = tw_put_line_bytes(TW_LETTERS(out, ", \"key\": "), record.key, record.key_size);
     out = tw_put_line_bytes(TW_LETTERS(out, ", \"value\": "), record.value, record.value_size);
@@ -117,9 +117,9 @@ static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
     return headers.p == headers.end ? out : NULL;
 }
 
-/* Write the next record as a line of tab-separated text: offset, timestamp, key, value, headers and attributes. `words`
+/* Write the next record as a line of tab-separated text: offset, timestamp, key, value, headers and attributes. `common`
  * has the names of the batch's attributes. Return 1, or 0 if Python must write the line (see tw_write_line). */
-static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
+static int tw_write_text(tw_output *to, tw_batch *batch, tw_common_text common)
 {
     tw_magic2_record record;
     int64_t offset, timestamp;
@@ -127,7 +127,7 @@ static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
     size_t size;
     if (!tw_next_record(batch, &record, &offset, &timestamp))
         return 0;
-    if (!tw_reserve_output(to, words.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
+    if (!tw_reserve_output(to, common.size + TW_LINE_LETTERS + tw_headers_room(record.headers) +
                                    2 * (size_t)(record.end - batch->p)))
         return 0;
     out = tw_put_digits((char *)to->data + to->size, offset);
@@ -143,9 +143,9 @@ static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
     if ((out = tw_put_text_headers(out, record.headers)) == NULL)
         return 0;
     *out++ = '\t';
-    memcpy(out, words.data, words.size);
-    out += words.size;
-    size = words.size;
+    memcpy(out, common.data, common.size);
+    out += common.size;
+    size = common.size;
     if (record.headers.count > 0) {
         out = size++ ? TW_LETTERS(out, ", has headers") : TW_LETTERS(out, "has headers");
     }
@@ -160,9 +160,9 @@ static int tw_write_text(tw_output *to, tw_batch *batch, tw_line_head words)
     return 1;
 }
 
-void tw_write_lines(tw_output *out, tw_batch *batch, tw_line_head head, size_t most)
+void tw_write_lines(tw_output *out, tw_batch *batch, tw_common_text common, size_t most)
 {
     while (batch->left > 0 && out->size < most)
-        if (!(head.is_text ? tw_write_text(out, batch, head) : tw_write_line(out, batch, head)))
+        if (!(common.is_text ? tw_write_text(out, batch, common) : tw_write_line(out, batch, common)))
             return;
 }

@@ -11,10 +11,10 @@ typedef struct {
     const char *data;
     size_t size;
     int is_text;
-} tw_line_head;
+} tw_common_text;
 
 /* Write lines until `most` bytes have been written, no records are left, memory has run out, or Python must handle the
  * next record. On return, `batch` starts with the next record. */
-void tw_write_lines(tw_output *out, tw_batch *batch, tw_line_head head, size_t most);
+void tw_write_lines(tw_output *out, tw_batch *batch, tw_common_text common, size_t most);
 
 #endif
