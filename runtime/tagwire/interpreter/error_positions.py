@@ -15,13 +15,13 @@ from tagwire.interpreter.ruled_cursor import TagFields
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits
 
-__all__ = ["ErrorPosition", "Site", "read_on", "reject_bytes"]
+__all__ = ["ErrorPosition", "ErrorStage", "read_on", "reject_bytes"]
 
 T = TypeVar("T")
 
 
-class Site(IntEnum):
-    """What the native engine could not read. Names and numbers match `tw_site` in walk.h."""
+class ErrorStage(IntEnum):
+    """What the native engine could not read. Names and numbers match `tw_stage` in walk.h."""
 
     VALUE = 1
     SECTION = 2
@@ -33,9 +33,9 @@ class Site(IntEnum):
 
 
 ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
-"""Where in a message an error is: (site, path, position, end, tag, size, counts).
+"""Where in an message an error is: (stage, path, position, end, tag, size, counts).
 
-- `site`: the number of a `Site`, which specifies what the native engine could not read.
+- `stage`: the number of an `ErrorStage`, which specifies what the native engine could not read.
 - `path` and `position`: the path and the offset at which the interpreter resumes reading.
 - `end`: the offset where the readable bytes end. An enclosing length may set it before the end of the message.
 - `tag` and `size`: for TAG_END, the tag of the invalid tagged field, and the size that precedes its value. For ENTRY,
@@ -54,23 +54,23 @@ def read_on(reader: LayoutReader, position: ErrorPosition) -> None:
 
     The reader's recorder must already have the spans before that position.
     """
-    site, path, reader.pos, reader.end, tag, size, counts = position
+    stage, path, reader.pos, reader.end, tag, size, counts = position
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
-    if site == Site.MESSAGE_END:
+    if stage == ErrorStage.MESSAGE_END:
         reader.end_of_message()
-    elif not path and site == Site.VALUE:
+    elif not path and stage == ErrorStage.VALUE:
         reader.message(whole=True)
-    elif site == Site.VALUE:
+    elif stage == ErrorStage.VALUE:
         _value(reader, path)
     else:
         type, scopes = _inside(reader.layout, path)
         reader.path = path
-        if site == Site.TAG_END:
+        if stage == ErrorStage.TAG_END:
             reader.end_of_tag(tag, size, reader.end)
-        elif site == Site.ELEMENT:
+        elif stage == ErrorStage.ELEMENT:
             reader.one_more_element()
         else:
-            _struct(reader, site, _of(Nested, type).struct, tag, scopes)
+            _struct(reader, stage, _of(Nested, type).struct, tag, scopes)
 
 
 def _value(reader: LayoutReader, path: list[str | int]) -> None:
@@ -89,14 +89,14 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
         reader.value(item.type, scopes)
 
 
-def _struct(reader: LayoutReader, site: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Raise the error for an invalid struct, by reading its invalid part (`site`) again."""
+def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
+    """Raise the error for an invalid struct, by reading its invalid part (`stage`) again."""
     section = struct.section
-    if site == Site.STRUCT_END:
+    if stage == ErrorStage.STRUCT_END:
         reader.exhausted(struct.name)
     elif isinstance(section, OptionalBuffer):
         reader.optional_entry(section, TagFields(section.fields), last, scopes)
-    elif site == Site.ENTRY:
+    elif stage == ErrorStage.ENTRY:
         reader.tagged_entry(TagFields(_of(TaggedSection, section).fields), last, scopes)
     else:
         reader.tagged_section(_of(TaggedSection, section), scopes)

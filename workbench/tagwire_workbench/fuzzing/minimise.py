@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from tagwire.errors import EncodeError, TagwireError
 from tagwire.layout import Fixed, Nested, Sized
 from tagwire_workbench.fuzzing.framing import FuzzInput, InputFraming
-from tagwire_workbench.fuzzing.sites import InputSite, sites_of, splice, value_bytes
+from tagwire_workbench.fuzzing.input_parts import InputPart, parts_of, splice, value_bytes
 
 Keeps = Callable[[bytes], bool]
 
@@ -108,40 +108,40 @@ class _Search:
         self.data = candidate
         return True
 
-    def sites(self) -> Iterator[tuple[FuzzInput, InputSite]]:
+    def parts(self) -> Iterator[tuple[FuzzInput, InputPart]]:
         read = self.framing.read(self.data) if self.framing is not None else None
         if read is not None:
-            for message in sites_of(read):
-                for site in message.walk():
-                    yield read, site
+            for message in parts_of(read):
+                for part in message.walk():
+                    yield read, part
 
     def without_parts(self) -> Iterator[bytes]:
         """Yield inputs in which some array elements or tagged fields are removed, or a nullable struct is null."""
-        for read, site in self.sites():
-            if site.kind in ("array", "section", "buffer"):
-                for parts in _runs(site.inner):
-                    yield splice(read, site, parts[0].start, parts[-1].end, b"", elements=-len(parts)).data
-            elif isinstance(site.type, Nested) and site.type.nullable and not site.is_null and site.node.complete:
-                yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, None)).data
+        for read, part in self.parts():
+            if part.kind in ("array", "section", "buffer"):
+                for run in _runs(part.inner):
+                    yield splice(read, part, run[0].start, run[-1].end, b"", elements=-len(run)).data
+            elif isinstance(part.type, Nested) and part.type.nullable and not part.is_null and part.node.complete:
+                yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, None)).data
 
     def with_less(self) -> Iterator[bytes]:
         """Yield inputs in which one string or byte string is shorter or simpler."""
-        for read, site in self.sites():
-            if isinstance(site.type, Sized) and site.node.complete and isinstance(site.node.value, str | bytes):
-                for content in _shorter(site.node.value):
-                    yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, content)).data
-            elif site.kind == "raw" and site.node.complete:
-                for data in _shorter(read.data[site.start : site.end]):
-                    yield splice(read, site.holder, site.start, site.end, data).data
+        for read, part in self.parts():
+            if isinstance(part.type, Sized) and part.node.complete and isinstance(part.node.value, str | bytes):
+                for content in _shorter(part.node.value):
+                    yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, content)).data
+            elif part.kind == "raw" and part.node.complete:
+                for data in _shorter(read.data[part.start : part.end]):
+                    yield splice(read, part.holder, part.start, part.end, data).data
 
     def with_defaults(self) -> Iterator[bytes]:
         """Yield inputs in which one fixed-width field or array element is replaced by its default."""
-        for read, site in self.sites():
-            if isinstance(site.type, Fixed) and site.node.complete:
-                is_element = site.holder.kind == "array"
-                default = site.type.wire.default if is_element or site.item is None else site.item.default_value()
+        for read, part in self.parts():
+            if isinstance(part.type, Fixed) and part.node.complete:
+                is_element = part.holder.kind == "array"
+                default = part.type.wire.default if is_element or part.item is None else part.item.default_value()
                 with suppress(EncodeError):  # the default may not be a member of a closed enum
-                    yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, default)).data
+                    yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
         """Yield inputs without some bytes: first many at once, then fewer."""
@@ -153,7 +153,7 @@ def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-def _runs(parts: list[InputSite]) -> Iterator[list[InputSite]]:
+def _runs(parts: list[InputPart]) -> Iterator[list[InputPart]]:
     """Yield lists of adjacent parts: all parts, then each half, each quarter ... and each single part.
 
     A part is left out if decoding failed inside it.

@@ -29,7 +29,7 @@ cdef extern from "engine/walk.h":
         int64_t depth
         tw_spans spans
         bint has_known_tags
-        int site
+        int stage
         int64_t last, size
         PyObject *path
         PyObject *open

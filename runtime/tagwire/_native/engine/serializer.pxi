@@ -272,7 +272,7 @@ cdef class Walk:
         limit(&w.r, limits, &w.depth)
         w.path = <PyObject *>path
         w.open = <PyObject *>self.open
-        w.site = TW_NO_FAULT
+        w.stage = TW_NO_FAULT
         w.has_known_tags = False
         tw_start_spans(&w.spans, NULL if rows is None else <PyObject *>rows, first_kind, w.r.start)
         tw_walk_message(plan.root, &w, whole)
@@ -281,12 +281,12 @@ cdef class Walk:
         tw_finish_spans(&w.spans)
         self.end = w.r.p - w.r.start
         self.has_known_tags = w.has_known_tags
-        if w.site != TW_NO_FAULT:
+        if w.stage != TW_NO_FAULT:
             path.reverse()
             self.open.reverse()
             counts = at_most(limits.elements) - w.r.elements, at_most(limits.unknown_tags) - w.r.unknown_tags
             tag_bytes = at_most(limits.unknown_tag_bytes) - w.r.unknown_tag_bytes
-            self.error_position = w.site, path, self.end, w.r.end - w.r.start, w.last, w.size, (*counts, tag_bytes)
+            self.error_position = w.stage, path, self.end, w.r.end - w.r.start, w.last, w.size, (*counts, tag_bytes)
 
 
 cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *shared) noexcept:

@@ -23,7 +23,7 @@
  * TW_AT_TAG_END: after the value of tag `last`, which is shorter than its stated `size`
  * TW_AT_STRUCT_END: after the last field of a struct that is shorter than its stated length
  * TW_AT_MESSAGE_END: at the bytes that follow the message */
-enum tw_site {
+enum tw_stage {
     TW_NO_FAULT,
     TW_AT_VALUE, TW_AT_SECTION, TW_AT_ENTRY, TW_AT_ELEMENT, TW_AT_TAG_END, TW_AT_STRUCT_END, TW_AT_MESSAGE_END,
 };
@@ -33,7 +33,7 @@ typedef struct {
     int64_t depth;         /* how many more levels of nested structs the limits allow */
     tw_spans spans;
     int has_known_tags;    /* whether a known tagged field was read, even if it had its default value */
-    int site;
+    int stage;
     int64_t last, size;
     PyObject *path, *open; /* lists, innermost first: the field names and indexes that lead to the error, and the row
                             * numbers of the spans around the error */
@@ -42,9 +42,9 @@ typedef struct {
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
 
 /* Record an error at `from`. Discard span number `span` and all spans after it. Return -1. */
-static TW_RARE int tw_refuse(tw_walk *w, int site, const uint8_t *from, int64_t span)
+static TW_RARE int tw_refuse(tw_walk *w, int stage, const uint8_t *from, int64_t span)
 {
-    w->site = site;
+    w->stage = stage;
     w->r.p = from;
     tw_forget_spans(&w->spans, span);
     return -1;

@@ -12,25 +12,25 @@ from random import Random
 from typing import Final
 
 from tagwire_workbench.fuzzing.corpus.dictionary import BOUNDS
-from tagwire_workbench.fuzzing.sites import InputSite, Patch
+from tagwire_workbench.fuzzing.input_parts import InputPart, Patch
 
 
-def bit_noise_patch(data: bytes, sites: Sequence[InputSite], random: Random) -> tuple[str, str, Patch]:
+def bit_noise_patch(data: bytes, parts: Sequence[InputPart], random: Random) -> tuple[str, str, Patch]:
     """Change bytes at one random position. Return a description of the change, the changed field's path, and the patch.
 
-    The position is the start of a field in `sites`, or the first byte after the field's length, count or tag. Without
-    sites, it may be anywhere.
+    The position is the start of a field in `parts`, or the first byte after the field's length, count or tag. Without
+    parts, it may be anywhere.
     """
-    site = random.choice(sites) if sites else None
+    part = random.choice(parts) if parts else None
     start = (
-        random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.content_start))
+        random.randrange(len(data) + 1) if part is None else random.choice((part.start, part.start, part.content_start))
     )
     for _ in range(_TRIES):
         what, change = random.choice(_CHANGES)
         patch = change(data, min(start, len(data)), random)
         if data[patch.start : patch.end] != patch.data:
-            return what, site.path if site else "", patch
-    return "a byte appended", site.path if site else "", Patch(len(data), len(data), b"\0")
+            return what, part.path if part else "", patch
+    return "a byte appended", part.path if part else "", Patch(len(data), len(data), b"\0")
 
 
 _TRIES: Final = 8

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from tagwire.message.base import Message
 from tagwire_workbench.fuzzing.corpus.shapes import seeds
 from tagwire_workbench.fuzzing.framing import FramingError, FuzzInput, InputFraming
+from tagwire_workbench.fuzzing.input_parts import InputPart, Patch, parts_of
 from tagwire_workbench.fuzzing.mutate.bit_noise import bit_noise_patch
 from tagwire_workbench.fuzzing.mutate.mutation import Kind, Mutation
 from tagwire_workbench.fuzzing.mutate.rule_breaks import DIALECT_RULES, RULES, rule_break
 from tagwire_workbench.fuzzing.mutate.valid_edits import valid_edit
-from tagwire_workbench.fuzzing.sites import InputSite, Patch, sites_of
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -95,7 +95,7 @@ class Mutator:
             changes.append("a new seed")
             assert read is not None
         for _ in range(random.choice((1, 1, 2, 3)) if kind == "valid" else random.choice((0, 0, 1))):
-            edit = valid_edit(read, _sites(read), random)
+            edit = valid_edit(read, _parts(read), random)
             edited = None if edit is None else self.framing.read(edit.spliced.data)
             if edit is not None and edited is not None:
                 changes.append(f"{edit.path}: {edit.what}" if edit.path else edit.what)
@@ -103,7 +103,7 @@ class Mutator:
         if kind == "valid":
             canonical = read.trace.canonical
             return Mutation(read.data, kind, tuple(changes), None, canonical, read.cls, read.version)
-        broken = rule_break(read, _sites(read), random, rule)
+        broken = rule_break(read, _parts(read), random, rule)
         if broken is None:
             return None
         wrong, error = broken
@@ -118,13 +118,13 @@ class Mutator:
             read = self.framing.read(data)
             changes.append("a new seed")
             assert read is not None
-        what, path, patch = bit_noise_patch(data, _sites(read), random)
+        what, path, patch = bit_noise_patch(data, _parts(read), random)
         changes.append(f"{path}: {what}" if path else what)
         return Mutation(_patched(data, patch), "near", tuple(changes), None, False, read.cls, read.version)
 
 
-def _sites(read: FuzzInput) -> list[InputSite]:
-    return [site for message in sites_of(read) for site in message.walk()]
+def _parts(read: FuzzInput) -> list[InputPart]:
+    return [part for message in parts_of(read) for part in message.walk()]
 
 
 def _patched(data: bytes, patch: Patch) -> bytes:

@@ -10,11 +10,11 @@ from random import Random
 
 from tagwire.layout import Array, Fixed, LengthCode, NullableFixed, Sized
 from tagwire_workbench.fuzzing.framing import FuzzInput
+from tagwire_workbench.fuzzing.input_parts import InputPart, splice
 from tagwire_workbench.fuzzing.mutate.mutation import ExpectedError
-from tagwire_workbench.fuzzing.sites import InputSite, splice
 
 
-def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[bytes, ExpectedError] | None:
+def truncated(read: FuzzInput, message: InputPart, random: Random) -> tuple[bytes, ExpectedError] | None:
     """Cut the input at a random position in a message or header. Returns the remaining bytes and the expected error."""
     if message.node.length == 0:
         return None
@@ -26,40 +26,40 @@ def truncated(read: FuzzInput, message: InputSite, random: Random) -> tuple[byte
     return splice(read, None, cut, len(read.data), b"").data, ExpectedError("", path, offset)
 
 
-def _rejected(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
-    """Return the (path, offset) of the error if `site` is cut off at `cut`; None if decoders may disagree about it."""
-    own = _own(read, site, cut)
+def _rejected(read: FuzzInput, part: InputPart, cut: int) -> tuple[str, int] | None:
+    """Return the (path, offset) of the error if `part` is cut off at `cut`; None if decoders may disagree about it."""
+    own = _own(read, part, cut)
     if own is not None:
         return own
-    inner = next((each for each in site.inner if each.end > cut), None)
+    inner = next((each for each in part.inner if each.end > cut), None)
     return None if inner is None or inner.kind in ("buffer", "raw") else _rejected(read, inner, cut)
 
 
-def _own(read: FuzzInput, site: InputSite, cut: int) -> tuple[str, int] | None:
-    if site.kind == "entry":
-        return site.holder.path, cut if cut < site.content_start else site.start
-    if site.kind == "section":
-        if cut < site.content_start:
-            return site.path, cut
-        return (site.path, site.start) if len(site.inner) * 2 > cut - site.content_start else None
-    type = site.type
+def _own(read: FuzzInput, part: InputPart, cut: int) -> tuple[str, int] | None:
+    if part.kind == "entry":
+        return part.holder.path, cut if cut < part.content_start else part.start
+    if part.kind == "section":
+        if cut < part.content_start:
+            return part.path, cut
+        return (part.path, part.start) if len(part.inner) * 2 > cut - part.content_start else None
+    type = part.type
     if isinstance(type, Fixed):
-        return site.path, site.start
+        return part.path, part.start
     if isinstance(type, NullableFixed):
-        return site.path, site.start + (cut > site.start)
+        return part.path, part.start + (cut > part.start)
     if isinstance(type, Array | Sized) and type.length is not None:
-        return _cut_after_length(read, site, type, type.length, cut)
-    return (site.path, site.start) if site.kind == "struct" and cut < site.content_start else None
+        return _cut_after_length(read, part, type, type.length, cut)
+    return (part.path, part.start) if part.kind == "struct" and cut < part.content_start else None
 
 
 def _cut_after_length(
-    read: FuzzInput, site: InputSite, type: Array | Sized, code: LengthCode, cut: int
+    read: FuzzInput, part: InputPart, type: Array | Sized, code: LengthCode, cut: int
 ) -> tuple[str, int] | None:
-    end = site.start + code.width
+    end = part.start + code.width
     while not code.code and end <= cut and read.data[end - 1] >= 0x80:
         end += 1
     if cut < end:
-        return site.path, site.start if code.code else cut
+        return part.path, part.start if code.code else cut
     if isinstance(type, Sized):
-        return site.path, end
-    return (site.path, site.start) if len(site.inner) * type.element.minimum > cut - end else None
+        return part.path, end
+    return (part.path, part.start) if len(part.inner) * type.element.minimum > cut - end else None

@@ -1,7 +1,7 @@
 """Make unusual edits: the result is valid, but authors of decoders rarely see such input.
 
 Examples are extreme numbers, null and empty values, long strings of unusual characters, arrays of other sizes, unknown
-tagged fields, and tagged fields with their default. An edit changes one part of the input (an `InputSite`), and adjusts
+tagged fields, and tagged fields with their default. An edit changes one part of the input (an `InputPart`), and adjusts
 the counts and sizes around it. It returns None if this part doesn't allow the edit.
 """
 
@@ -17,7 +17,7 @@ from tagwire.wire.families import BinaryType, IntegerType
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
 from tagwire_workbench.fuzzing.corpus.shapes import SHAPES, Filler
 from tagwire_workbench.fuzzing.framing import FuzzInput
-from tagwire_workbench.fuzzing.sites import InputSite, Spliced, splice, value_bytes
+from tagwire_workbench.fuzzing.input_parts import InputPart, Spliced, splice, value_bytes
 
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
 """Header fields that determine how the rest of the input is read, so edits never change them."""
@@ -59,128 +59,128 @@ class InputEdit(NamedTuple):
 _Change = tuple[str, Spliced]
 
 
-def valid_edit(read: FuzzInput, sites: list[InputSite], random: Random) -> InputEdit | None:
+def valid_edit(read: FuzzInput, parts: list[InputPart], random: Random) -> InputEdit | None:
     """Edit a random part of the message. Return None if no part can be edited."""
-    candidates = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
-    for site in random.sample(candidates, min(len(candidates), _TRIES)):
-        change = random.choice(_EDITS[site.kind])(read, site, random)
+    candidates = [part for part in parts if part.kind in _EDITS and not _is_fixed(part)]
+    for part in random.sample(candidates, min(len(candidates), _TRIES)):
+        change = random.choice(_EDITS[part.kind])(read, part, random)
         if change is not None:
             what, spliced = change
-            return InputEdit(what, site.path, spliced)
+            return InputEdit(what, part.path, spliced)
     return None
 
 
-def _is_fixed(site: InputSite) -> bool:
+def _is_fixed(part: InputPart) -> bool:
     """Return whether a value must not change, because other bytes depend on it or because it is a unique key."""
-    name = site.item.name if site.item is not None else ""
+    name = part.item.name if part.item is not None else ""
     if name in _FIXED_NAMES:
         return True
-    holder = next((each for each in reversed(site.around) if each.kind == "array"), None)
+    holder = next((each for each in reversed(part.around) if each.kind == "array"), None)
     return holder is not None and isinstance(holder.type, Array) and name in holder.type.unique
 
 
-def _put(read: FuzzInput, site: InputSite, what: str, data: bytes) -> _Change | None:
-    if data == read.data[site.start : site.end]:
+def _put(read: FuzzInput, part: InputPart, what: str, data: bytes) -> _Change | None:
+    if data == read.data[part.start : part.end]:
         return None
-    return what, splice(read, site.holder, site.start, site.end, data)
+    return what, splice(read, part.holder, part.start, part.end, data)
 
 
-def _value(read: FuzzInput, site: InputSite, what: str, value: object) -> _Change | None:
-    assert site.type is not None
-    return _put(read, site, what, value_bytes(site.type, value))
+def _value(read: FuzzInput, part: InputPart, what: str, value: object) -> _Change | None:
+    assert part.type is not None
+    return _put(read, part, what, value_bytes(part.type, value))
 
 
-def fresh(read: FuzzInput, site: InputSite, type: Type, item: Item, random: Random) -> bytes:
+def fresh(read: FuzzInput, part: InputPart, type: Type, item: Item, random: Random) -> bytes:
     """Return the encoding of a random new value for a field."""
     shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
-    value = Filler(shape, read.version).value(type, _row(site, item))
+    value = Filler(shape, read.version).value(type, _row(part, item))
     return value_bytes(type, value)
 
 
-def _row(site: InputSite, item: Item) -> FieldRow:
-    cls: Any = site.struct.cls if site.struct is not None else None
+def _row(part: InputPart, item: Item) -> FieldRow:
+    cls: Any = part.struct.cls if part.struct is not None else None
     found: FieldRow = next(row for row in cls.FIELDS if row.name == item.name)
     return found
 
 
-def _fixed(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    type: Any = site.type
+def _fixed(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    type: Any = part.type
     wire = type.wire
     if isinstance(type, NullableFixed) and random.random() < 0.5:
-        return _value(read, site, "null", None) if type.marker and not site.is_union else None
+        return _value(read, part, "null", None) if type.marker and not part.is_union else None
     if isinstance(wire, IntegerType) and not getattr(wire, "is_closed", False):
         bit = 1 << random.randrange(8 * wire.width)
         numbers = [wire.low, wire.high, 0, 1, -1, bit, bit - 1, -bit, random.randint(wire.low, wire.high)]
         fitting = [number for number in numbers if wire.low <= number <= wire.high]
-        return _value(read, site, "extreme number", random.choice(fitting))
+        return _value(read, part, "extreme number", random.choice(fitting))
     if isinstance(type, Fixed) and wire.name in ("uuid", "float64"):
         ends = (bytes(wire.width), b"\xff" * wire.width, b"\x7f\xf0".ljust(wire.width, b"\0"))
-        return _put(read, site, "unusual bits", random.choice([*ends, random.randbytes(wire.width)]))
-    return _value(read, site, "another value", random.choice(wire.samples))
+        return _put(read, part, "unusual bits", random.choice([*ends, random.randbytes(wire.width)]))
+    return _value(read, part, "another value", random.choice(wire.samples))
 
 
-def _sized(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    type = site.type
+def _sized(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    type = part.type
     assert isinstance(type, Sized)
-    if type.nullable and not site.is_union and random.random() < 0.3:
-        return _value(read, site, "null", None)
+    if type.nullable and not part.is_union and random.random() < 0.3:
+        return _value(read, part, "null", None)
     length = min(random.choice(_LENGTHS[: random.choice((4, 9, len(_LENGTHS)))]), type.longest)
     what = f"{length} bytes" if length else "empty"
     if type.wire.family == "text":
         unit = random.choice(_TEXTS)
         text = unit * (length // len(unit.encode()))
-        return _value(read, site, f"string of {length} bytes", text + "a" * (length - len(text.encode())))
+        return _value(read, part, f"string of {length} bytes", text + "a" * (length - len(text.encode())))
     if type.wire.__class__ is BinaryType:
-        return _value(read, site, what, random.choice((bytes(length), random.randbytes(length))))
-    return _value(read, site, "another value", random.choice(type.wire.samples))
+        return _value(read, part, what, random.choice((bytes(length), random.randbytes(length))))
+    return _value(read, part, "another value", random.choice(type.wire.samples))
 
 
-def _clear(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    type = site.type
+def _clear(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    type = part.type
     assert isinstance(type, Array)
-    if type.filled or site.is_union:
+    if type.filled or part.is_union:
         return None
     if type.nullable and random.random() < 0.5:
-        return _value(read, site, "null", None)
-    return _put(read, site, "no elements", value_bytes(type, ()))
+        return _value(read, part, "null", None)
+    return _put(read, part, "no elements", value_bytes(type, ()))
 
 
-def _drop(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    if not site.inner:
+def _drop(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    if not part.inner:
         return None
-    first = random.randrange(len(site.inner))
-    last = random.randrange(first, len(site.inner))
-    dropped = site.inner[first : last + 1]
-    is_filled = isinstance(site.type, Array) and site.type.filled
-    if any(each.is_union for each in dropped) or (is_filled and len(dropped) == len(site.inner)):
+    first = random.randrange(len(part.inner))
+    last = random.randrange(first, len(part.inner))
+    dropped = part.inner[first : last + 1]
+    is_filled = isinstance(part.type, Array) and part.type.filled
+    if any(each.is_union for each in dropped) or (is_filled and len(dropped) == len(part.inner)):
         return None
-    spliced = splice(read, site, dropped[0].start, dropped[-1].end, b"", elements=-len(dropped))
+    spliced = splice(read, part, dropped[0].start, dropped[-1].end, b"", elements=-len(dropped))
     return f"{len(dropped)} fewer", spliced
 
 
-def _repeat(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    type = site.type
-    if not site.inner or not isinstance(type, Array) or type.unique or type.order:
+def _repeat(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    type = part.type
+    if not part.inner or not isinstance(type, Array) or type.unique or type.order:
         return None
-    element = random.choice(site.inner)
+    element = random.choice(part.inner)
     times = random.choice((1, 1, 2, 3, 125, 126, 127, 128)) if element.node.length < _LONG else 1
     data = read.data[element.start : element.end] * times
-    return f"{times} more", splice(read, site, element.end, element.end, data, elements=times)
+    return f"{times} more", splice(read, part, element.end, element.end, data, elements=times)
 
 
 _LONG: Final = 200
 
 
-def _grow(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    type = site.type
-    if not isinstance(type, Array) or type.unique or type.order or site.item is None:
+def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    type = part.type
+    if not isinstance(type, Array) or type.unique or type.order or part.item is None:
         return None
-    data = fresh(read, site, type.element, site.item, random)
-    if site.is_null:
+    data = fresh(read, part, type.element, part.item, random)
+    if part.is_null:
         assert type.length is not None
-        return _put(read, site, "one element", value_bytes(type, ())[:-1] + _one(type) + data)
-    position = random.choice([site.content_start, *(each.end for each in site.inner)])
-    return "one more", splice(read, site, position, position, data, elements=1)
+        return _put(read, part, "one element", value_bytes(type, ())[:-1] + _one(type) + data)
+    position = random.choice([part.content_start, *(each.end for each in part.inner)])
+    return "one more", splice(read, part, position, position, data, elements=1)
 
 
 def _one(type: Array) -> bytes:
@@ -189,54 +189,54 @@ def _one(type: Array) -> bytes:
     return bytes([empty[-1] + 1])
 
 
-def _turn(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    if len(site.inner) < 2 or not isinstance(site.type, Array) or site.type.order:
+def _turn(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    if len(part.inner) < 2 or not isinstance(part.type, Array) or part.type.order:
         return None
-    parts = [read.data[each.start : each.end] for each in site.inner]
-    turned = b"".join(reversed(parts))
-    if turned == b"".join(parts):
+    elements = [read.data[each.start : each.end] for each in part.inner]
+    turned = b"".join(reversed(elements))
+    if turned == b"".join(elements):
         return None
-    return "reversed", splice(read, site, site.content_start, site.inner[-1].end, turned)
+    return "reversed", splice(read, part, part.content_start, part.inner[-1].end, turned)
 
 
-def _struct(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    type = site.type
-    if not isinstance(type, Nested) or not type.nullable or site.item is None or site.is_union:
+def _struct(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    type = part.type
+    if not isinstance(type, Nested) or not type.nullable or part.item is None or part.is_union:
         return None
-    if not site.is_null:
-        return _value(read, site, "null", None)
-    return _put(read, site, "a struct", fresh(read, site, type, site.item, random))
+    if not part.is_null:
+        return _value(read, part, "null", None)
+    return _put(read, part, "a struct", fresh(read, part, type, part.item, random))
 
 
-def _unknown(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
+def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
     """Add a tagged field whose tag no version of the struct defines; a known tag might make the message invalid."""
-    cls: Any = site.struct.cls if site.struct is not None else None
-    known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
-    there = {_tag(entry) for entry in site.inner}
+    cls: Any = part.struct.cls if part.struct is not None else None
+    known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(part).fields}
+    there = {_tag(entry) for entry in part.inner}
     tag = random.choice([*_TAGS, random.randrange(UVARINT_MAX)])
     if tag in known | there:
         return None
     data = random.choice([*_DATA, random.randbytes(random.randrange(9))])
-    return f"unknown tag {tag}", _insert(read, site, tag, data)
+    return f"unknown tag {tag}", _insert(read, part, tag, data)
 
 
-def _known(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
+def _known(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
     """Add a tagged field of the spec that the input does not have yet, with its default or with another value."""
-    there = {_tag(entry) for entry in site.inner}
-    unions = {name for union in _section(site).unions for name in union.alternatives}
-    fields = [field for field in _section(site).fields if field.tag not in there and field.name not in unions]
+    there = {_tag(entry) for entry in part.inner}
+    unions = {name for union in _section(part).unions for name in union.alternatives}
+    fields = [field for field in _section(part).fields if field.tag not in there and field.name not in unions]
     if not fields:
         return None
     field = random.choice(fields)
     if random.random() < 0.5:
         default = field.default_value()
         if default is not None or (getattr(field.type, "nullable", False) and getattr(field.type, "marker", True)):
-            return f"tag {field.tag} at its default", _insert(read, site, field.tag, value_bytes(field.type, default))
-    return f"tag {field.tag}", _insert(read, site, field.tag, fresh(read, site, field.type, field, random))
+            return f"tag {field.tag} at its default", _insert(read, part, field.tag, value_bytes(field.type, default))
+    return f"tag {field.tag}", _insert(read, part, field.tag, fresh(read, part, field.type, field, random))
 
 
-def _trade(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
-    entries = [entry for entry in site.inner if entry.item is None]
+def _trade(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
+    entries = [entry for entry in part.inner if entry.item is None]
     if len(entries) < 2:
         return None
     one, other = random.sample(entries, 2)
@@ -246,16 +246,16 @@ def _trade(read: FuzzInput, site: InputSite, random: Random) -> _Change | None:
         return None
     between = read.data[first.end : second.start]
     traded = entry_bytes(_tag(first), data[1]) + between + entry_bytes(_tag(second), data[0])
-    return "values swapped", splice(read, site, first.start, second.end, traded)
+    return "values swapped", splice(read, part, first.start, second.end, traded)
 
 
-def _insert(read: FuzzInput, site: InputSite, tag: int | None, data: bytes) -> Spliced:
+def _insert(read: FuzzInput, part: InputPart, tag: int | None, data: bytes) -> Spliced:
     assert tag is not None
     position = next(
-        (entry.start for entry in site.inner if _tag(entry) > tag), site.inner[-1].end if site.inner else None
+        (entry.start for entry in part.inner if _tag(entry) > tag), part.inner[-1].end if part.inner else None
     )
-    position = site.content_start if position is None else position
-    return splice(read, site, position, position, entry_bytes(tag, data), elements=1)
+    position = part.content_start if position is None else position
+    return splice(read, part, position, position, entry_bytes(tag, data), elements=1)
 
 
 def entry_bytes(tag: int, data: bytes) -> bytes:
@@ -263,21 +263,21 @@ def entry_bytes(tag: int, data: bytes) -> bytes:
     return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
 
 
-def _tag(entry: InputSite) -> int:
+def _tag(entry: InputPart) -> int:
     return int(entry.node.type.removeprefix("tag "))
 
 
-def _section(site: InputSite) -> TaggedSection:
-    struct: StructLayout | None = site.struct
+def _section(part: InputPart) -> TaggedSection:
+    struct: StructLayout | None = part.struct
     assert struct is not None and isinstance(struct.section, TaggedSection)
     return struct.section
 
 
-_EDITS: Final[dict[str, tuple[Callable[[FuzzInput, InputSite, Random], _Change | None], ...]]] = {
+_EDITS: Final[dict[str, tuple[Callable[[FuzzInput, InputPart, Random], _Change | None], ...]]] = {
     "fixed": (_fixed,),
     "sized": (_sized,),
     "array": (_clear, _drop, _repeat, _grow, _grow, _turn),
     "struct": (_struct,),
     "section": (_unknown, _unknown, _known, _known, _drop, _trade),
 }
-"""Possible edits for each kind of site. Some are listed twice, so that they are chosen more often."""
+"""Possible edits for each kind of part. Some are listed twice, so that they are chosen more often."""

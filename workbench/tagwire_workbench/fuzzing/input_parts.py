@@ -1,6 +1,6 @@
 """Find the parts of an input that can be changed, and change them so that the counts and sizes around them still fit.
 
-A site is a node of the input's trace, together with its part of the layout and its enclosing sites. `splice` replaces
+A part is a node of the input's trace, together with its part of the layout and its enclosing parts. `splice` replaces
 the bytes of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame.
 Adjustments are relative, so a count that is wrong by 3 in an invalid input stays wrong by 3.
 """
@@ -35,28 +35,28 @@ if TYPE_CHECKING:
 _SIZE: Final = 4
 
 
-class InputSite:
-    """A part of an input, such as a field or an array: its trace node, its layout and its enclosing sites."""
+class InputPart:
+    """A part of an input, such as a field or an array: its trace node, its layout and its enclosing parts."""
 
     __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
 
-    def __init__(self, kind: str, node: Node, begin: int, around: tuple[InputSite, ...]) -> None:
+    def __init__(self, kind: str, node: Node, begin: int, around: tuple[InputPart, ...]) -> None:
         self.kind = kind
         """One of fixed, sized, array, struct, section, entry, buffer, optional, raw, and message."""
         self.node = node
         self.begin = begin
         """Start of the message or frame in the input, to which the node's offsets are relative."""
         self.around = around
-        """The enclosing sites, outermost first."""
-        self.inner: list[InputSite] = []
+        """The enclosing parts, outermost first."""
+        self.inner: list[InputPart] = []
         self.type: Type | None = None
-        """The type of a field or an element; None for other sites."""
+        """The type of a field or an element; None for other parts."""
         self.item: Item | None = None
-        """The layout item of a field, or of a tagged field's entry; None for other sites."""
+        """The layout item of a field, or of a tagged field's entry; None for other parts."""
         self.struct: StructLayout | None = None
-        """The struct itself for a struct and its section; for other sites, the struct around the site."""
+        """The struct itself for a struct and its section; for other parts, the struct around the part."""
         self.number = 0
-        """Index of the site among the inner sites of its enclosing site."""
+        """Index of the part among the inner parts of its enclosing part."""
 
     @property
     def path(self) -> str:
@@ -87,15 +87,15 @@ class InputSite:
         return any(self.item.name in union.alternatives for union in struct.unions)
 
     @property
-    def holder(self) -> InputSite:
+    def holder(self) -> InputPart:
         """The innermost part that contains this one. Raises IndexError for a whole message."""
         return self.around[-1]
 
-    def walk(self) -> Iterator[InputSite]:
+    def walk(self) -> Iterator[InputPart]:
         """Yield this part and all parts inside it, in byte order."""
         yield self
-        for site in self.inner:
-            yield from site.walk()
+        for part in self.inner:
+            yield from part.walk()
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.path or 'message'}, bytes {self.start} to {self.end}>"
@@ -122,48 +122,48 @@ class Spliced(NamedTuple):
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
-def sites_of(read: FuzzInput) -> list[InputSite]:
+def parts_of(read: FuzzInput) -> list[InputPart]:
     """Return the parts that mutations may change. Batches have none, because their checksums would be wrong."""
     if not read.trace.structs:
         return []
-    parts = zip(read.trace.parts, read.trace.structs, strict=False)
-    return [site for node, struct in parts for site in _message(node, struct, read.begin)]
+    nodes = zip(read.trace.parts, read.trace.structs, strict=False)
+    return [part for node, struct in nodes for part in _message(node, struct, read.begin)]
 
 
-def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[InputSite]:
-    site = InputSite("message", node, begin, ())
+def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[InputPart]:
+    part = InputPart("message", node, begin, ())
     if not struct.framing:
-        _fill(site, struct)
-        yield site
+        _fill(part, struct)
+        yield part
 
 
-def _fill(site: InputSite, struct: StructLayout) -> None:
-    site.struct = struct
+def _fill(part: InputPart, struct: StructLayout) -> None:
+    part.struct = struct
     items = {item.name: item for item in struct.items}
-    for node in site.node.parts():
+    for node in part.node.parts():
         if node.layout_type is None:
-            _add_section(site, node, struct)
+            _add_section(part, node, struct)
         else:
-            _add(site, node, node.layout_type, items[node.path.rpartition(".")[2]])
+            _add(part, node, node.layout_type, items[node.path.rpartition(".")[2]])
 
 
-def _add(around: InputSite, node: Node, type: Type, item: Item) -> None:
-    site = _inside(around, _kind(type), node)
-    site.type = type
-    site.item = item
-    if isinstance(type, Nested) and not site.is_null:
-        _fill(site, type.struct)
+def _add(around: InputPart, node: Node, type: Type, item: Item) -> None:
+    part = _inside(around, _kind(type), node)
+    part.type = type
+    part.item = item
+    if isinstance(type, Nested) and not part.is_null:
+        _fill(part, type.struct)
     elif isinstance(type, Array):
         for element in node.parts():
-            _add(site, element, type.element, item)
+            _add(part, element, type.element, item)
 
 
-def _inside(around: InputSite, kind: str, node: Node) -> InputSite:
-    site = InputSite(kind, node, around.begin, (*around.around, around))
-    site.struct = around.struct
-    site.number = len(around.inner)
-    around.inner.append(site)
-    return site
+def _inside(around: InputPart, kind: str, node: Node) -> InputPart:
+    part = InputPart(kind, node, around.begin, (*around.around, around))
+    part.struct = around.struct
+    part.number = len(around.inner)
+    around.inner.append(part)
+    return part
 
 
 def _kind(type: Type) -> str:
@@ -174,15 +174,15 @@ def _kind(type: Type) -> str:
     return "array" if isinstance(type, Array) else "struct" if isinstance(type, Nested) else "raw"
 
 
-def _add_section(around: InputSite, node: Node, struct: StructLayout) -> None:
+def _add_section(around: InputPart, node: Node, struct: StructLayout) -> None:
     section = struct.section
     if not isinstance(section, TaggedSection | OptionalBuffer):
         return
     is_tagged = isinstance(section, TaggedSection)
-    site = _inside(around, "section" if is_tagged else "buffer", node)
+    part = _inside(around, "section" if is_tagged else "buffer", node)
     fields = {field.tag: field for field in section.fields}
     for entry_node in node.parts():
-        entry = _inside(site, "entry" if is_tagged else "optional", entry_node)
+        entry = _inside(part, "entry" if is_tagged else "optional", entry_node)
         entry.item = fields.get(int(entry_node.type.removeprefix("tag ")))
         for value in entry_node.parts():
             if value.layout_type is None or entry.item is None:
@@ -210,7 +210,7 @@ _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
 
 
 def splice(
-    read: FuzzInput, holds: InputSite | None, start: int, end: int, data: bytes, *, elements: int = 0
+    read: FuzzInput, holds: InputPart | None, start: int, end: int, data: bytes, *, elements: int = 0
 ) -> Spliced:
     """Replace a range with `data`, and adjust the counts and sizes around the range.
 
@@ -233,7 +233,7 @@ def splice(
     return Spliced(bytes(out), tuple(patches))
 
 
-def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch | None:
+def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch | None:
     """Return the patch that updates the count or size at the start of `holder`, or None if it doesn't change."""
     node, prefix = holder.node, Patch(holder.start, holder.content_start, b"")
     if not isinstance(node.value, int):
@@ -249,7 +249,7 @@ def _fitted(data: bytes, holder: InputSite, grown: int, elements: int) -> Patch 
     return None
 
 
-def _optional_prefix(data: bytes, holder: InputSite, grown: int) -> Patch:
+def _optional_prefix(data: bytes, holder: InputPart, grown: int) -> Patch:
     """Return the patch for the size of an optional field (KIP-482 draft). The field's two-byte tag follows the size."""
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
