@@ -29,10 +29,10 @@ def main(rounds: int = 15) -> None:
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     print(f"{tagwire.engine()} engine, Python {sys.version.split()[0]}, GIL {'on' if gil else 'off'}")
     for name, contender in Tagwire().contenders().items():
-        made = [contender.make() for _ in range(2)]
+        messages = [contender.make() for _ in range(2)]
         work: dict[str, list[Callable[[], object]]] = {
-            "decode": [partial(contender.decode, contender.encode(message)) for message in made],
-            "encode": [partial(contender.encode, message) for message in made],
+            "decode": [partial(contender.decode, contender.encode(message)) for message in messages],
+            "encode": [partial(contender.encode, message) for message in messages],
         }
         for operation, calls in work.items():
             found = [_round(calls) for _ in range(rounds)]

@@ -213,10 +213,10 @@ def _package_entry(
     return entry
 
 
-def _merge(made: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
+def _merge(entries: Iterable[tuple[str, CacheEntry]]) -> dict[str, str]:
     files: dict[str, str] = {}
     owners: dict[str, str] = {}
-    for source, entry in made:
+    for source, entry in entries:
         for path, text in entry.files.items():
             # Some file systems ignore case, so paths that differ only in case collide.
             if (owner := owners.setdefault(path.lower(), source)) != source or path in files:

@@ -32,14 +32,14 @@ def render_corpus(
     name = str(templates)
     templates_folder = resources.templates(name) if name.startswith("@") else Path(templates).resolve()
     specs = resources.folder("message_specs")
-    made = {
+    files_of = {
         folder: generate(_set(specs, folder, templates_folder), jobs=jobs, use_cache=False).files for folder in corpus
     }
-    for files in made.values():
+    for files in files_of.values():
         for path, text in files.items():
             if path.endswith((".py", ".pyi")):
                 _compile(path, text)
-    return made
+    return files_of
 
 
 def _set(specs: Path, folder: str, templates: Path) -> SpecSet:

@@ -166,11 +166,11 @@ def _files(settings: "Settings", path: Path) -> "list[SpecData]":
     else:
         found = find_specs(spec_set.specs)
     resolved = path.resolve()
-    made: list[SpecData] = []
+    files: list[SpecData] = []
     for each in found:
         name = path if each.path.resolve() == resolved else Path(os.path.relpath(each.path))
-        made.append(SpecData(str(name), each.component, from_file(each.path).data))
-    return made
+        files.append(SpecData(str(name), each.component, from_file(each.path).data))
+    return files
 
 
 def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> None:

@@ -191,7 +191,7 @@ def _against_revision(
     from tagwire_generator.evolution.check import Baseline, Check
     from tagwire_generator.evolution.git import GitError, NotAtRevisionError, specs_at
 
-    made: list[Check] = []
+    checks: list[Check] = []
     for path in dict.fromkeys(paths) or _sets(settings):
         options = options_for(settings, path)
         try:
@@ -205,8 +205,8 @@ def _against_revision(
         except GitError as error:
             raise click.UsageError(str(error)) from None
         now, headers = read_path(settings, reader, path, options), _headers(settings, reader, path)
-        made.append(Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=headers))
-    return made
+        checks.append(Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=headers))
+    return checks
 
 
 def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, path: Path) -> "Check":
@@ -227,7 +227,7 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
             "give OLD and NEW, or --against REV; to run without arguments, set a lock file in [tool.tagwire], "
             'as in lock = "message_specs.lock.json"'
         )
-    made: list[Check | KnownCheck] = []
+    checks: list[Check | KnownCheck] = []
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
@@ -238,8 +238,8 @@ def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | 
                 f"{name} does not exist: nothing in {specs} is released yet; run `tagwire lock` to release it", err=True
             )
         else:
-            made.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
-    return made
+            checks.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
+    return checks
 
 
 def _against_own_lock(

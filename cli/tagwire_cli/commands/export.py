@@ -49,11 +49,11 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
         spec_set = settings.set_of(folder)
         name = spec_set.source_name if spec_set else str
         specs = [spec_data(each, file=name(each.path)) for each in find_specs(folder)]
-        made, problems = export(specs, spec_set.options if spec_set else SpecOptions())
+        exported, problems = export(specs, spec_set.options if spec_set else SpecOptions())
         if problems:
             print_problems(problems, err=True)
             raise click.exceptions.Exit(1)
-        found += made
+        found += exported
     if output is not None:
         write_all({output / each.component / f"{each.name}.json": each.text for each in found if each.text})
     if as_json:

@@ -160,13 +160,13 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
 
-    made = []
+    packages = []
     for spec_set in sets:
         with progress_bar(spec_set.package) as progress:
             cache: dict[str, Any] = {"use_cache": cache_root is not None, "cache_root": cache_root}
-            made.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
+            packages.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
     # Sets may share specs, so remove repeated problems.
-    problems = list(dict.fromkeys(problem for _, package in made for problem in package.problems))
+    problems = list(dict.fromkeys(problem for _, package in packages for problem in package.problems))
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
         print_problems(errors, err=True)
@@ -174,7 +174,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         raise click.exceptions.Exit(1)
     if problems:  # print only their number: the warnings could be longer than the report of changes
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
-    return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
+    return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in packages]
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
@@ -187,8 +187,8 @@ def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
     files: dict[Path, str] = {}
     for spec_set, plan in plans:
         specs = [spec.path for folder in spec_set.sources for spec in find_specs(folder)]
-        made = [path for path in plan.files if path.is_file()]
-        files |= {path: spec_set.source_name(path) for path in (*specs, *made)}
+        generated = [path for path in plan.files if path.is_file()]
+        files |= {path: spec_set.source_name(path) for path in (*specs, *generated)}
     unknown, different = unknown_files(files), staged_differently(files)
     for what, found in (("not tracked by git", unknown), ("staged with different content", different)):
         for path in found:

@@ -105,13 +105,13 @@ def _is_text(path: str, row: "FieldRow") -> bool:
 def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -> bytes:
     selection = selected.selection
     selected_fields = zip(selection.paths, selection.fields, values, selection.holder_versions(version), strict=True)
-    made = [
+    decoded = [
         field_from_json(selection.message, path, row, value, version, holder=holder)
         for path, row, value, holder in selected_fields
     ]
 
     def new(*row: Any) -> Any:
-        filled = tuple(map(_filled, row, made))
+        filled = tuple(map(_filled, row, decoded))
         return filled[0] if len(filled) == 1 else filled
 
     return selected.rewrite(data, version, new)

@@ -90,12 +90,12 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
+        if key in members:
             raise InputError(f"JSON input: duplicate key {shown(key)} in an object")
-        made[key] = value
-    return made
+        members[key] = value
+    return members
 
 
 def _reject_constant(name: str) -> NoReturn:

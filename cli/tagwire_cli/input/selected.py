@@ -75,8 +75,8 @@ class Selected:
         """
         rewrite: Any = self.selection.rewrite
         words = (data,) if self._is_request else (data, version)
-        made: bytes = rewrite(*words, function, limits=self._limits)
-        return made
+        rewritten: bytes = rewrite(*words, function, limits=self._limits)
+        return rewritten
 
     @property
     def _is_request(self) -> bool:

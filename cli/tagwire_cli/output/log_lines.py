@@ -115,11 +115,11 @@ def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     is_hidden = hides() and value is not None and layout_of(type(value), entry.version).root.has_sensitive
     if value is None or not (is_named or is_hidden):
         return {"message": entry.to_json_text()}
-    made = entry.to_json()
-    put_names(made["value"], type(value), registers, value.NAME)
+    content = entry.to_json()
+    put_names(content["value"], type(value), registers, value.NAME)
     if is_hidden:
-        hidden_json(value, made["value"])
-    message = {"message": json.dumps(made, ensure_ascii=False)}
+        hidden_json(value, content["value"])
+    message = {"message": json.dumps(content, ensure_ascii=False)}
     return message | ({"value": json.dumps(HIDDEN)} if is_hidden else {})
 
 

@@ -74,7 +74,7 @@ def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Export
     specs = list(specs)
     registers = registers_among(each.data for each in specs)
     shared = SharedStructs(specs, options, registers)
-    made: list[Exported] = []
+    exported: list[Exported] = []
     problems: list[Problem] = []
     for spec in specs:
         known: dict[str, Any] = {"file": spec.file, "component": spec.component, "options": options}
@@ -82,8 +82,8 @@ def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Export
         result = read_spec(text, **known, registers=registers, shared=shared)
         problems += [each for each in result.problems if each.severity == "error"]
         if not result.has_errors:
-            made.append(_exported(spec, text, result, shared, registers, options))
-    return made, without_repeats(problems)
+            exported.append(_exported(spec, text, result, shared, registers, options))
+    return exported, without_repeats(problems)
 
 
 def _exported(
@@ -172,20 +172,20 @@ def _objects(node: JsonNode) -> list[Object]:
 
 def _plain(tree: dict[str, Any], owner: str, registers: Registers) -> dict[str, Any]:
     """Remove tagwire's own keys from a spec tree, and replace enum names in defaults with numbers."""
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in tree.items():
         inner = _PLACES.get(key_kinds(owner)[key])
         if not _verdict(owner, key):
-            made[key] = [_plain(each, inner, registers) for each in value] if inner else value
+            result[key] = [_plain(each, inner, registers) for each in value] if inner else value
     register = registers.get(tree.get("enum", ""))
-    entry = register.entry(str(made.get("default", ""))) if register is not None else None
+    entry = register.entry(str(result.get("default", ""))) if register is not None else None
     if entry is not None:
-        made["default"] = str(entry.key)
-    if owner == "field" and made.get("versions") == "none":
+        result["default"] = str(entry.key)
+    if owner == "field" and result.get("versions") == "none":
         return {}
-    if "fields" in made:
-        made["fields"] = [each for each in made["fields"] if each]
-    return made
+    if "fields" in result:
+        result["fields"] = [each for each in result["fields"] if each]
+    return result
 
 
 def _other_stops(

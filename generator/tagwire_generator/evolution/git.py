@@ -81,11 +81,11 @@ def _component(name: PurePosixPath, inside: PurePosixPath) -> str:
 
 def _contents(top: Path, blobs: Sequence[str]) -> list[bytes]:
     answer = run_git(top, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode("ascii"))
-    made: list[bytes] = []
+    contents: list[bytes] = []
     start = 0
     for _ in blobs:
         end = answer.index(b"\n", start)
         size = int(answer[start:end].split(b" ")[2])
-        made.append(answer[end + 1 : end + 1 + size])
+        contents.append(answer[end + 1 : end + 1 + size])
         start = end + size + 2  # a line break follows the content
-    return made
+    return contents

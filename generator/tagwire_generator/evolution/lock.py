@@ -229,7 +229,7 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
     locked = {message.name: message for message in (old.messages if old else ())}
     stability = Stability(baseline.values())
     pairing = pair_up(list(baseline.values()), new.specs.values())
-    made: list[LockedMessage] = []
+    messages: list[LockedMessage] = []
     for spec in new.specs.values():
         before = pairing.old_of(spec)
         tree = _facts(trees[spec.name])
@@ -237,11 +237,11 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
         last = before.spec.valid_versions - stability.unstable(before.spec) if before else NONE
         archive = tuple(_archive(history, last, spec)) if history else ()
         retired = _retired_tags(before, spec) if before else {}
-        made.append(LockedMessage(spec.name, spec.component, tree, archive, retired))
+        messages.append(LockedMessage(spec.name, spec.component, tree, archive, retired))
     for gone in pairing.gone:
         last = gone.spec.valid_versions - stability.unstable(gone.spec)
-        made.append(_given_up(locked[gone.spec.name], last))
-    return Lock(tuple(made), options, old.file if old else "", _registers(old, new.specs.values()))
+        messages.append(_given_up(locked[gone.spec.name], last))
+    return Lock(tuple(messages), options, old.file if old else "", _registers(old, new.specs.values()))
 
 
 def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:

@@ -144,14 +144,14 @@ def converted(value: dict[str, Any], source: StructLayout, target: StructLayout,
     Both are layouts of one version, before and after a spec change; `is_forward` means that `source` is the old one.
     Values that `target` can't represent are kept, so that encoding them fails.
     """
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):
         ours, theirs = (step.old, step.new) if is_forward else (step.new, step.old)
         if theirs is not None and ours is None:
-            made[theirs.name] = _default(theirs)
+            result[theirs.name] = _default(theirs)
         elif theirs is not None and ours is not None:
-            made[theirs.name] = _converted(value[ours.name], ours.type, theirs.type, is_forward=is_forward)
-    return made
+            result[theirs.name] = _converted(value[ours.name], ours.type, theirs.type, is_forward=is_forward)
+    return result
 
 
 def _converted(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any:
@@ -185,7 +185,7 @@ def as_json(value: Any, type: Type) -> Any:
         return [as_json(element, type.element) for element in value]
     if isinstance(type, Nested):
         names = {field.name: field for field in type.struct.fields}
-        made = {field.json_name: as_json(value[name], field.type) for name, field in names.items() if name in value}
+        members = {field.json_name: as_json(value[name], field.type) for name, field in names.items() if name in value}
         unknown = {str(tag): json_value(data) for tag, data in value.get("unknown_tags", {}).items()}
-        return made | ({UNKNOWN_TAGS: unknown} if unknown else {})
+        return members | ({UNKNOWN_TAGS: unknown} if unknown else {})
     return type.wire.to_json(value) if isinstance(type, Fixed) and type.wire.is_enum else json_value(value)

@@ -71,7 +71,7 @@ def _framing(
     framing = field.framing
     when = framing.when
     order = Order(attribute_name(framing.ascending), unsigned=options.header_key_order == "unsigned")
-    made = Framing(
+    result = Framing(
         length=framing.length,
         count=framing.count,
         length_of=framing.length_of if framing.length_of == REST else attribute_name(framing.length_of),
@@ -90,7 +90,7 @@ def _framing(
         filled=framing.not_empty,
         signed=framing.signed,
     )
-    return None if made == Framing() else made
+    return None if result == Framing() else result
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:

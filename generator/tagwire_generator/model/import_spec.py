@@ -81,10 +81,10 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 def _unchecked(spec: T, **changes: Any) -> T:
     """Return a copy with the attributes in `changes` replaced. It isn't validated, because the original is valid."""
-    made = copy(spec)
+    changed = copy(spec)
     for name, value in changes.items():
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(changed, name, value)
+    return changed
 
 
 def _is_by_version(row: object) -> bool:

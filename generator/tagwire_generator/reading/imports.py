@@ -41,15 +41,15 @@ _FIRST_KEYS: Final = ("name", "versions", "reservedTags", "fields")
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
     """Return a spec's tree in which imported structs are common structs, copied from the trees in `shared`."""
-    made = {key: value for key, value in tree.items() if key != "imports"}
+    result = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
     structs = [
         struct for each in spec.imports for struct in _Inlined(present, each.struct_versions).structs(shared[each.name])
     ]
     if structs:
-        made["commonStructs"] = [*structs, *made.get("commonStructs", ())]
-    return {key: made[key] for key in key_kinds("message") if key in made}
+        result["commonStructs"] = [*structs, *result.get("commonStructs", ())]
+    return {key: result[key] for key in key_kinds("message") if key in result}
 
 
 class _Inlined:
@@ -73,19 +73,19 @@ class _Inlined:
         inline: list[dict[str, Any]] = []
         fields = [each for each in tree.get("fields", ()) if present & self._within(each["versions"])]
         copies = [self._field(each, inline) for each in fields]
-        made = {**tree, "versions": str(versions), "fields": copies}
+        struct = {**tree, "versions": str(versions), "fields": copies}
         alternatives = Counter(each.get("union") for each in fields)
         for each in copies:
             if alternatives[each.get("union")] == 1:
                 each.pop("union", None)
-        yield {key: made[key] for key in _FIRST_KEYS if made.get(key) or key == "fields"}
+        yield {key: struct[key] for key in _FIRST_KEYS if struct.get(key) or key == "fields"}
         yield from inline
 
     def _within(self, versions: str) -> Versions:
         return self._versions.within(Versions.parse(versions))
 
     def _field(self, tree: Tree, inline: list[dict[str, Any]]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for key, kind in key_kinds("field").items():
             if key not in tree:
                 continue
@@ -95,16 +95,16 @@ class _Inlined:
             elif _is_by_version(kind):
                 rows = {self._within(each): number for each, number in value.items()}
                 value = {str(each): number for each, number in rows.items() if each}
-            made[key] = value
-        if "fields" in made:
+            result[key] = value
+        if "fields" in result:
             struct = {**tree, "name": str(tree["type"]).removeprefix("[]")}
             inline += self._struct(struct, self._within(tree["versions"]))
-            made.pop("fields")
-            made.pop("reservedTags", None)
-        if made.get("taggedVersions") == "none":
-            made.pop("tag", None)
-            made.pop("taggedVersions")
-        return made
+            result.pop("fields")
+            result.pop("reservedTags", None)
+        if result.get("taggedVersions") == "none":
+            result.pop("tag", None)
+            result.pop("taggedVersions")
+        return result
 
 
 def _is_by_version(kind: str) -> bool:

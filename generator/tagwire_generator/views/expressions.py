@@ -149,8 +149,8 @@ class Expressions:
 
     def enum_type(self, wire: EnumType) -> str:
         """Return an expression for an enum's wire type, made from its integer type and the class of its members."""
-        made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
-        return f"{made}({row}, {self.register(wire.enum)})"
+        cls, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
+        return f"{cls}({row}, {self.register(wire.enum)})"
 
     def members(self, wire: EnumType) -> str:
         """Return the name of a constant that maps numbers to an enum's members. It also accepts unknown numbers."""
@@ -165,9 +165,9 @@ class Expressions:
         """Return an expression for a default. For a struct, this is a call that creates a new object."""
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
-            made = self.data_class(cls)
+            data_class = self.data_class(cls)
             is_required = any(row.required for row in cls.FIELDS)  # required fields must be passed as arguments
-            return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
+            return f"{self.use('tagwire.message', 'fresh')}({data_class})" if is_required else f"{data_class}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
             return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", expression)

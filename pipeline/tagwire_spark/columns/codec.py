@@ -131,20 +131,20 @@ class Decoding(NamedTuple):
             )
         except TagwireError as error:
             raise rejection(_with_row(error, row_name)) from None
-        made = _types(self)
+        types = _types(self)
         if self.permissive:
             pairs = pa.array(column)
             if unknown is not None:
                 pairs = _with_reason(pairs, unknown, NO_VERSION)
-            if made.has_other_bytes:
-                values, misfits = converted_rows(pairs.field("value"), pa.struct(list(made.type)[:-1]))
+            if types.has_other_bytes:
+                values, misfits = converted_rows(pairs.field("value"), pa.struct(list(types.type)[:-1]))
                 pairs = pa.StructArray.from_arrays(
                     [values, _with_misfits(pairs.field("error"), misfits)], ["value", "error"]
                 )
-            return fitted(with_error(pairs, data.is_null()), made.type)
-        if not made.has_other_bytes:
-            return in_type(column, made.type)
-        structs, misfits = converted_rows(pa.array(column), made.type)
+            return fitted(with_error(pairs, data.is_null()), types.type)
+        if not types.has_other_bytes:
+            return in_type(column, types.type)
+        structs, misfits = converted_rows(pa.array(column), types.type)
         for row, misfit in misfits.items():
             raise _misfit(self.name, row, misfit, "MALFORMED_KAFKA_MESSAGE", row_name)
         return structs

@@ -48,14 +48,14 @@ def decode_messages(
     indexes = {name: index for index, name in enumerate(dict.fromkeys((data, *names, *kept)))}
     source = df.select(*_columns(df, indexes))
     inner = decoder.schema
-    made = list(inner.fields) if into is None else [StructField(into, inner)]
-    twice = set(kept) & {field.name for field in made}
+    added = list(inner.fields) if into is None else [StructField(into, inner)]
+    twice = set(kept) & {field.name for field in added}
     if twice:
         raise invalid(
             f"These columns would be duplicated: {', '.join(sorted(twice))}; rename them, or leave them out of keep."
         )
     there = [source.schema[indexes[name]] for name in kept]
-    schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
+    schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *added])
     version_index = indexes[names[0]] if names else None
     return source.mapInArrow(_mapping(decoder, version_index, {name: indexes[name] for name in kept}, into), schema)
 
@@ -82,10 +82,10 @@ def _mapping(decoder: Decoding, version: int | None, kept: Mapping[str, int], in
         for batch in batches:
             versions = None if version is None else batch.column(version)
             structs = decoder.decode(batch.column(0), versions, _row_name(batch, kept))
-            made = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
+            rows = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
             for number, (name, index) in enumerate(kept.items()):
-                made = made.add_column(number, name, batch.column(index))
-            yield made
+                rows = rows.add_column(number, name, batch.column(index))
+            yield rows
 
     return decode
 

@@ -186,11 +186,11 @@ def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Cal
 
     settled.__name__ = call.name
     make: Any = arrow_udf  # Any, because the type stubs fix the number of arguments, but Spark accepts any number
-    made: Callable[..., Column] = make(settled, type)
+    function: Callable[..., Column] = make(settled, type)
 
-    @wraps(made)  # copies the attributes that Spark needs to register a UDF
+    @wraps(function)  # copies the attributes that Spark needs to register a UDF
     def checked(*columns: ColumnOrName) -> Column:
         call.check(len(columns))
-        return made(*columns)
+        return function(*columns)
 
     return checked

@@ -44,12 +44,12 @@ def register(spark: SparkSession) -> None:
     `options` is a map with the same options as in the Python functions. docs/spark-messages.md has examples.
     """
     of_record = record_schema(in_permissive_mode(record_reading("group", None)))
-    made = (
+    functions = (
         (_from_message, StringType(), _FROM_MESSAGE),
         (_to_message, BinaryType(), _TO_MESSAGE),
         (_from_record, of_record, _FROM_RECORD),
     )
-    for run, type, call in made:
+    for run, type, call in functions:
         register_one: Any = spark.udf.register
         register_one(call.name, column_function(run, type, call))
 
@@ -116,15 +116,15 @@ def _encoded(
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or a string of JSON")
     cls = message_class(name, encoder.package)
-    made: list[bytes | None] = []
+    result: list[bytes | None] = []
     for number, text in zip(numbers, values.to_pylist(), strict=True):
         try:
-            made.append(cls.from_json_text(text, version).encode(version))
+            result.append(cls.from_json_text(text, version).encode(version))
         except TagwireError as error:
             if not encoder.permissive:
                 raise _of_row(number, rejection(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
-            made.append(None)
-    return made
+            result.append(None)
+    return result
 
 
 def _from_record(

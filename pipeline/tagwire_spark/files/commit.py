@@ -109,14 +109,14 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
         with _alone(folder):
             done = folder.done()
             before = done.get("batches", {})
-            made = change(before)
-            if made is None:
+            files = change(before)
+            if files is None:
                 folder.remove(job)
                 return
             with folder.rejected():
-                folder.check(job, made)
+                folder.check(job, files)
                 number = done.get("number", 0) + 1
-                manifest = {"number": number, "job": job.id, **made._asdict(), "batches": {**before, **made.batches}}
+                manifest = {"number": number, "job": job.id, **files._asdict(), "batches": {**before, **files.batches}}
                 if "undone" in done:
                     manifest["undone"] = done["undone"]
                 if folder.claim(job, number, manifest):

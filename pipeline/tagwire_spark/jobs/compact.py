@@ -67,13 +67,13 @@ def compact_logs(
         partitions = [found for root in roots for found in found_partitions(root)]
         check_output(target, partitions)
         logs = [_Log(number, found, compaction) for number, found in enumerate(partitions)]
-        made = stack.enter_context(staging(target, spark))
-        _Job(spark, made, rules, StorageOptions(storage_options or {})).run(logs)
+        staged = stack.enter_context(staging(target, spark))
+        _Job(spark, staged, rules, StorageOptions(storage_options or {})).run(logs)
         apart = {log.found for log in logs if log.is_apart}
         fetch_companions(partitions, lambda found: companion_files(found.partition) if found in apart else ())
         for log in logs:
-            log.finish(made)
-        folders = ((folder, made.whole / path) for folder, path in log_folders(partitions))
+            log.finish(staged)
+        folders = ((folder, staged.whole / path) for folder, path in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
 
@@ -159,12 +159,12 @@ class _Log:
             "is_first": index == 0,
         }
 
-    def finish(self, made: Staging) -> None:
-        (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
+    def finish(self, staged: Staging) -> None:
+        (staged.whole / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
-            made.take(result["attempt"], self.found.target)
+            staged.take(result["attempt"], self.found.target)
         if self.is_apart:
-            copy_files(self.found.partition, made.whole / self.found.target, self.known.end)
+            copy_files(self.found.partition, staged.whole / self.found.target, self.known.end)
 
     def report(self) -> CompactReport:
         rows = [facts for result in self.results for facts in result["segments"]]
@@ -179,10 +179,10 @@ class _Log:
 class _Job:
     """A compaction job. In each round, it sends units of work to workers and passes the results to the next round."""
 
-    def __init__(self, spark: SparkSession, made: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
+    def __init__(self, spark: SparkSession, staged: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
         self.spark = spark
         self.storage = storage
-        self.made = made
+        self.staged = staged
         self.rules = rules
 
     def run(self, logs: Sequence[_Log]) -> None:
@@ -200,12 +200,12 @@ class _Job:
         found = [unit for log in logs for unit in log.keys_of_each()]
         units, sizes = [unit for unit, _ in found], [size for _, size in found]
         format = self.rules.get("format", "auto")
-        counts = find_last_offsets(self.spark, self.made, units, sizes, format, self.storage)
+        counts = find_last_offsets(self.spark, self.staged, units, sizes, format, self.storage)
         for log in logs:
             log.keys = counts.get(log.number, 0)
 
     def _round(self, logs: Sequence[_Log], units: list[tuple[dict[str, Any], int]]) -> None:
-        work = partial(do_unit, folder=str(self.made.folder), rules=self.rules, storage=self.storage)
+        work = partial(do_unit, folder=str(self.staged.folder), rules=self.rules, storage=self.storage)
         results = run_units(self.spark, [unit for unit, _ in units], [size for _, size in units], work)
         for (unit, _), result in zip(units, results, strict=True):
             logs[unit["log"]].results.append(result)
@@ -246,9 +246,9 @@ def _summaries(
 
 
 def _rewrite(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
-    made = attempt(job.attempts)
+    folder = attempt(job.attempts)
     lasts = last_offsets_between(job.lasts, unit["log"], unit["first"], unit["end"])
-    writer = Rewriter(made, compaction, Judge(compaction, Survey.from_json(unit["facts"]), lasts))
+    writer = Rewriter(folder, compaction, Judge(compaction, Survey.from_json(unit["facts"]), lasts))
     with ExitStack() as stack:
         before, group = (
             [stack.enter_context(received_segment(sent, storage)) for sent in unit[name]]
@@ -256,34 +256,34 @@ def _rewrite(unit: dict[str, Any], job: JobFolders, compaction: Compaction, stor
         )
         writer.look_back(before, unit["first"])
         reports = writer.group(group, is_first=unit["is_first"])
-        return _written(made, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
+        return _written(folder, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
 
 
 def _copy(unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions) -> dict[str, Any]:
-    made = attempt(job.attempts)
+    folder = attempt(job.attempts)
     with received_segment(unit["file"], storage) as segment:
-        copy_segment(segment, made)
-    return _written(made)
+        copy_segment(segment, folder)
+    return _written(folder)
 
 
 def _partition(
     unit: dict[str, Any], job: JobFolders, compaction: Compaction, storage: StorageOptions
 ) -> dict[str, Any]:
-    made = attempt(job.attempts)
+    folder = attempt(job.attempts)
     with received_folder(unit["path"], unit.get("listed"), storage) as location:
         partition = location.partition(location.local)
         location.bring(*companion_files(partition))
-        report = compact_partition(partition, made / "partition", compaction)
-        written = _written(made, [(each, location.name_of(Path(each.file))) for each in report.segments])
+        report = compact_partition(partition, folder / "partition", compaction)
+        written = _written(folder, [(each, location.name_of(Path(each.file))) for each in report.segments])
     facts = [report.compacted_to, report.because, report.keys]
-    return written | {"attempt": f"{made.name}/partition", "report": facts}
+    return written | {"attempt": f"{folder.name}/partition", "report": facts}
 
 
-def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
+def _written(folder: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
     """Flush an attempt's files to disk. Return the attempt's name and its segment reports, for the driver."""
-    for path in made.iterdir():
+    for path in folder.iterdir():
         on_disk(path)
-    return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}
+    return {"attempt": folder.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}
 
 
 _WORK: Final = {"summaries": _summaries, "rewrite": _rewrite, "carry": _copy, "partition": _partition}

@@ -64,23 +64,23 @@ def convert_logs(
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
         check_output(target, partitions)
-        made = stack.enter_context(staging(target, spark))
-        units, results = _converted(spark, made, partitions, how, StorageOptions(storage_options or {}))
+        staged = stack.enter_context(staging(target, spark))
+        units, results = _converted(spark, staged, partitions, how, StorageOptions(storage_options or {}))
         fetch_companions(partitions, lambda found: files_to_copy(found.partition, conversion))
         for found in partitions:
-            (made.whole / found.target).mkdir(parents=True, exist_ok=True)
+            (staged.whole / found.target).mkdir(parents=True, exist_ok=True)
             for path in files_to_copy(found.partition, conversion):
-                made.copy(path, f"{found.target}/{path.name}")
+                staged.copy(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
-            made.take(result.attempt, unit.target)
-        folders = ((folder, made.whole / path) for folder, path in log_folders(partitions))
+            staged.take(result.attempt, unit.target)
+        folders = ((folder, staged.whole / path) for folder, path in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True)]
 
 
 def _converted(
     spark: SparkSession,
-    made: Staging,
+    staged: Staging,
     partitions: Iterable[FoundPartition],
     how: Sequence[Any],
     storage: StorageOptions,
@@ -89,10 +89,10 @@ def _converted(
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found  # a million segment objects would fill the driver's memory
-    work = partial(_convert, attempts=str(made.attempts), how=how, storage=storage)
+    work = partial(_convert, attempts=str(staged.attempts), how=how, storage=storage)
     results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
     to, *_, format = how
-    _finish_transactions(spark, made, units, results, to or format)
+    _finish_transactions(spark, staged, units, results, to or format)
     return units, results
 
 
@@ -129,7 +129,7 @@ def _convert(
 
 
 def _finish_transactions(
-    spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
+    spark: SparkSession, staged: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
     again: list[Any] = []
     known, target = OpenTransactions(), None
@@ -137,7 +137,7 @@ def _finish_transactions(
         if unit.target != target:
             known, target = OpenTransactions(), unit.target
         if known.open:
-            again.append([str(made.attempts / result.attempt), sorted(known.open.items())])
+            again.append([str(staged.attempts / result.attempt), sorted(known.open.items())])
         known = known.followed_by(_transactions(result.open, result.ended))
     work = partial(_index_transactions, format=format)
     run_units(spark, again, [_size(Path(folder)) for folder, _ in again], work)

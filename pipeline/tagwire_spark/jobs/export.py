@@ -98,24 +98,24 @@ def export_logs(
         roots = job_inputs(paths, stack, storage_options)
         units, folders = _found(roots)
         reject_output_inside(target, [(root, root.local) for root in roots], "folder")
-        made = stack.enter_context(staging(target, spark))
+        staged = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
-        work = partial(export_part, attempts=str(made.attempts), options=list(options), storage=storage)
+        work = partial(export_part, attempts=str(staged.attempts), options=list(options), storage=storage)
         sizes = [sum(size for _, size in unit.part.files) for unit in units]
         results = run_units(spark, [unit.to_json() for unit in units], sizes, work)
         parts = []
         for unit, result in zip(units, results, strict=True):
             part = unit.part
             if result["exact_bytes"]:
-                made.take(f"{result['attempt']}/{EXACT}", EXACT)
+                staged.take(f"{result['attempt']}/{EXACT}", EXACT)
             if result.get("records") and unit.partition:
                 folder = table_folder(*unit.partition)
-                made.take(f"{result['attempt']}/{TABLE}", folder)
+                staged.take(f"{result['attempt']}/{TABLE}", folder)
                 part = part._replace(rows=f"{folder}/{part.name}.parquet")
             parts.append(part)
         if not any(part.rows for part in parts):
-            _write_no_rows(made.whole, options.columns)
-        Export(tuple(parts), tuple(folders)).write(made.whole)
+            _write_no_rows(staged.whole, options.columns)
+        Export(tuple(parts), tuple(folders)).write(staged.whole)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.partition]
 
 

@@ -62,7 +62,7 @@ def export_part(
     """Export a part to a new folder. Raises LogPathError, LogError or PipelineError if it is unreadable or changes."""
     part = ExportedFiles(*unit["part"])
     folder = attempt(attempts)
-    made = _Pieces(folder / EXACT / part.name)
+    exact = _Pieces(folder / EXACT / part.name)
     facts: dict[str, Any] = {}
     with received_folder(unit["source"], unit.get("listed"), storage) as source:
         for number, (name, size) in enumerate(part.files):
@@ -70,19 +70,19 @@ def export_part(
             try:
                 if unit["partition"] is None:
                     with source.opened(path) as data:
-                        made.add_file(number, data)
+                        exact.add_file(number, data)
                 else:
                     table = folder / TABLE / f"{part.name}.parquet"
                     facts = _Segment(source, path, size, unit["file"], ExportOptions(*options), storage).export(
-                        SegmentPartition(*unit["partition"]), table, made
+                        SegmentPartition(*unit["partition"]), table, exact
                     )
                 now = source.size_of(path)
             except LogPathError as error:
                 raise if_gone(rejection(error), source.name_of(path)) from None
-            if made.end != size or now != size:
+            if exact.end != size or now != size:
                 text = f"the size changed from {size} to {now} bytes, but only logs that are not in use can be exported"
                 raise changed(f"{source.name_of(path)}: {text}")
-    return {"attempt": folder.name, "exact_bytes": made.close(), **facts}
+    return {"attempt": folder.name, "exact_bytes": exact.close(), **facts}
 
 
 class _Segment:
@@ -98,7 +98,7 @@ class _Segment:
         self.options = options
         self.storage = storage
 
-    def export(self, partition: SegmentPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
+    def export(self, partition: SegmentPartition, table: Path, exact: "_Pieces") -> dict[str, Any]:
         """Export the segment's rows and exact bytes. Return the counts and sizes for the segment's ExportReport."""
         try:
             rows, damage = self._rows(partition, table, permissive=False)
@@ -106,7 +106,7 @@ class _Segment:
             if not self.options.permissive:
                 raise
             rows, damage = self._rows(partition, table, permissive=True)
-        batches, kept = self._pieces(made)
+        batches, kept = self._pieces(exact)
         return {
             "records": rows.rows,
             "parquet_bytes": rows.close(),
@@ -145,24 +145,24 @@ class _Segment:
         arrays = [file if field.name == "file" else batch.column(field.name) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _pieces(self, made: "_Pieces") -> tuple[int, int]:
+    def _pieces(self, exact: "_Pieces") -> tuple[int, int]:
         """Store the segment byte for byte. Return how many batches it has, and how many are stored as raw bytes."""
-        made.begin(0)
+        exact.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
             scan = Scan(self.source.name_of(self.path), data, self.options.formats)
             for piece in pieces(scan):
                 if isinstance(piece, Damage):
                     for start in range(piece.position, piece.end, _CHUNK):
-                        made.add(BYTES, data[start : min(start + _CHUNK, piece.end)])
+                        exact.add(BYTES, data[start : min(start + _CHUNK, piece.end)])
                     continue
                 batches += 1
-                kept += not self._header(piece.batch, made)
-            if made.end < len(data):
-                made.add(ZEROS, None, len(data) - made.end)
+                kept += not self._header(piece.batch, exact)
+            if exact.end < len(data):
+                exact.add(ZEROS, None, len(data) - exact.end)
         return batches, kept
 
-    def _header(self, batch: RecordBatch, made: "_Pieces") -> bool:
+    def _header(self, batch: RecordBatch, exact: "_Pieces") -> bool:
         """Store only a batch's header if its records can be rebuilt from the rows; otherwise store all of its bytes.
 
         Return whether only the header was stored.
@@ -174,9 +174,9 @@ class _Segment:
             except DecodeError:  # already reported when the rows were read
                 header = None
         if header is None:
-            made.add(BYTES, batch.encode(), format=batch.format)
+            exact.add(BYTES, batch.encode(), format=batch.format)
             return False
-        made.add(HEADER, header.data, header.size, format=header.format, timestamps=header.timestamps)
+        exact.add(HEADER, header.data, header.size, format=header.format, timestamps=header.timestamps)
         return True
 
 

@@ -44,7 +44,7 @@ _OF_BATCH: Final = ("producer_id", "base_offset")
 
 
 def find_last_offsets(
-    spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
+    spark: SparkSession, staged: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
@@ -56,10 +56,10 @@ def find_last_offsets(
     keys = over_units(spark, units, sizes, partial(_last_of_keys, format=format, storage=storage), _KEYS)
     lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
     with spark_errors_converted():
-        rows = lasts.mapInArrow(_writing(str(made.attempts)), _WRITTEN).collect()
+        rows = lasts.mapInArrow(_writing(str(staged.attempts)), _WRITTEN).collect()
     for name in {row.attempt for row in rows}:
-        made.lasts.mkdir(exist_ok=True)
-        (made.attempts / name).rename(made.lasts / name)
+        staged.lasts.mkdir(exist_ok=True)
+        (staged.attempts / name).rename(staged.lasts / name)
     counts = dict.fromkeys((unit[0] for unit in units), 0)
     for row in rows:
         counts[row.log] += row["keys"]

@@ -103,11 +103,11 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
     with (
         _renamed(output.location) if isinstance(output.location, Path) else _uploaded(output, output.location, spark)
     ) as folder:
-        made = Staging(folder)
-        made.attempts.mkdir(parents=True)
-        made.whole.mkdir()
+        staged = Staging(folder)
+        staged.attempts.mkdir(parents=True)
+        staged.whole.mkdir()
         try:
-            yield made
+            yield staged
         except FileNotFoundError as error:  # a small file disappeared while the driver copied it
             raise changed(f"{error.filename}: removed after the job listed it") from None
 
@@ -157,10 +157,10 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
 
 def attempt(attempts: str | Path) -> Path:
     """On a worker, create a folder for a task attempt. Raises LogPathError if the worker can't write there."""
-    made = Path(attempts) / uuid.uuid4().hex
+    folder = Path(attempts) / uuid.uuid4().hex
     try:
-        made.mkdir()
+        folder.mkdir()
     except OSError as error:
         text = f"{attempts} can't be written by a worker: {error.strerror}; all workers must mount the output"
         raise LogPathError(text) from None
-    return made
+    return folder

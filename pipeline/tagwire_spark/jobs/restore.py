@@ -73,16 +73,16 @@ def import_logs(
         [source] = job_inputs(path, stack, storage_options)
         export = Export.read(source)
         reject_output_inside(target, [(source, source.local)], "export")
-        made = stack.enter_context(staging(target, spark))
+        staged = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
-        work = partial(_import, source=source.origin, attempts=str(made.attempts), storage=storage)
+        work = partial(_import, source=source.origin, attempts=str(staged.attempts), storage=storage)
         sizes = [sum(size for _, size in part.files) for part in export.parts]
         units = [(part, source.listed(source.local, _files_of(part, source))) for part in export.parts]
         results = run_units(spark, units, sizes, work)
         for folder in export.folders:
-            (made.whole / folder).mkdir(parents=True, exist_ok=True)
+            (staged.whole / folder).mkdir(parents=True, exist_ok=True)
         for part, result in zip(export.parts, results, strict=True):
-            made.take(result["attempt"], part.folder)
+            staged.take(result["attempt"], part.folder)
     return [
         RestoredFile(target.below(part.path_of(number)), size, result["batches"][number])
         for part, result in zip(export.parts, results, strict=True)

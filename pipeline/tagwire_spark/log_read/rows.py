@@ -201,27 +201,27 @@ class _Rows:
             return
         splits = RowSplits(self._split_names, self._split_numbers(selected), selected.num_rows)
         columns = {name: selected.column(name) for name in self._needed}
-        made = {name: self._columns[name].array(columns, splits) for name in self._names}
-        yield self._finished(made, splits)
+        arrays = {name: self._columns[name].array(columns, splits) for name in self._names}
+        yield self._finished(arrays, splits)
 
     def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
         """Yield a batch with one row for a damaged range. Columns other than position and error are null."""
         splits = RowSplits(self._split_names[number : number + 1], None, 1)
-        made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
-        made |= {name: each.array({}, splits) for name, each in self._columns.items() if each.split is not None}
-        made["position"] = pa.array([damage.position], pa.int64())
-        made["_error"] = pa.array([described(damage.error)], self._columns["_error"].type)
-        yield self._finished(made, splits)
+        arrays = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
+        arrays |= {name: each.array({}, splits) for name, each in self._columns.items() if each.split is not None}
+        arrays["position"] = pa.array([damage.position], pa.int64())
+        arrays["_error"] = pa.array([described(damage.error)], self._columns["_error"].type)
+        yield self._finished(arrays, splits)
 
-    def _finished(self, made: dict[str, Any], splits: RowSplits) -> Any:
+    def _finished(self, arrays: dict[str, Any], splits: RowSplits) -> Any:
         if _MESSAGE in self._schema.names:
             assert self._query.message is not None
-            names = record_names(splits.file_of, made["offset"])
-            made[_MESSAGE] = self._query.message.decode(made["value"], row_name=names)
+            names = record_names(splits.file_of, arrays["offset"])
+            arrays[_MESSAGE] = self._query.message.decode(arrays["value"], row_name=names)
         if not self._schema.names:  # `count()` may request no columns
             nothing = pa.Array.from_buffers(pa.struct([]), splits.rows, [None], children=[])
             return pa.RecordBatch.from_struct_array(nothing)
-        return requested_batch(made, self._schema, splits.file_of)
+        return requested_batch(arrays, self._schema, splits.file_of)
 
     def _split_numbers(self, batch: Any) -> Any:
         """Return an array with the index of each row's split; None if the task has only one split."""

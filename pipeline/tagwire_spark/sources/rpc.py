@@ -175,13 +175,13 @@ def _structs(side: str, decoder: Decoding, rows: list[dict[str, Any]]) -> Any:
     """Decode the request bodies or the response bodies (`side`) of all rows to structs. Store errors in `rows`."""
     bodies = [row[side] for row in rows]
     versions = [row["responseVersion" if side == "response" else "apiVersion"] for row in rows]
-    made = decoder.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
-    for row, error in zip(rows, made.field("_error").to_pylist(), strict=True):
+    structs = decoder.decode(pa.array(bodies, pa.binary()), pa.array(versions, pa.int32()))
+    for row, error in zip(rows, structs.field("_error").to_pylist(), strict=True):
         if error is not None:
             if error["offset"] is not None:  # convert the offset in the body to an offset in the frame
                 error["offset"] += row[f"{side}Size"] - len(row[side])
             row[f"{side}Error"] = error
-    return made
+    return structs
 
 
 def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[str, Any]]:

@@ -92,13 +92,13 @@ class _Pure:
                 f"the chunks of the rows have lengths {list(map(len, chunks))[:5]}, but the chunks of the versions "
                 f"have lengths {list(map(len, others))[:5]}; combine the chunks of both"
             )
-        made = []
+        arrays = []
         first = 0
         for chunk, numbers in zip(chunks, others, strict=True):
             values = list(self.rows(rows_of(chunk), self.numbers(numbers, len(chunk)), errors, row, first))
-            made.append(self.pa.array(values, _type(self.root)))
+            arrays.append(self.pa.array(values, _type(self.root)))
             first += len(chunk)
-        return self.pa.chunked_array(made, _type(self.root)) if is_stream else made[0]
+        return self.pa.chunked_array(arrays, _type(self.root)) if is_stream else arrays[0]
 
     def taken(self, value: Any, what: str) -> tuple[list[Any], bool]:
         if hasattr(value, "__arrow_c_array__"):
@@ -123,20 +123,20 @@ class _Pure:
     ) -> Iterator[Any]:
         for number, (value, version) in enumerate(zip(values, versions, strict=True), first):
             error: TagwireError | None = None
-            made = None
+            message = None
             if value is not None and version is not None:
                 try:
                     if version not in self.layouts:
                         raise UnsupportedVersionError(self.message.NAME, version, self.message.VERSIONS)
-                    made = make(value, version)
+                    message = make(value, version)
                 except _ROW_FAULTS as rejection:
                     if errors == "raise":
                         raise in_row(rejection, number) from None
                     error = rejection
             if errors == "column":
-                yield {"value": made, "error": None if error is None else described(error)}
+                yield {"value": message, "error": None if error is None else described(error)}
             else:
-                yield made
+                yield message
 
 
 class PureDecoder(_Pure):
@@ -300,12 +300,12 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tupl
     if value is None:
         return None
     if column.format == "+s":
-        made = fresh(column.cls)
+        result = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
             assert child is not None  # `_check` has rejected unknown names
-            setattr(made, name, _object(child, each, (*path, name), owner))
-        return made
+            setattr(result, name, _object(child, each, (*path, name), owner))
+        return result
     if column.format == "+l":
         element = column.children[0]
         return tuple(_object(element, each, (*path, index), owner) for index, each in enumerate(value))

@@ -83,12 +83,12 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
             if not messages:
                 messages.append([[]])
             _add(messages[-1][-1], data, rest)
-    made = [[[Line(b"".join(data), path, type) for data, path, type in part] for part in parts] for parts in messages]
+    parsed = [[[Line(b"".join(data), path, type) for data, path, type in part] for part in parts] for parts in messages]
     if fix:
-        for message in made:
+        for message in parsed:
             for part in message:
                 fix_lengths(part)
-    return [b"".join(line.data for part in message for line in part) for message in made]
+    return [b"".join(line.data for part in message for line in part) for message in parsed]
 
 
 def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:

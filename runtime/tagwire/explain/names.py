@@ -44,16 +44,16 @@ def registers_by_field(registry: "Registry") -> "dict[str, type[Register]]":
     return {_in_layouts(path, registry): each for each in registers for path in each.named_fields()}
 
 
-def put_names(made: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
+def put_names(obj: dict[str, Any], struct: "type[Struct]", registers: "dict[str, type[Register]]", path: str) -> None:
     """Replace numbers in the JSON form of a struct with their enum names, in place.
 
     `path` is the struct's path (`Message.field`).
     """
     for row in struct.FIELDS:
-        value: Any = made.get(row.json_name)
+        value: Any = obj.get(row.json_name)
         inner = f"{path}.{row.name}"
         if type(value) is int and inner in registers:
-            made[row.json_name] = registers[inner].name_of(value) or value
+            obj[row.json_name] = registers[inner].name_of(value) or value
         elif value and row.struct is not None:
             elements: list[Any] = value if isinstance(value, list) else [value]
             for each in elements:

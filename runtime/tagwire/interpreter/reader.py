@@ -285,11 +285,11 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
         if not values.get("unknown_tags", True):
             del values["unknown_tags"]
         return values
-    made: Any = empty_object(cls)
+    result: Any = empty_object(cls)
     if struct.has_tags:
         values.setdefault("unknown_tags", NO_TAGS)
     for name, value in values.items():
-        setattr(made, name, value)
+        setattr(result, name, value)
     for field in struct.missing:
-        setattr(made, field.name, field.default_value())
-    return made
+        setattr(result, field.name, field.default_value())
+    return result

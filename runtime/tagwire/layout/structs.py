@@ -42,8 +42,8 @@ DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
 def fresh(cls: type[T]) -> T:
     """Make an object of a data class with all fields at their defaults, even required fields."""
     data_class: Any = cls
-    made: T = data_class._fresh()
-    return made
+    value: T = data_class._fresh()
+    return value
 
 
 class Item(FrozenData):

@@ -403,5 +403,5 @@ class GatheredRows:
     def take(self) -> Any:
         from tagwire.arrow.pure import array_of
 
-        made, self.values, self.bytes = array_of(self.root, self.values), [], 0
-        return made
+        array, self.values, self.bytes = array_of(self.root, self.values), [], 0
+        return array

@@ -251,8 +251,8 @@ class Judge:
             return (record for record, reason in self._judged(batch, horizon) if reason in KEPT)
 
         has_attributes = any(record.attributes for record in left())
-        made = _builder(batch, format, new_horizon).build_of(left(), has_attributes=has_attributes)
-        return Verdict(made, counts, kept)
+        compacted = _builder(batch, format, new_horizon).build_of(left(), has_attributes=has_attributes)
+        return Verdict(compacted, counts, kept)
 
     def _reason_for(self, record: Record, *, is_due: bool) -> str:
         if record.key is None and not self.compaction.drop_keyless:
@@ -279,14 +279,14 @@ class Judge:
             return None
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         new_horizon = horizon if "tombstone" in counts else batch.delete_horizon_ms
-        made: RecordBatch | None = batch
+        compacted: RecordBatch | None = batch
         if not kept:
-            made = self._emptied(batch, format, [])
+            compacted = self._emptied(batch, format, [])
         elif kept < len(found.facts) or new_horizon != batch.delete_horizon_ms:
-            made = _moved(found, format, found.facts.translate(marks), new_horizon)
-            if made is None:
+            compacted = _moved(found, format, found.facts.translate(marks), new_horizon)
+            if compacted is None:
                 return None
-        return Verdict(made, counts, kept)
+        return Verdict(compacted, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
         """Return the batch's delete horizon, or a new one if it has none; None if the format has no delete horizons."""

@@ -60,7 +60,7 @@ class LogError(DecodeError):
 
     def of_other_formats(self, names: Sequence[str]) -> "LogError":
         """Return a copy of the error whose message adds that the bytes are valid in the formats `names`."""
-        made = LogError(
+        error = LogError(
             *(self.file, self.rule),
             offset=self.offset,
             found=self.found,
@@ -69,8 +69,8 @@ class LogError(DecodeError):
             version=self.version,
             path=self.path,
         )
-        made.other_formats = tuple(names)
-        return made
+        error.other_formats = tuple(names)
+        return error
 
     def __str__(self) -> str:
         return f"{self.file}: {super().__str__()}"
@@ -86,13 +86,13 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
     return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
 
 
-def not_written(output: Path, made: Path, error: OSError) -> LogPathError:
-    """Convert an OSError raised while the files of `output` were created in the temporary folder `made`.
+def not_written(output: Path, partial: Path, error: OSError) -> LogPathError:
+    """Convert an OSError raised while the files of `output` were created in the temporary folder `partial`.
 
     The error names the input file that can't be read or, if the write itself failed, the output.
     """
-    name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else made
-    is_of_output = name == output or name.is_relative_to(made) or made.is_relative_to(name)
+    name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else partial
+    is_of_output = name == output or name.is_relative_to(partial) or partial.is_relative_to(name)
     # If the disk is full, `shutil.copy` reports the name of the source.
     if is_of_output or error.errno in _OF_WRITES:
         return LogPathError(f"{output} can't be written: {error.strerror}")

@@ -33,11 +33,11 @@ class StateMessage:
     """The JSON name of a member to leave out. Its value must not be an object or an array."""
 
     def to_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = self.message.to_json(self.version)
-        made.pop(self.without, None)
+        members: dict[str, Any] = self.message.to_json(self.version)
+        members.pop(self.without, None)
         if self._hides():
-            hidden_json(self.message, made)
-        return {**self.ahead, **made}
+            hidden_json(self.message, members)
+        return {**self.ahead, **members}
 
     def to_json_text(self) -> str:
         if self._is_changed():

@@ -119,20 +119,20 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
     with claimed(target) as is_alone:
         reject_existing(target)  # another process may have created the target before this process got the lock
         prefix = f".{target.name}.{host()}-"
-        made = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
+        partial = target.with_name(f"{prefix}{uuid4().hex}{_PARTIAL}")
         try:
             if is_alone:
                 _remove_leftovers(target.parent, prefix)
-            made.mkdir()
-            yield made
-            for path in made.iterdir():
+            partial.mkdir()
+            yield partial
+            for path in partial.iterdir():
                 on_disk(path)
-            on_disk(made)
-            publish(made, target)
+            on_disk(partial)
+            publish(partial, target)
         except OSError as error:
-            raise not_written(target, made, error) from None
+            raise not_written(target, partial, error) from None
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def reject_existing(target: Path) -> None:
@@ -157,10 +157,10 @@ def _identities(folders: Iterable[Path]) -> Iterator[tuple[int, int]]:
             yield status.st_dev, status.st_ino
 
 
-def publish(made: Path, target: Path) -> None:
+def publish(partial: Path, target: Path) -> None:
     """Rename a finished folder to `target`. Raises OSError, or LogPathError if there is a nonempty folder already."""
     try:
-        made.rename(target)
+        partial.rename(target)
     except OSError as error:
         if error.errno not in (EEXIST, ENOTEMPTY):
             raise

@@ -135,18 +135,18 @@ class Struct(Declarations):
 
         Raises TypeError for unknown fields.
         """
-        made = self.__new__(type(self))
+        copy = self.__new__(type(self))
         acceptors = self._acceptors
         for name in changes:
             if name not in acceptors:
                 raise TypeError(f"{type(self).__name__}.replace() got an unexpected keyword argument {name!r}")
         for name, accept in acceptors.items():
             value = changes[name] if name in changes else getattr(self, name)
-            setattr(made, name, value if accept is None or name not in changes else accept(value))
+            setattr(copy, name, value if accept is None or name not in changes else accept(value))
         if changes:
             for union, names in self._unions.items():
-                made._reject_several(union, names)
-        return made
+                copy._reject_several(union, names)
+        return copy
 
     @first_use(engine_methods)
     def __replace__(self: S, **changes: Any) -> S:
@@ -205,10 +205,10 @@ class Struct(Declarations):
         from copy import deepcopy
 
         memo.setdefault(id(NO_TAGS), NO_TAGS)  # deepcopy can't copy NO_TAGS, which is immutable anyway
-        made = memo[id(self)] = self.__new__(type(self))  # stored first: a field may contain the object itself
+        copy = memo[id(self)] = self.__new__(type(self))  # stored first: a field may contain the object itself
         for name in self._attributes:
-            setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
-        return made
+            setattr(copy, name, deepcopy(owned(getattr(self, name)), memo))
+        return copy
 
     def __reduce__(self) -> tuple[object, ...]:
         # Memoryviews and NO_TAGS can't be pickled: convert the former to bytes, and omit the latter.
@@ -246,24 +246,24 @@ class Struct(Declarations):
             setattr(self, other, value if other == name else None)
 
     def _by_key(self, array: str, keys: tuple[str, ...]) -> R:  # type: ignore[type-var]
-        made: dict[Any, Any] = {}
+        elements: dict[Any, Any] = {}
         for index, element in enumerate(getattr(self, array) or ()):
             values = tuple([owned(getattr(element, name)) for name in keys])
             key = values if len(keys) > 1 else values[0]
-            if key in made:
+            if key in elements:
                 reason = f"has the key of an element before it, {', '.join(keys)}; {array}_by_key needs different ones"
                 path = f"{array}[{index}]"
                 raise EncodeError(reason, message_name=type(self).__name__, version=None, path=path)
-            made[key] = element
-        by_key: Any = made
+            elements[key] = element
+        by_key: Any = elements
         return by_key  # type: ignore[no-any-return]
 
 
 def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:
     """Make an object with these field values, and defaults for all other fields, without calling `__init__`."""
-    made = cls.__new__(cls)
-    _fill(made, fields)
-    return made
+    result = cls.__new__(cls)
+    _fill(result, fields)
+    return result
 
 
 _rebuilt = made_of

@@ -54,15 +54,15 @@ class FirstUse:
 
     def __get__(self, struct: Any, cls: Any) -> Any:
         # In CPython 3.13, `inspect.signature` passes the class as `struct`. Treat that as an access on the class.
-        made = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
-        get = getattr(type(made), "__get__", None)
-        return made if get is None else get(made, struct, cls)
+        bound = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
+        get = getattr(type(bound), "__get__", None)
+        return bound if get is None else get(bound, struct, cls)
 
 
 def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Call]:
     """Return a decorator for a method that `bind` replaces on its first use. Type checkers see the original method."""
-    made: Any = lambda call: FirstUse(call, bind)  # noqa: E731
-    return made  # type: ignore[no-any-return]
+    descriptor: Any = lambda call: FirstUse(call, bind)  # noqa: E731
+    return descriptor  # type: ignore[no-any-return]
 
 
 def _declaring(cls: type) -> type[Struct] | None:
@@ -80,9 +80,9 @@ def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any,
         owner: Any = _declaring(cls)
         if owner is None:
             return make(cls)
-        made = make(owner)
-        setattr(owner, attribute.name, made)
-        return made
+        bound = make(owner)
+        setattr(owner, attribute.name, bound)
+        return bound
 
     return bind
 
@@ -130,9 +130,9 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
     if native is not None and struct is not None and native.construct_natively(owner, attribute):
 
         def first(struct: Any, *args: Any, **fields: Any) -> None:
-            made: Any = owner(*args, **fields)
-            for name in made._attributes:
-                setattr(struct, name, getattr(made, name))
+            constructed: Any = owner(*args, **fields)
+            for name in constructed._attributes:
+                setattr(struct, name, getattr(constructed, name))
 
         return first
     from tagwire.message.constructors import constructor_of
@@ -154,9 +154,9 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
     """Set a method to the native engine's version on first use, if that engine is active."""
     native = native_engine()
-    made = attribute.call if native is None else native.method(attribute.owner, attribute.name, attribute.call)
-    setattr(attribute.owner, attribute.name, made)
-    return made
+    method = attribute.call if native is None else native.method(attribute.owner, attribute.name, attribute.call)
+    setattr(attribute.owner, attribute.name, method)
+    return method
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
@@ -173,12 +173,12 @@ def _bind_calls(message: type[Message], base: type[Message]) -> None:
     If several threads call this at once, the first thread's native codec is kept, because calls may already use it.
     """
     native = native_engine()
-    made: Any = None if native is None else native.Codec(message)
+    native_codec: Any = None if native is None else native.Codec(message)
     calls = {name: value.call for name, value in vars(base).copy().items() if _is_call(value)}
     with _binding:
         own = [name for name in calls if _is_call(_lookup(message, name))]
         kept = vars(message).copy()
-        codec = kept.get("_codec", made)
+        codec = kept.get("_codec", native_codec)
         if codec is not None:
             calls = codec.calls()
         # Set `_bound` first: `inherit_calls` needs it if another thread creates a subclass meanwhile.

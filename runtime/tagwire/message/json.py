@@ -60,9 +60,9 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
     is_lossless = is_lossless_style(style, layout)
     native = native_engine()
     if native is not None:
-        made: dict[str, Any] | None = native.to_json(message, version, is_lossless)
-        if made is not None:
-            return made
+        members: dict[str, Any] | None = native.to_json(message, version, is_lossless)
+        if members is not None:
+            return members
     encoded_size(layout, message)  # raises EncodeError for invalid values, so `_Writer` needs no checks
     return _Writer(is_lossless).struct(layout.root, message)
 
@@ -140,20 +140,20 @@ def _member_text(value: Any) -> str:
     return value.text if isinstance(value, Register) else ""
 
 
-def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
-    """Replace the sensitive values in `made`, a struct's JSON form, with HIDDEN. Modifies and returns `made`."""
+def hidden_json(struct: Struct, members: dict[str, Any]) -> dict[str, Any]:
+    """Replace the sensitive values in `members`, a struct's JSON form, with HIDDEN. Modifies and returns `members`."""
     for row in struct.FIELDS:
         value = getattr(struct, row.name)
-        if row.json_name not in made or value is None:
+        if row.json_name not in members or value is None:
             continue
         if row.sensitive:
-            made[row.json_name] = HIDDEN
+            members[row.json_name] = HIDDEN
         elif isinstance(value, Struct):
-            hidden_json(value, made[row.json_name])
+            hidden_json(value, members[row.json_name])
         elif row.struct is not None:
-            for element, inner in zip(value, made[row.json_name], strict=True):
+            for element, inner in zip(value, members[row.json_name], strict=True):
                 hidden_json(element, inner)
-    return made
+    return members
 
 
 def json_value(value: Any) -> Any:
@@ -196,8 +196,8 @@ def partial_from_json(cls: type[M], obj: Any) -> M:
 
 @without_frames
 def _read(cls: type[M], obj: Any, version: int | None) -> M:
-    made: M = _Reader(cls.NAME, version).struct(cls, obj, version)
-    return made
+    message: M = _Reader(cls.NAME, version).struct(cls, obj, version)
+    return message
 
 
 @without_frames
@@ -305,9 +305,9 @@ class _Reader:
 
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
-        made = self.field_value(row, value, version)
+        result = self.field_value(row, value, version)
         self.is_hidden = around  # skipped if an error was raised, because the error text must also hide the value
-        return made
+        return result
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:
         if value is None:

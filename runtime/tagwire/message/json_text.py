@@ -78,11 +78,11 @@ def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
 @without_frames
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
             _reject(cls, version, f"the key {shown(key)} is repeated in one object")
-        return made
+        return members
 
     def reject_constant(name: str) -> NoReturn:
         _reject(cls, version, f"JSON has no {name}; write it as the string {json.dumps(name)}")

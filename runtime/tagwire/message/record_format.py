@@ -70,8 +70,8 @@ class RecordFormat(FormatStruct):
 
         plan = cls._native_plan()
         if plan is not None:
-            made: F = plan.decode(data, strict=strict, limits=limits)
-            return made
+            result: F = plan.decode(data, strict=strict, limits=limits)
+            return result
         value, _ = decode(cls.layout(), as_bytes(data), whole=True, strict=strict, limits=limits)
         found: F = value
         return found

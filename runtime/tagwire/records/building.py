@@ -428,13 +428,13 @@ class BatchBuilder:
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
         """Call `make` for each record and return the results. An EncodeError gets the record's index in its path."""
-        made: list[Any] = []
+        results: list[Any] = []
         try:
             for record in records:
-                made.append(make(record))
+                results.append(make(record))
         except EncodeError as error:
-            self.fail(f"records[{len(made)}].{error.path}", error.reason)
-        return made
+            self.fail(f"records[{len(results)}].{error.path}", error.reason)
+        return results
 
     def first(self) -> Record | None:
         if self._gathering is not None:

@@ -49,20 +49,20 @@ class Headers:
     @classmethod
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
         """Return headers with these keys and values. Raises EncodeError if the encoding can't represent them."""
-        made = cls(encoding=encoding)
+        result = cls(encoding=encoding)
         for key, value in header_pairs(headers):
-            made.add(key, value)  # type: ignore[arg-type]  # `add` rejects keys that are not strings
-        return made
+            result.add(key, value)  # type: ignore[arg-type]  # `add` rejects keys that are not strings
+        return result
 
     @classmethod
     def of_record(cls, headers: Iterable[tuple[str, bytes | None]], *, frozen: bool = False) -> "Headers":
         """Return headers for a record that isn't in a batch yet. With `frozen`, `add` raises AttributeError."""
-        made = cls()
-        made._is_loose = True
+        result = cls()
+        result._is_loose = True
         for key, value in headers:
-            made.add(key, value)
-        made._is_frozen = frozen
-        return made
+            result.add(key, value)
+        result._is_frozen = frozen
+        return result
 
     @property
     def encoding(self) -> str:

@@ -41,8 +41,8 @@ def totals(batch: RecordBatch) -> Totals | None:
     magic 2. Also returns None for invalid records, because only reading them one by one raises the error.
     """
     found = None if _native is None else native_source(batch)
-    made = None if found is None else _native(*found)
-    return None if made is None else Totals(*made)
+    numbers = None if found is None else _native(*found)
+    return None if numbers is None else Totals(*numbers)
 
 
 def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int, tuple[int, int, bool], bool] | None:

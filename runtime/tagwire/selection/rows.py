@@ -116,14 +116,14 @@ class Changes:
             )
         from tagwire.layout import fresh
 
-        made = fresh(element)
+        result = fresh(element)
         for line, value in zip(self.paths.rest, values, strict=True):
             if not line or any(step.each for step in line):
                 self._reject(
                     f"an appended row must be a {element.__name__}, because a path selects the whole element or enters "
                     "an array in it"
                 )
-            owner = made
+            owner = result
             for step in line[:-1]:
                 owner = None if owner is None else getattr(owner, step.name)
             if owner is not None:
@@ -131,7 +131,7 @@ class Changes:
             elif value is not None:  # None is allowed: fields inside a null struct are read as None
                 path = ".".join(step.name for step in line)
                 self._reject(f"an appended row can't set {path}, which is inside a null; append a {element.__name__}")
-        return made
+        return result
 
     def _reject(self, reason: str) -> NoReturn:
         path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")

@@ -128,10 +128,10 @@ class Selection:
         from tagwire.selection.splicing import spliced
 
         layout = layout_of(self.message, version)
-        made = spliced(layout, buf, offset, changes, limits)
+        rewritten = spliced(layout, buf, offset, changes, limits)
         if layout.root.has_rules:
-            self._reject_broken_rules(made, version, offset)
-        return made
+            self._reject_broken_rules(rewritten, version, offset)
+        return rewritten
 
     def _reject_broken_rules(self, data: bytes, version: int, offset: int) -> None:
         """Raise EncodeError if the new values together break a rule about several fields, such as a union."""

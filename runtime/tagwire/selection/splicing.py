@@ -86,7 +86,7 @@ class _Splicer(LayoutReader):
         chosen = [name for name in values if name in step.steps]
         for name in chosen:
             self.path.append(name)
-            values[name] = self.made(values[name], step.steps[name], cells)
+            values[name] = self.with_cells(values[name], step.steps[name], cells)
             self.path.pop()
         if chosen:
             values["unknown_tags"] = NO_TAGS
@@ -243,7 +243,7 @@ class _Splicer(LayoutReader):
 
     def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
         """Encode a tagged field that is not in the input. Return None if its value is still the default."""
-        value = self.made(field.default_value(), step, cells)
+        value = self.with_cells(field.default_value(), step, cells)
         return self.written(field, value) if differs(value, field.default_value()) else None
 
     def written(self, field: Item, value: Any) -> bytes:
@@ -251,7 +251,7 @@ class _Splicer(LayoutReader):
         self.writer.value(field.type, value, data)
         return bytes(data)
 
-    def made(self, value: Any, step: Step, cells: Cells) -> Any:
+    def with_cells(self, value: Any, step: Step, cells: Cells) -> Any:
         """Return the value of a field that is not in the input: its default, changed by the new values in `cells`."""
         if step.is_row:
             return (*(value or ()), *self.changes.appended) if self.changes.appended else value
@@ -265,7 +265,7 @@ class _Splicer(LayoutReader):
                 self.reject_other_count(0, cells[column][1])
             return value
         for name, inner in step.steps.items():
-            setattr(value, name, self.made(getattr(value, name), inner, cells))
+            setattr(value, name, self.with_cells(getattr(value, name), inner, cells))
         return value
 
 

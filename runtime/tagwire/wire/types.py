@@ -78,10 +78,10 @@ def wire_type(name: str, semantic: str = "") -> WireType | None:
         from tagwire.wire.extensions import with_arguments
 
         base = with_arguments(name, row, "") if row is None and not semantic else row or wire_type(name)
-        made = with_arguments(name, base, semantic)
-        if made is None:
+        created = with_arguments(name, base, semantic)
+        if created is None:
             return None
-        found = _with_arguments.setdefault((name, semantic), made)
+        found = _with_arguments.setdefault((name, semantic), created)
     return found
 
 

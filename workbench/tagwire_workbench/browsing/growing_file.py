@@ -76,9 +76,9 @@ class _Decompression:
         """The number of bytes decompressed so far."""
 
     def copy(self) -> "_Decompression":
-        made = _Decompression.__new__(_Decompression)
-        made.__dict__.update(self.__dict__, _decoder=self._decoder.copy())
-        return made
+        copied = _Decompression.__new__(_Decompression)
+        copied.__dict__.update(self.__dict__, _decoder=self._decoder.copy())
+        return copied
 
     def more(self) -> bytes:
         """Return the next decompressed bytes; b"" if none are available yet. Raises InputError for invalid gzip."""

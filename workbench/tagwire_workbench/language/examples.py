@@ -37,9 +37,9 @@ def field_example(message: MessageSpec, struct: str, field: str) -> WireExample 
     names = field_path(message, struct, field)
     if names is None or message.format is not None:
         return None
-    made = message_class(message, message.options)
+    cls = message_class(message, message.options)
     for version in range(message.valid_versions.highest, message.valid_versions.lowest - 1, -1):
-        layout = without_classes(layout_of(made, version))
+        layout = without_classes(layout_of(cls, version))
         if _is_there(layout, names):
             return _example(layout, names, version)
     return None

@@ -192,9 +192,9 @@ class TextTree:
         self._value(kind, text, start, end)
 
     def _value(self, kind: str, text: str, start: int, end: int) -> None:
-        made: Kind = {"{": "object", "[": "list"}.get(text, kind)  # type: ignore[assignment]
+        value_kind: Kind = {"{": "object", "[": "list"}.get(text, kind)  # type: ignore[assignment]
         content = _content(text) if kind == "string" else text if kind == "word" else ""
-        value = Value(made, start, end, content, kind != "string" or _is_closed(text))
+        value = Value(value_kind, start, end, content, kind != "string" or _is_closed(text))
         top = self._open[-1] if self._open else None
         if top is None:
             self._roots.append(value)
@@ -208,7 +208,7 @@ class TextTree:
                 value.entry.value = value
         if text in "{[":
             self._open.append(value)
-            self._open_kinds[made] += 1
+            self._open_kinds[value_kind] += 1
             self._role = "key" if text == "{" else "value"
         else:
             self._role = "comma"

@@ -51,8 +51,8 @@ class AnswerMaker:
 
     def _header_fields(self, header: dict[str, Any]) -> dict[str, Any]:
         names = _header_names(self.response_header)
-        made = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
-        return {name: getattr(made, name) for name in header}
+        header_object = partial_from_json(self.response_header, {names[name]: value for name, value in header.items()})
+        return {name: getattr(header_object, name) for name in header}
 
     def _field(self, path: str, value: Any) -> Any:
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
@@ -117,15 +117,15 @@ class AnswerMaker:
         if not isinstance(value, dict):
             return value
         rows = {row.json_name: row for row in cls.FIELDS} if cls is not None else {}
-        made = {}
+        result = {}
         for key, each in value.items():
             inner = self._known(each, rows[key].struct if key in rows else None, (*steps, key))
             if not isinstance(inner, Later):
-                made[key] = inner
+                result[key] = inner
             elif cls is not None and key not in (*rows, UNKNOWN_TAGS):
                 text = f"{cls.__name__} has no field {key!r}{near(key, rows)}"
                 self.tree.add_error((*steps, key), text, of_key=True)
-        return made
+        return result
 
 
 def _header_names(cls: type[Message]) -> dict[str, str]:

@@ -166,10 +166,10 @@ def _record(value: Any, offset: int, setting: Setting) -> Any:
 
 
 def _integer(value: dict[str, Any], key: str, default: int) -> int:
-    made = value.get(key, default)
-    if not isinstance(made, int) or isinstance(made, bool):
-        raise ScriptValueError(f"{key}: expected an integer, got {found(made)}")
-    return made
+    number = value.get(key, default)
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise ScriptValueError(f"{key}: expected an integer, got {found(number)}")
+    return number
 
 
 def _plain(value: Any, setting: Setting) -> bytes | None:

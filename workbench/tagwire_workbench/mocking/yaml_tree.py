@@ -134,7 +134,7 @@ def read_tree(path: Path) -> Tree:
         raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")
-    tree.data = _Maker(tree).made(node, ())
+    tree.data = _Maker(tree).value(node, ())
     tree.raise_errors()
     return tree
 
@@ -154,7 +154,7 @@ class _Maker:
         self.around: list[Any] = []
         self.seen = 0
 
-    def made(self, node: Any, steps: Steps) -> Any:
+    def value(self, node: Any, steps: Steps) -> Any:
         position = self.tree.values[steps] = _position(node)
         self.seen += 1
         if self.seen > _MOST_NODES:
@@ -172,26 +172,26 @@ class _Maker:
         if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
             self.tree.add_error(steps, f"the tag {node.tag} is not supported")
         self.around.append(node)
-        made = self.mapping(node, steps) if isinstance(node, yaml.MappingNode) else self.sequence(node, steps)
+        data = self.mapping(node, steps) if isinstance(node, yaml.MappingNode) else self.sequence(node, steps)
         self.around.pop()
-        return made
+        return data
 
     def mapping(self, node: Any, steps: Steps) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for key, value in node.value:
             name = _joined_surrogates(key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is None:
                 self.tree.faults.append((_position(key), f"expected a string as the key, got {shown(key.value)}"))
                 continue
             inner = (*steps, name)
-            if name in made:
+            if name in members:
                 self.tree.faults.append((_position(key), f"the key {name!r} is duplicated"))
             self.tree.keys[inner] = _position(key)
-            made[name] = self.made(value, inner)
-        return made
+            members[name] = self.value(value, inner)
+        return members
 
     def sequence(self, node: Any, steps: Steps) -> list[Any]:
-        return [self.made(each, (*steps, index)) for index, each in enumerate(node.value)]
+        return [self.value(each, (*steps, index)) for index, each in enumerate(node.value)]
 
     def scalar(self, node: Any, steps: Steps) -> Any:
         name = node.tag.removeprefix(_PREFIX)

@@ -157,8 +157,8 @@ class _Listeners:
         self.proxy.listeners.clear()
 
     async def _accept(self, listening: socket.socket, server: Address) -> None:
-        made = await self._loop.create_server(lambda: _Link(self, server).client, sock=listening, backlog=_BACKLOG)
-        self._servers.append(made)
+        opened = await self._loop.create_server(lambda: _Link(self, server).client, sock=listening, backlog=_BACKLOG)
+        self._servers.append(opened)
 
 
 class _Link:

@@ -88,18 +88,18 @@ class PeerConnection:
         )
         try:
             reply = self._peer.reply_to(request)
-            made = actions_of(reply, frame_of(reply, info, self._server))
+            actions = actions_of(reply, frame_of(reply, info, self._server))
         except Exception as error:  # the script may raise anything, and the test must see it
             text = str(error) if isinstance(error, TagwireError) else f"the script raised {error!r}"
             return self._fail(PeerProblem(f"{request.name} v{request.version}: {text}", self.number, request, error))
-        return self._in_order(reply, made)
+        return self._in_order(reply, actions)
 
-    def _in_order(self, reply: Reply, made: list[Action]) -> list[Action]:
+    def _in_order(self, reply: Reply, own: list[Action]) -> list[Action]:
         """Return the actions of this answer, and then of all answers that waited for it (`Reply.after`)."""
         if reply.after:
-            self._held.append((reply.after, made))
+            self._held.append((reply.after, own))
             return []
-        actions = made
+        actions = own
         if reply.is_answer:
             due = [held for left, held in self._held if left == 1]
             self._held = [(left - 1, held) for left, held in self._held if left > 1]

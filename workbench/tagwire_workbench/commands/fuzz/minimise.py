@@ -99,16 +99,16 @@ def command(
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
     if target is not None:
-        made = minimise(data, _raises(target, data), framing, tries=tries)
+        result = minimise(data, _raises(target, data), framing, tries=tries)
     else:
         with tempfile.TemporaryDirectory() as folder:
             keeps = _exits(_split(words or ""), required_output, timeout, Path(folder) / "input", data)
-            made = minimise(data, keeps, framing, tries=tries)
-    _write(output, made.data)
-    _explain(made.data, framing)
-    rest = "" if made.is_done else "; a higher --tries may find a smaller one"
-    tried = "1 try" if made.tries == 1 else f"{made.tries:,} tries"
-    say(f"reduced {count(len(data), 'byte')} to {len(made.data)} in {tried}{rest}", err=True)
+            result = minimise(data, keeps, framing, tries=tries)
+    _write(output, result.data)
+    _explain(result.data, framing)
+    rest = "" if result.is_done else "; a higher --tries may find a smaller one"
+    tried = "1 try" if result.tries == 1 else f"{result.tries:,} tries"
+    say(f"reduced {count(len(data), 'byte')} to {len(result.data)} in {tried}{rest}", err=True)
 
 
 def _framing(

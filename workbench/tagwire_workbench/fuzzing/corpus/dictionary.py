@@ -39,15 +39,15 @@ def dictionary_of(
     `keys` lists (message, version) pairs whose API key and version are also a token, because inputs begin with them. If
     several tokens have the same bytes, only the first is returned.
     """
-    made: dict[bytes, str] = {}
+    names: dict[bytes, str] = {}
     for cls, version in keys:
-        made.setdefault(key_bytes(cls, version), f"{cls.NAME}_v{version}")
+        names.setdefault(key_bytes(cls, version), f"{cls.NAME}_v{version}")
     for cls in messages:
         for name, token in _tokens(cls):
-            made.setdefault(token, name)
+            names.setdefault(token, name)
     for name, token in BOUNDS.items():
-        made.setdefault(token, name)
-    return {name: token for token, name in made.items()}
+        names.setdefault(token, name)
+    return {name: token for token, name in names.items()}
 
 
 def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:

@@ -71,9 +71,9 @@ class Mutator:
         chosen = "invalid" if rule is not None else kind if kind is not None else random.choice(_KINDS)
         read = self.framing.read(data)
         for _ in range(_TRIES if rule is None else 100 * _TRIES):
-            made = self._near(data, read, random) if chosen == "near" else self._claimed(read, chosen, rule, random)
-            if made is not None and (max_size is None or len(made.data) <= max_size):
-                return made
+            mutated = self._near(data, read, random) if chosen == "near" else self._claimed(read, chosen, rule, random)
+            if mutated is not None and (max_size is None or len(mutated.data) <= max_size):
+                return mutated
             read = None if chosen != "near" else read
         if max_size is None:
             raise FramingError(f"these messages have nothing that a mutation of kind {rule or chosen!r} could change")
