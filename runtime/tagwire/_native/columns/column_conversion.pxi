@@ -34,17 +34,17 @@ cdef class Conversion:
 
     cdef object converted(self, object data, object versions, str errors, object options):
         chunks, is_stream = take(data, "data")
-        made = []
+        results = []
         rows = 0
         for chunk, others in zip(chunks, version_chunks(versions, chunks)):
-            made.append(self.chunk(chunk, others, errors, options, rows))
+            results.append(self.chunk(chunk, others, errors, options, rows))
             rows += (<Imported>chunk).c.length
-        return exported(self.results, made, is_stream)
+        return exported(self.results, results, is_stream)
 
     cdef Chunk chunk(self, Imported rows, Imported versions, str errors, object options, object first):
         cdef tw_source version
         cdef tw_conversion d
-        cdef Chunk made = Chunk()
+        cdef Chunk result = Chunk()
         cdef int64_t row = 0
         cdef int fault
         memset(&d, 0, sizeof(d))
@@ -56,14 +56,14 @@ cdef class Conversion:
         d.tables, d.low, d.tables_count = self.table.plans, self.table.low, self.table.count
         d.value = self.results.index(self.value)
         d.error = -1 if self.value is self.results.root else self.results.index(self.results.root.children[1])
-        made.frame = self.spares.frame(self.results, rows.c.length, self.most)
+        result.frame = self.spares.frame(self.results, rows.c.length, self.most)
         while True:
-            fault = self.loop(&d, made.frame, &row, rows.c.length)
+            fault = self.loop(&d, result.frame, &row, rows.c.length)
             if fault == 0:
                 with nogil:
-                    tw_complete(made.frame)
-                return made
-            self.refused(&d, made.frame, row, fault, errors, first, source, options)
+                    tw_complete(result.frame)
+                return result
+            self.refused(&d, result.frame, row, fault, errors, first, source, options)
             row += 1
 
     cdef int refused(

@@ -114,9 +114,9 @@ int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array)
     array->length = frame->levels[c->level].length;
     array->null_count = b->nulls;
     for (int32_t child = column + 1; child < c->end; child = frame->columns[child].end) {
-        struct ArrowArray *made = tw_zeroed(1, sizeof *made);
-        array->children[array->n_children++] = made;
-        if (made == NULL || tw_export_array(frame, child, made) < 0) {
+        struct ArrowArray *child_array = tw_zeroed(1, sizeof *child_array);
+        array->children[array->n_children++] = child_array;
+        if (child_array == NULL || tw_export_array(frame, child, child_array) < 0) {
             tw_release_array(array);
             return TW_NO_MEMORY;
         }

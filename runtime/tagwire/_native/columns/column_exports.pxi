@@ -115,11 +115,11 @@ cdef class ArrowArray(ArrowStream):
 
 cdef object exported(Shape shape, list chunks, bint is_stream):
     """Return an ArrowStream of the chunks if the input was a stream, otherwise an ArrowArray of the only chunk."""
-    cdef ArrowStream made = ArrowStream() if is_stream else ArrowArray()
-    made.shape = shape
-    made.root = shape.root
-    made.chunks = chunks
-    return made
+    cdef ArrowStream exporter = ArrowStream() if is_stream else ArrowArray()
+    exporter.shape = shape
+    exporter.root = shape.root
+    exporter.chunks = chunks
+    return exporter
 
 
 cdef class Pull:

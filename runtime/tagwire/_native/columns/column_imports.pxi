@@ -23,7 +23,7 @@ cdef class Imported:
 
 
 cdef Imported take_array(object value):
-    cdef Imported made = Imported()
+    cdef Imported imported = Imported()
     cdef ArrowArray_c *array
     cdef ArrowSchema_c *schema
     schema_capsule, array_capsule = value.__arrow_c_array__()
@@ -31,12 +31,12 @@ cdef Imported take_array(object value):
     array = <ArrowArray_c *>PyCapsule_GetPointer(array_capsule, "arrow_array")
     if schema.release == NULL or array.release == NULL:
         raise ColumnError(f"{type(value).__name__}.__arrow_c_array__() returned an array that was already released; it must return a new one each time")
-    made.type = TypeOf()
-    made.type.c = schema[0]
+    imported.type = TypeOf()
+    imported.type.c = schema[0]
     schema.release = NULL
-    made.c = array[0]
+    imported.c = array[0]
     array.release = NULL
-    return made
+    return imported
 
 
 cdef list take_stream(object value):

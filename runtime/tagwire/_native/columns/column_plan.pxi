@@ -89,7 +89,7 @@ cdef class Table:
     cdef int64_t low, count
 
     def __cinit__(self, Shape shape, column, dict layouts):
-        cdef ColumnBuilder made
+        cdef ColumnBuilder builder
         cdef Block block
         self.layouts = layouts
         self.low = min(layouts)
@@ -100,9 +100,9 @@ cdef class Table:
         for version, layout in layouts.items():
             if layout.root.has_rules:
                 raise NotNative(f"{layout} has rules that involve several fields, which native columns can't check")
-            made = ColumnBuilder(shape, layout, column)
-            self.kept.append(made)
-            self.plans[version - self.low] = made.root
+            builder = ColumnBuilder(shape, layout, column)
+            self.kept.append(builder)
+            self.plans[version - self.low] = builder.root
 
     cdef object layout_at(self, const tw_source *versions, int64_t row, str name, object supported):
         cdef int64_t version = self.low

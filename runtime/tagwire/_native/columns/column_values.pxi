@@ -131,10 +131,10 @@ cdef class Sources:
         cls = self.shape.nodes[index].cls
         if cls is None:
             return found
-        made = cls._fresh()
+        result = cls._fresh()
         for name, value in found.items():
-            setattr(made, name, value)
-        return made
+            setattr(result, name, value)
+        return result
 
     cdef object range(self, int32_t index, int64_t at):
         cdef int64_t first = 0, count = 0

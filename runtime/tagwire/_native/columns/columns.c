@@ -2,13 +2,13 @@
 
 int tw_resize(uint8_t **buffer, int64_t size)
 {
-    uint8_t *made;
+    uint8_t *resized;
     if ((uint64_t)size > PY_SSIZE_T_MAX)
         return TW_NO_MEMORY;
-    made = tw_realloc(*buffer, size ? (size_t)size : 1);
-    if (made == NULL)
+    resized = tw_realloc(*buffer, size ? (size_t)size : 1);
+    if (resized == NULL)
         return TW_NO_MEMORY;
-    *buffer = made;
+    *buffer = resized;
     return 0;
 }
 

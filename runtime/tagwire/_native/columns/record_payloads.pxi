@@ -34,10 +34,10 @@ cdef class Joined(ArrowArray):
 
 
 cdef Part part(ArrowArray array, object column):
-    cdef Part made = Part()
-    made.shape, made.root, made.chunks = array.shape, column, array.chunks
-    made.index = array.shape.index(column)
-    return made
+    cdef Part result = Part()
+    result.shape, result.root, result.chunks = array.shape, column, array.chunks
+    result.index = array.shape.index(column)
+    return result
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
@@ -46,7 +46,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
     For coordinator and metadata records (see PAYLOADS), `data` has the payloads of type `api_key`, and `versions` the
     version of each. For any other `kind`, `data` has the record values, and `versions` is None.
     """
-    cdef Joined made = Joined()
+    cdef Joined joined = Joined()
     cdef Chunk split = Chunk()
     cdef tw_frame *frame = (<Chunk>array.chunks[0]).frame
     cdef Shape shape
@@ -55,7 +55,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
     cdef int fault, how = PAYLOADS.get(kind, TW_PLAIN_PAYLOAD)
     inner = array.root
     if how == TW_PLAIN_PAYLOAD:
-        made.other = decode(part(array, inner.child("value")), None)
+        joined.other = decode(part(array, inner.child("value")), None)
     else:
         control = array.shape.index(inner.child("is_control"))
         if how != TW_METADATA_RECORD:
@@ -70,7 +70,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
             tw_complete(split.frame)
         check(fault)
         both = exported(shape, [split], False)
-        made.other = decode(part(both, body), part(both, version))
-    made.shape, made.chunks, made.root = array.shape, array.chunks, root
-    made.kept = len(root.children) - 1
-    return made
+        joined.other = decode(part(both, body), part(both, version))
+    joined.shape, joined.chunks, joined.root = array.shape, array.chunks, root
+    joined.kept = len(root.children) - 1
+    return joined

@@ -16,7 +16,7 @@ cdef class RecordColumns:
     cdef Shape shape
     cdef list plans
     cdef tw_batches b
-    cdef Chunk made
+    cdef Chunk chunk
     cdef dict words  # for each dictionary column, a dict from strings to indexes
     cdef object limits, unpacked, file
     cdef int64_t guess
@@ -56,15 +56,15 @@ cdef class RecordColumns:
 
     cdef int frame(self) except -1:
         self.b.bytes = 0
-        self.made = Chunk()
-        self.made.frame = self.b.w.frame = self.spares.spare(self.shape, 0, INT64_MAX)
-        if self.made.frame != NULL:
-            self.made.frame.most = MOST_BYTES
+        self.chunk = Chunk()
+        self.chunk.frame = self.b.w.frame = self.spares.spare(self.shape, 0, INT64_MAX)
+        if self.chunk.frame != NULL:
+            self.chunk.frame.most = MOST_BYTES
             return 0
-        self.made.frame = self.b.w.frame = self.spares.owned(self.shape.frame(self.guess, MOST_BYTES))
+        self.chunk.frame = self.b.w.frame = self.spares.owned(self.shape.frame(self.guess, MOST_BYTES))
         for index, size in enumerate(self.room):
             if size:
-                check(tw_make_room_for(self.made.frame, index, size))
+                check(tw_make_room_for(self.chunk.frame, index, size))
         return 0
 
     @property
@@ -174,7 +174,7 @@ cdef class RecordColumns:
 
     def put(self, values):
         """Add one row. `values` maps column names to values."""
-        cdef tw_frame *frame = self.made.frame
+        cdef tw_frame *frame = self.chunk.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
         numbers = {name: word(words, values[name]) for name, words in self.words.items() if values[name] is not None}
@@ -182,26 +182,26 @@ cdef class RecordColumns:
         frame.levels[0].length = row + 1
 
     def __len__(self):
-        return self.made.length()
+        return self.chunk.length()
 
     @property
     def is_full(self):
-        return self.made.length() >= self.b.most_rows
+        return self.chunk.length() >= self.b.most_rows
 
     def take(self):
         """Return the rows collected so far as an Arrow array, and begin a new array."""
-        cdef Chunk made = self.made
-        self.guess = min(made.length(), self.b.most_rows)
-        self.room = [min(made.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
+        cdef Chunk chunk = self.chunk
+        self.guess = min(chunk.length(), self.b.most_rows)
+        self.room = [min(chunk.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
         for name, words in self.words.items():
-            made.frame.words[self.shape.index(self.shape.root.child(name))] = strings_frame(words)
+            chunk.frame.words[self.shape.index(self.shape.root.child(name))] = strings_frame(words)
         with nogil:
-            tw_complete(made.frame)
+            tw_complete(chunk.frame)
         self.frame()
         if "file" in self.words:
             self.words["file"] = {}
             self.name(self.file)
-        return exported(self.shape, [made], False)
+        return exported(self.shape, [chunk], False)
 
 
 cdef tw_frame *strings_frame(words) except NULL:

@@ -87,7 +87,7 @@ cdef class Magic2:
 
     cdef object batch, format
     cdef Elements records
-    cdef tw_class made
+    cdef tw_class factory
     cdef Py_ssize_t header_slots[8]
     cdef bint is_alone
     cdef int64_t least  # minimum size of an encoded record in bytes
@@ -98,7 +98,7 @@ cdef class Magic2:
         check_class(batch)
         learn_batches(batch)
         self.batch, self.format, self.records, self.least = batch, format, records, format.least
-        self.made = class_of(batch)
+        self.factory = class_of(batch)
         self.is_alone = is_alone
         for index, name in enumerate(HEADER_NAMES if is_alone else ()):
             self.header_slots[index] = checked_slot(batch, name)
@@ -128,32 +128,32 @@ cdef class Magic2:
             return None
         if not self.is_alone:
             return self.batch_of(buf, pos, pos + size)
-        made, offset = self.batch_of(buf[pos : pos + size], 0, size), <int64_t>tw_get64(p)
-        self.fill(made, 0, offset)
-        self.fill(made, 1, offset + <int32_t>tw_get32(p + LAST_DELTA_AT))
-        self.fill(made, 2, <int32_t>tw_get32(p + EPOCH_AT))
-        self.fill(made, 3, <int64_t>tw_get64(p + MAX_TIMESTAMP_AT))
-        self.fill(made, 4, <int64_t>tw_get64(p + PRODUCER_AT))
-        self.fill(made, 5, <int16_t>(p[ATTRIBUTES_AT] << 8 | p[ATTRIBUTES_AT + 1]))
-        self.fill(made, 6, TRUE if p[ATTRIBUTES_AT + 1] & TRANSACTIONAL else FALSE)
-        self.fill(made, 7, TRUE if p[ATTRIBUTES_AT + 1] & CONTROL else FALSE)
-        return made
+        result, offset = self.batch_of(buf[pos : pos + size], 0, size), <int64_t>tw_get64(p)
+        self.fill(result, 0, offset)
+        self.fill(result, 1, offset + <int32_t>tw_get32(p + LAST_DELTA_AT))
+        self.fill(result, 2, <int32_t>tw_get32(p + EPOCH_AT))
+        self.fill(result, 3, <int64_t>tw_get64(p + MAX_TIMESTAMP_AT))
+        self.fill(result, 4, <int64_t>tw_get64(p + PRODUCER_AT))
+        self.fill(result, 5, <int16_t>(p[ATTRIBUTES_AT] << 8 | p[ATTRIBUTES_AT + 1]))
+        self.fill(result, 6, TRUE if p[ATTRIBUTES_AT + 1] & TRANSACTIONAL else FALSE)
+        self.fill(result, 7, TRUE if p[ATTRIBUTES_AT + 1] & CONTROL else FALSE)
+        return result
 
-    cdef int fill(self, made, int index, value) except -1:
-        fill_slot(made, self.header_slots[index], <PyObject *>value)
+    cdef int fill(self, result, int index, value) except -1:
+        fill_slot(result, self.header_slots[index], <PyObject *>value)
         return 0
 
     cdef object batch_of(self, object buf, object start, object end):
-        cdef object made = taken(tw_new_object(&self.made, False))
-        fill_slot(made, BATCH[FORMAT], <PyObject *>self.format)
-        fill_slot(made, BATCH[BUF], <PyObject *>buf)
-        fill_slot(made, BATCH[START], <PyObject *>start)
-        fill_slot(made, BATCH[END], <PyObject *>end)
-        fill_slot(made, BATCH[LIMITS], <PyObject *>NO_LIMITS)
-        fill_slot(made, BATCH[BEGUN], NONE)
-        fill_slot(made, BATCH[PLAN], <PyObject *>self)
-        fill_slot(made, BATCH[STRICT], <PyObject *>TRUE)
-        return made
+        cdef object result = taken(tw_new_object(&self.factory, False))
+        fill_slot(result, BATCH[FORMAT], <PyObject *>self.format)
+        fill_slot(result, BATCH[BUF], <PyObject *>buf)
+        fill_slot(result, BATCH[START], <PyObject *>start)
+        fill_slot(result, BATCH[END], <PyObject *>end)
+        fill_slot(result, BATCH[LIMITS], <PyObject *>NO_LIMITS)
+        fill_slot(result, BATCH[BEGUN], NONE)
+        fill_slot(result, BATCH[PLAN], <PyObject *>self)
+        fill_slot(result, BATCH[STRICT], <PyObject *>TRUE)
+        return result
 
     cdef bytes open(self, batch, tw_batch *records):
         """Find a batch's records. Return the bytes that contain them; None if Python must read the batch.
@@ -330,9 +330,9 @@ cdef class BatchReader:
         return self.plan.at(buf, pos, self.other_length_at, self.other_gap, self.other_magic)
 
     def over(self, bytes buf):
-        cdef BatchReading made = BatchReading.__new__(BatchReading)
-        made.reader, made.buf = self, buf
-        return made
+        cdef BatchReading reading = BatchReading.__new__(BatchReading)
+        reading.reader, reading.buf = self, buf
+        return reading
 
 
 @final

@@ -35,22 +35,22 @@ cdef public object coerced_array "tw_coerced_array"(object value):
 
 cdef public object coerced_struct "tw_coerced_struct"(const tw_struct *s, object value):
     """Copy the attributes of an object of a subclass to a new object of the struct's own class."""
-    cdef object cls = <object><PyObject *>s.made.cls
-    made = object.__new__(cls)
+    cdef object cls = <object><PyObject *>s.factory.cls
+    copy = object.__new__(cls)
     if s.unknown_slot:
-        setattr(made, "unknown_tags", value.unknown_tags)
-    copy_attributes(made, value, s.items, s.items_count)
-    copy_attributes(made, value, s.tagged, s.tagged_count)
-    copy_attributes(made, value, s.missing, s.missing_count)
-    return made
+        setattr(copy, "unknown_tags", value.unknown_tags)
+    copy_attributes(copy, value, s.items, s.items_count)
+    copy_attributes(copy, value, s.tagged, s.tagged_count)
+    copy_attributes(copy, value, s.missing, s.missing_count)
+    return copy
 
 
-cdef int copy_attributes(object made, object value, const tw_field *fields, Py_ssize_t count) except -1:
+cdef int copy_attributes(object copy, object value, const tw_field *fields, Py_ssize_t count) except -1:
     cdef Py_ssize_t index
     for index in range(count):
         if not fields[index].ignorable and fields[index].slot != TW_NOWHERE:
             name = <object>fields[index].name
-            setattr(made, name, getattr(value, name))
+            setattr(copy, name, getattr(value, name))
     return 0
 
 

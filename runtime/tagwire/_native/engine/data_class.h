@@ -28,7 +28,7 @@ typedef struct {
 #define TW_MOST_ATTRIBUTES 128
 
 typedef struct {
-    tw_class made;
+    tw_class factory;
     Py_ssize_t count;
     const tw_attribute *attributes;
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
@@ -110,10 +110,10 @@ static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *nam
 static inline PyObject *tw_unfilled_object(const tw_data_class *c)
 {
 #ifndef Py_LIMITED_API
-    if (TW_LIKELY(c->made.slots_size))
-        return PyObject_GC_New(PyObject, c->made.cls);
+    if (TW_LIKELY(c->factory.slots_size))
+        return PyObject_GC_New(PyObject, c->factory.cls);
 #endif
-    PyObject *object = c->made.alloc(c->made.cls, 0);
+    PyObject *object = c->factory.alloc(c->factory.cls, 0);
     if (object != NULL)
         PyObject_GC_UnTrack(object);
     return object;
@@ -152,29 +152,29 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
 /* Return a copy of an object with some attributes replaced. If an attribute's argument is NULL, its value is copied. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
-    PyObject *made = tw_unfilled_object(c);
+    PyObject *copy = tw_unfilled_object(c);
     int atomic = c->atomic;
-    if (made == NULL)
+    if (copy == NULL)
         return NULL;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end; a++, arguments++) {
         PyObject *value = *arguments == NULL ? tw_attribute_of(object, a) : tw_taken_argument(a, *arguments);
         if (TW_UNLIKELY(value == NULL))
-            return tw_drop_unfilled(c, made, a);
-        TW_SLOT(made, a->slot) = value;
+            return tw_drop_unfilled(c, copy, a);
+        TW_SLOT(copy, a->slot) = value;
         atomic = atomic && (value == a->fresh || tw_is_atomic(value));
     }
     if (!atomic)
-        PyObject_GC_Track(made);
-    return made;
+        PyObject_GC_Track(copy);
+    return copy;
 }
 
 /* Allocate an object with empty slots, which the garbage collector does not track yet. */
 static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
 {
-    PyObject *made = tw_unfilled_object(c);
-    for (Py_ssize_t index = 0; made != NULL && index < c->count; index++)
-        TW_SLOT(made, c->attributes[index].slot) = NULL;
-    return made;
+    PyObject *object = tw_unfilled_object(c);
+    for (Py_ssize_t index = 0; object != NULL && index < c->count; index++)
+        TW_SLOT(object, c->attributes[index].slot) = NULL;
+    return object;
 }
 
 /* Store a value in an empty slot. If other code has filled the slot meanwhile, release its value. */
@@ -245,17 +245,17 @@ typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t fl
 /* Construct an object through `type.__call__`, for calls that C can't handle. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    PyObject *made = NULL, *all = PyTuple_New(count), *named = PyDict_New();
+    PyObject *object = NULL, *all = PyTuple_New(count), *named = PyDict_New();
     int failed = all == NULL || named == NULL;
     for (Py_ssize_t index = 0; !failed && index < count; index++)
         PyTuple_SET_ITEM(all, index, Py_NewRef(args[index]));
     for (Py_ssize_t index = 0; !failed && names != NULL && index < PyTuple_GET_SIZE(names); index++)
         failed = PyDict_SetItem(named, PyTuple_GET_ITEM(names, index), args[count + index]) < 0;
     if (!failed)
-        made = PyType_Type.tp_call(cls, all, named);
+        object = PyType_Type.tp_call(cls, all, named);
     Py_XDECREF(all);
     Py_XDECREF(named);
-    return made;
+    return object;
 }
 
 /* Construct an object from keyword arguments, with the same result as the generated constructor. */

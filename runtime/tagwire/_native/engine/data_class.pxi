@@ -17,7 +17,7 @@ cdef extern from "engine/data_class.h":
         PyObject *deleted
         uint8_t takes, required
     ctypedef struct tw_data_class:
-        tw_class made
+        tw_class factory
         Py_ssize_t count
         const tw_attribute *attributes
         PyObject *opening
@@ -116,10 +116,10 @@ cdef class DataClass:
             attributes[index].required = name in required
         opening = f"{cls.__name__}("
         self.kept += [block, fresh, opening]
-        self.c.made = class_of(cls)
+        self.c.factory = class_of(cls)
         self.c.count = len(names)
         self.c.asks = bool(required)
-        self.c.atomic = self.c.made.slots_size and all([row.type.lstrip("[]") in WIRE_TYPES for row in cls.FIELDS])
+        self.c.atomic = self.c.factory.slots_size and all([row.type.lstrip("[]") in WIRE_TYPES for row in cls.FIELDS])
         self.c.attributes = attributes
         self.c.opening = <PyObject *>opening
         self.goes_by_slots = True
@@ -158,14 +158,14 @@ cdef DataClass data_class(PyTypeObject *cls):
         return <DataClass>found
     owner = <object><PyObject *>cls
     with DATA_CLASS_LOCK:
-        made = vars(owner).get(DATA_CLASS)
-        if made is None:
-            made = DataClass(owner)
+        kept = vars(owner).get(DATA_CLASS)
+        if kept is None:
+            kept = DataClass(owner)
             found_meanwhile = vars(owner).get(DATA_CLASS)  # computing the defaults may have called this function again
             if found_meanwhile is not None:
                 return <DataClass>found_meanwhile
-            type.__setattr__(owner, DATA_CLASS, made)
-    return <DataClass>made
+            type.__setattr__(owner, DATA_CLASS, kept)
+    return <DataClass>kept
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
@@ -262,16 +262,16 @@ cdef object deep_struct(object struct, object memo, int depth):
     cdef Py_ssize_t index
     if not c.copies:
         return PYTHON_DEEP_COPY(struct, memo)
-    made = taken(tw_empty_object(&c.c))
-    memo[id(struct)] = made  # stored before copying the values, because a struct may contain itself
+    copy = taken(tw_empty_object(&c.c))
+    memo[id(struct)] = copy  # stored before copying the values, because a struct may contain itself
     memo.setdefault(id(memo), []).append(struct)  # keep `struct` alive, as `deepcopy` does, so that its id isn't reused
     try:
         for index in range(c.c.count):
             value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)
-            tw_fill(<PyObject *>made, &c.c.attributes[index], <PyObject *>value)
+            tw_fill(<PyObject *>copy, &c.c.attributes[index], <PyObject *>value)
     finally:
-        tw_settle(&c.c, <PyObject *>made)
-    return made
+        tw_settle(&c.c, <PyObject *>copy)
+    return copy
 
 
 cdef object deep_value(object value, object memo, int depth):

@@ -134,7 +134,7 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
             return NULL;
         r->end = r->p + size;
     }
-    object = tw_new_object(&s->made, r->untracked || tw_is_atomic_here(s, r));
+    object = tw_new_object(&s->factory, r->untracked || tw_is_atomic_here(s, r));
     if (object == NULL)
         return NULL;
     if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end) ||

@@ -4,18 +4,18 @@
 
 #include "engine/coercion.h"
 
-static inline PyObject *tw_new_object(const tw_class *made, int untracked)
+static inline PyObject *tw_new_object(const tw_class *factory, int untracked)
 {
     PyObject *object;
 #ifndef Py_LIMITED_API
-    if (untracked && made->slots_size) {
-        object = PyObject_GC_New(PyObject, made->cls);
+    if (untracked && factory->slots_size) {
+        object = PyObject_GC_New(PyObject, factory->cls);
         if (object != NULL)
-            memset((char *)object + sizeof(PyObject), 0, made->slots_size);
+            memset((char *)object + sizeof(PyObject), 0, factory->slots_size);
         return object;
     }
 #endif
-    object = made->alloc(made->cls, 0);
+    object = factory->alloc(factory->cls, 0);
     if (untracked && object != NULL)
         PyObject_GC_UnTrack(object);
     return object;
@@ -33,7 +33,7 @@ static inline PyObject *tw_default(const tw_field *f, int untracked)
 
 static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
 {
-    PyObject *object = tw_new_object(&fresh->made, untracked);
+    PyObject *object = tw_new_object(&fresh->factory, untracked);
     if (object == NULL)
         return NULL;
     for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
@@ -94,7 +94,7 @@ static inline int tw_is_same(PyObject *value, PyObject *fresh)
 /* Return 1 if every slot of a struct has its default. Return 0 if a value differs or if only Python can decide. */
 static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
 {
-    if (Py_TYPE(object) != fresh->made.cls)
+    if (Py_TYPE(object) != fresh->factory.cls)
         return 0;
     for (const tw_field *f = fresh->fields, *end = f + fresh->count; f < end; f++) {
         TW_HELD PyObject *value = tw_slot(object, f->slot);

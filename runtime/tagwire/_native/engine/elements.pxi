@@ -52,7 +52,7 @@ cdef class Elements:
         cdef Py_ssize_t index
         if not self.knows_slots:
             for index, name in enumerate(GIVEN_NAMES):
-                self.given_slots[index] = slot_of(<object>self.element.made.cls, name)
+                self.given_slots[index] = slot_of(<object>self.element.factory.cls, name)
             self.knows_slots = True
         return 0
 
@@ -143,7 +143,7 @@ cdef class Elements:
 
     cdef int write_all(self, tuple elements, tw_writer *w) noexcept:
         for element in elements:
-            if Py_TYPE(element) != self.element.made.cls:
+            if Py_TYPE(element) != self.element.factory.cls:
                 w.unsure = True
                 return -1
             if tw_write_framed(self.element, <PyObject *>element, w) < 0:
@@ -244,12 +244,12 @@ cdef class Reading:
         return self.last
 
     cdef inline PyObject *read(self) noexcept:
-        cdef PyObject *made = <PyObject *>self.last_but_one
-        if self.last_but_one is None or Py_REFCNT(made) != 1 or Py_TYPE(<object>made) != self.plan.element.made.cls:
+        cdef PyObject *record = <PyObject *>self.last_but_one
+        if self.last_but_one is None or Py_REFCNT(record) != 1 or Py_TYPE(<object>record) != self.plan.element.factory.cls:
             return tw_read_framed(self.plan.element, &self.r)
         Py_INCREF(self.last_but_one)  # tw_read_again steals this reference
         self.last_but_one = None
-        return tw_read_again(self.plan.element, &self.r, made)
+        return tw_read_again(self.plan.element, &self.r, record)
 
     cdef object refused(self, const uint8_t *start, int64_t elements):
         """Let the layout interpreter continue at the rejected element and raise the error."""

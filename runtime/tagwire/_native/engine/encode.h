@@ -136,11 +136,11 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     int failed;
     if (TW_UNLIKELY(s->shape != TW_OBJECT))
         return tw_write_framed(s, object, w);
-    if (TW_LIKELY(Py_TYPE(object) == s->made.cls)) {
+    if (TW_LIKELY(Py_TYPE(object) == s->factory.cls)) {
         Py_INCREF(object);
         coerced = object;
     } else {
-        if (!PyType_IsSubtype(Py_TYPE(object), s->made.cls))
+        if (!PyType_IsSubtype(Py_TYPE(object), s->factory.cls))
             return -1;
         Py_INCREF(object);
         coerced = tw_coerced_struct(s, object);

@@ -129,9 +129,9 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
     return value;
 }
 
-/* Store a field's value in `made`, an object, tuple or dict. Steals the reference to `value`. Return -1 if
+/* Store a field's value in `object`, an object, tuple or dict. Steals the reference to `value`. Return -1 if
  * `value` is NULL because reading it failed. */
-static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made, PyObject *value)
+static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *object, PyObject *value)
 {
     int failed;
     if (TW_UNLIKELY(value == NULL))
@@ -141,19 +141,19 @@ static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made,
         return 0;
     }
     if (s->shape == TW_OBJECT) {
-        TW_SLOT(made, f->slot) = value;
+        TW_SLOT(object, f->slot) = value;
         return 0;
     }
     if (s->shape == TW_TUPLE) {
-        TW_TUPLE_SET(made, f->slot, value);
+        TW_TUPLE_SET(object, f->slot, value);
         return 0;
     }
-    failed = PyDict_SetItem(made, f->name, value);
+    failed = PyDict_SetItem(object, f->name, value);
     Py_DECREF(value);
     return failed;
 }
 
-static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
+static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *object)
 {
     const tw_framing *framing = f->framing;
     const uint8_t *start = r->p;
@@ -166,8 +166,8 @@ static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, t
     if (framing->frame == TW_EXTENT || framing->frame == TW_EXTENT_OF)
         return tw_enter(framing, r, x, start);
     if (framing->flag_mask)
-        TW_SLOT(made, framing->flag_slot) = PyBool_FromLong((x & framing->flag_mask) != 0);
-    return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(framing, r, x));
+        TW_SLOT(object, framing->flag_slot) = PyBool_FromLong((x & framing->flag_mask) != 0);
+    return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, object, tw_new_number(framing, r, x));
 }
 
 static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
@@ -184,18 +184,18 @@ static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
     return f->kind == TW_ARRAY ? tw_read_noted_array(f, r) : tw_read_value(f, r);
 }
 
-static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
+static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *object)
 {
     const tw_framing *framing = f->framing;
     if (framing->is_guarded && !tw_holds(framing, r->known)) {
         r->known[framing->keep] = framing->absent;
-        return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_default(f, r->untracked));
+        return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, object, tw_default(f, r->untracked));
     }
     if (TW_UNLIKELY(framing->sum) && tw_verify(framing, r) < 0)
         return -1;
     if (framing->is_number)
-        return tw_read_framed_number(s, f, r, made);
-    return tw_keep(s, f, made, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
+        return tw_read_framed_number(s, f, r, object);
+    return tw_keep(s, f, object, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
 /* Return a new reference to a bytes object with these contents. `held` is the slot's old value. If it is a bytes object
@@ -235,9 +235,9 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
     return tw_new_bytes(held, data, (Py_ssize_t)size);
 }
 
-/* Read a struct on the fast path into `made`, whose slots may still contain old values. The loop keeps the read
+/* Read a struct on the fast path into `object`, whose slots may still contain old values. The loop keeps the read
  * position in a local variable, because the compiler must assume that stores into the object may change the reader. */
-static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
+static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     const uint8_t *p = r->p;
     for (const tw_field *f = s->items, *last = f + s->items_count; f < last; f++) {
@@ -260,14 +260,14 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
                 r->end = p + (bits >> 1);
                 continue;
             }
-            value = tw_read_shortly(f, r, &p, bits, TW_SLOT(made, f->slot));
+            value = tw_read_shortly(f, r, &p, bits, TW_SLOT(object, f->slot));
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;
         /* Get the old value only now: creating the new value may have triggered garbage collection, which runs code
          * that could change the slot. */
-        held = TW_SLOT(made, f->slot);
-        TW_SLOT(made, f->slot) = value;
+        held = TW_SLOT(object, f->slot);
+        TW_SLOT(object, f->slot) = value;
         Py_XDECREF(held);
     }
     r->p = p;
@@ -277,14 +277,14 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
 {
     if (s->shape == TW_OBJECT)
-        return tw_new_object(&s->made, r->untracked);
+        return tw_new_object(&s->factory, r->untracked);
     return s->shape == TW_TUPLE ? PyTuple_New(s->tuple_size) : PyDict_New();
 }
 
-static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
+static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        int failed = f->framing->is_usual ? tw_keep(s, f, made, tw_read_usual(f, r)) : tw_read_item(s, f, r, made);
+        int failed = f->framing->is_usual ? tw_keep(s, f, object, tw_read_usual(f, r)) : tw_read_item(s, f, r, object);
         if (TW_UNLIKELY(failed < 0))
             return -1;
     }
@@ -294,31 +294,31 @@ static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObjec
 /* Return whether a struct can be read on the fast path. The fast path copies bytes, so it can't create views. */
 static inline int tw_goes_short(const tw_struct *s, const tw_reader *r) { return s->is_short && r->views == NULL; }
 
-/* Read a struct into `made` and return `made`. If reading fails, release `made` and return NULL. */
-static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *made)
+/* Read a struct into `object` and return `object`. If reading fails, release `object` and return NULL. */
+static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     const uint8_t *around = r->end, *start = r->p;
     int64_t elements = r->elements;
     int failed;
-    if (made == NULL)
+    if (object == NULL)
         return NULL;
-    failed = tw_goes_short(s, r) ? tw_read_short(s, r, made) : tw_read_framed_items(s, r, made);
+    failed = tw_goes_short(s, r) ? tw_read_short(s, r, object) : tw_read_framed_items(s, r, object);
     if (TW_UNLIKELY(failed < 0 || (s->enclosed && r->p != r->end)))
         goto fault;
     if (s->shape == TW_OBJECT) {
-        if (TW_UNLIKELY(tw_fill_in(s, made, r->untracked) < 0))
+        if (TW_UNLIKELY(tw_fill_in(s, object, r->untracked) < 0))
             goto fault;
         if (s->unknown_slot)
-            TW_SLOT(made, s->unknown_slot) = Py_NewRef(r->shared->no_tags);
+            TW_SLOT(object, s->unknown_slot) = Py_NewRef(r->shared->no_tags);
     }
     if (s->leaves)
-        PyObject_GC_UnTrack(made);
+        PyObject_GC_UnTrack(object);
     r->end = around;
-    return made;
+    return object;
 fault:
     r->refused = start;
     r->refused_elements = elements;
-    Py_DECREF(made);
+    Py_DECREF(object);
     return NULL;
 }
 
@@ -327,19 +327,19 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
     return tw_read_into(s, r, tw_new_made(s, r));
 }
 
-/* Read a struct into `made`, an object decoded earlier that is no longer used elsewhere. Steals the reference. */
-static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *made)
+/* Read a struct into `object`, an object decoded earlier that is no longer used elsewhere. Steals the reference. */
+static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* the fast path releases old values itself */
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
-            Py_CLEAR(TW_SLOT(made, f->slot));
+            Py_CLEAR(TW_SLOT(object, f->slot));
         if (f->framing->flag_mask)
-            Py_CLEAR(TW_SLOT(made, f->framing->flag_slot));
+            Py_CLEAR(TW_SLOT(object, f->framing->flag_slot));
     }
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
-        Py_CLEAR(TW_SLOT(made, f->slot));
-    return tw_read_into(s, r, made);
+        Py_CLEAR(TW_SLOT(object, f->slot));
+    return tw_read_into(s, r, object);
 }
 
 #endif

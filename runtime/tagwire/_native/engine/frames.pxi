@@ -15,7 +15,7 @@ cdef class FramePlan:
 
     cdef Plan header, body
     cdef object frame, template
-    cdef tw_class made
+    cdef tw_class factory
     cdef Py_ssize_t parts[3]  # slots of the frame's header, message and version
     cdef Py_ssize_t slots[WIDEST_HEADER]
     cdef Py_ssize_t slots_count
@@ -30,7 +30,7 @@ cdef class FramePlan:
         check_class(frame)
         self.frame, self.header, self.body = frame, header, body
         self.template = template.replace()
-        self.made = class_of(frame)
+        self.factory = class_of(frame)
         for index, name in enumerate(("header", "message", "version")):
             self.parts[index] = checked_slot(frame, name)
         self.slots_count = len(names)
@@ -48,7 +48,7 @@ cdef class FramePlan:
         message = self.body.read(data, end, &end, True, False, NO_LIMITS, gc)
         if end != TW_BYTES_SIZE(<PyObject *>data):
             return None
-        frame = taken(tw_new_object(&self.made, False))
+        frame = taken(tw_new_object(&self.factory, False))
         fill_slot(frame, self.parts[0], <PyObject *>header)
         fill_slot(frame, self.parts[1], <PyObject *>message)
         fill_slot(frame, self.parts[2], <PyObject *>self.body.VERSION)
@@ -75,7 +75,7 @@ cdef class FramePlan:
         return None
 
     cdef object header_with(self, PyObject *correlation_id, PyObject *client_id):
-        cdef object header = taken(tw_new_object(&self.header.root.made, True))
+        cdef object header = taken(tw_new_object(&self.header.root.factory, True))
         cdef PyObject *value
         cdef Py_ssize_t index, slot
         for index in range(self.slots_count):
@@ -91,9 +91,9 @@ cdef class FramePlan:
         return header
 
 
-cdef inline void fill_slot(object made, Py_ssize_t slot, PyObject *value) noexcept:
+cdef inline void fill_slot(object instance, Py_ssize_t slot, PyObject *value) noexcept:
     Py_INCREF(<object>value)
-    (<PyObject **>(<char *><PyObject *>made + slot))[0] = value
+    (<PyObject **>(<char *><PyObject *>instance + slot))[0] = value
 
 
 # ---------------------------------------------------------------- the methods of registries

@@ -87,7 +87,7 @@ cdef class FramedBuilder(Builder):
         else:
             s.shape = TW_OBJECT
             check_class(layout.cls)
-            s.made = class_of(layout.cls)
+            s.factory = class_of(layout.cls)
             s.unknown_slot = self.slot(layout.cls, "unknown_tags") if layout.has_tags else 0
             s.missing_count = len(layout.missing)
             s.missing = self.missing(layout.cls, layout.missing)

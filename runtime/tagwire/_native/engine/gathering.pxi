@@ -34,7 +34,7 @@ cdef class Gathering:
         self.plan, self.inputs, self.last_offset = plan, inputs, -1
         self.restart()
         self.w.p += RESERVED
-        self.model = taken(tw_new_object(&plan.element.made, True))
+        self.model = taken(tw_new_object(&plan.element.factory, True))
         plan.learn_slots()
         plan.fill(self.known, inputs)
         for register in range(TW_REGISTERS):

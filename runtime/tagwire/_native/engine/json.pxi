@@ -91,7 +91,7 @@ cdef class JsonPlan(Owner):
         if block is not None:
             return <const tw_json_struct *>block.at
         block = self.structs[id(layout)] = Block(sizeof(tw_json_struct))
-        cdef tw_json_struct *made = <tw_json_struct *>block.at
+        cdef tw_json_struct *result = <tw_json_struct *>block.at
         by_name = {item.name: item for item in layout.fields}
         items = tuple([by_name[row.name] for row in layout.cls.FIELDS if row.name in by_name])
         cdef const tw_field *fields = builder.items(items, layout.cls)
@@ -101,24 +101,24 @@ cdef class JsonPlan(Owner):
         self.kept += [block, keys, builder, layout]
         for index, item in enumerate(items):
             self.field(builder, &field[index], &fields[index], item)
-        made.cls = <PyTypeObject *><PyObject *>layout.cls
-        made.count = len(items)
-        made.fields = field
-        made.unknown_slot = builder.slot(layout.cls, "unknown_tags")
-        return made
+        result.cls = <PyTypeObject *><PyObject *>layout.cls
+        result.count = len(items)
+        result.fields = field
+        result.unknown_slot = builder.slot(layout.cls, "unknown_tags")
+        return result
 
-    cdef int field(self, Builder builder, tw_json_field *made, const tw_field *field, object item) except -1:
+    cdef int field(self, Builder builder, tw_json_field *result, const tw_field *field, object item) except -1:
         type = item.type
         while isinstance(type, Array):
             type = type.element
         cdef bytes text = f'"{item.json_name}": '.encode()
         self.keep(text)
-        made.field = field
-        made.key = self.keep(item.json_name)
-        made.text = text
-        made.text_size = len(text)
-        made.records = isinstance(type, Sized) and type.wire.name == "records"
-        made.child = self.struct(builder, type.struct) if isinstance(type, Nested) else NULL
+        result.field = field
+        result.key = self.keep(item.json_name)
+        result.text = text
+        result.text_size = len(text)
+        result.records = isinstance(type, Sized) and type.wire.name == "records"
+        result.child = self.struct(builder, type.struct) if isinstance(type, Nested) else NULL
         return 0
 
     cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
@@ -131,39 +131,39 @@ cdef class JsonPlan(Owner):
             raise NotNative(f"only Python code can create objects of {cls.__name__}")
         block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
-        cdef tw_json_reading *made = <tw_json_reading *>block.at
+        cdef tw_json_reading *reading = <tw_json_reading *>block.at
         cdef Py_ssize_t index
         self.kept += [block, rows, cls]
-        made.c = &c.c
-        made.count = len(cls.FIELDS)
-        made.rows = <tw_json_row *>rows.at
+        reading.c = &c.c
+        reading.count = len(cls.FIELDS)
+        reading.rows = <tw_json_row *>rows.at
         for index, row in enumerate(cls.FIELDS):
             self.row(&(<tw_json_row *>rows.at)[index], cls, row, version)
-        return made
+        return reading
 
-    cdef int row(self, tw_json_row *made, object cls, object row, object version) except -1:
+    cdef int row(self, tw_json_row *result, object cls, object row, object version) except -1:
         cdef bint in_version = version in row.versions
         cdef bytes text = row.json_name.encode()
         self.keep(text)
-        made.key = self.keep(row.json_name)
-        made.text = text
-        made.text_size = len(text)
-        made.attribute = cls._attributes.index(row.name)
-        made.dimensions = row.type.count("[]")
-        made.nullable = bool(version in row.nullable if in_version else row.nullable)
-        made.required = in_version and version not in row.tagged
+        result.key = self.keep(row.json_name)
+        result.text = text
+        result.text_size = len(text)
+        result.attribute = cls._attributes.index(row.name)
+        result.dimensions = row.type.count("[]")
+        result.nullable = bool(version in row.nullable if in_version else row.nullable)
+        result.required = in_version and version not in row.tagged
         if row.struct is not None:
-            made.kind = TW_STRUCT
-            made.child = self.struct_reading(row.struct, row.struct_version(version) if in_version else None)
+            result.kind = TW_STRUCT
+            result.child = self.struct_reading(row.struct, row.struct_version(version) if in_version else None)
             return 0
         wire = row.wire
         if wire.is_enum:
-            made.kind, made.number = TW_ENUM, kind_of(wire.base)
-            made.members = members_of(self.kept, wire)
+            result.kind, result.number = TW_ENUM, kind_of(wire.base)
+            result.members = members_of(self.kept, wire)
             return 0
-        made.kind = kind_of(wire)
-        made.longest = wire.width if made.kind == TW_BLOCK else wire.longest if made.kind == TW_STRING else 0
-        if made.kind == TW_UUID:
+        result.kind = kind_of(wire)
+        result.longest = wire.width if result.kind == TW_BLOCK else wire.longest if result.kind == TW_STRING else 0
+        if result.kind == TW_UUID:
             SHARED.learn_uuids()
         return 0
 
@@ -173,7 +173,7 @@ cdef class JsonPlan(Owner):
         self.plan.measure(message)
         return taken_or_none(tw_json_of_struct(&style, self.root, <PyObject *>message))
 
-    cdef object made(self, object obj):
+    cdef object from_json(self, object obj):
         cdef tw_reader r
         if self.reading == NULL:
             return None
@@ -277,7 +277,7 @@ def to_json(message, version, is_lossless):
 def from_json(cls, obj, version):
     """Convert a dict of JSON values to a message; None if only Python can convert it."""
     cdef JsonPlan json_plan = json_plan_of(cls, version)
-    return None if json_plan is None else json_plan.made(obj)
+    return None if json_plan is None else json_plan.from_json(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):

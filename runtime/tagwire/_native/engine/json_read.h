@@ -220,11 +220,11 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
-    PyObject *said = is_text ? tw_json_read_letters(t, TW_STRING, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *made = NULL;
+    PyObject *said = is_text ? tw_json_read_letters(t, TW_STRING, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *member = NULL;
     if (said != NULL)
-        made = is_text ? tw_member_of_name(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
+        member = is_text ? tw_member_of_name(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
     Py_XDECREF(said);
-    return made;
+    return member;
 }
 
 static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
@@ -329,14 +329,14 @@ static int tw_json_read_fields(tw_json_reader *t, const tw_json_reading *j, PyOb
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j)
 {
     PyObject *bound[TW_MOST_ATTRIBUTES];
-    int made;
+    int is_valid;
     if (!tw_json_takes(t, '{'))
         return NULL;
     memset(bound, 0, j->c->count * sizeof(PyObject *));
-    made = tw_json_read_fields(t, j, bound);
-    for (Py_ssize_t index = 0; made && index < j->count; index++)
-        made = !j->rows[index].required || bound[j->rows[index].attribute] != NULL;
-    return tw_json_object(j->c, bound, made);
+    is_valid = tw_json_read_fields(t, j, bound);
+    for (Py_ssize_t index = 0; is_valid && index < j->count; index++)
+        is_valid = !j->rows[index].required || bound[j->rows[index].attribute] != NULL;
+    return tw_json_object(j->c, bound, is_valid);
 }
 
 /* Read a message that takes up the whole text. Return NULL if Python must read the text again. */

@@ -139,16 +139,16 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
 {
     const tw_field *f = j->field;
     int failed = tw_json_has(f, object);
-    PyObject *value, *made;
+    PyObject *value, *converted;
     if (failed <= 0)
         return failed;
     value = tw_json_field_of(object, f);
     if (value == NULL)
         return -1;
-    made = tw_json_of_value(s, j, f, value);
-    failed = made == NULL ? -1 : PyDict_SetItem(out, j->key, made);
+    converted = tw_json_of_value(s, j, f, value);
+    failed = converted == NULL ? -1 : PyDict_SetItem(out, j->key, converted);
     Py_DECREF(value);
-    Py_XDECREF(made);
+    Py_XDECREF(converted);
     return failed;
 }
 
@@ -157,13 +157,13 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
 static PyObject *tw_json_tags_of(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
 {
     TW_HELD PyObject *tags = s->lossless ? tw_slot(object, j->unknown_slot) : NULL;
-    PyObject *made;
+    PyObject *converted;
     if (tags == s->shared->no_tags || tags == NULL)
         return NULL;
     Py_INCREF(tags);
-    made = PyObject_Size(tags) > 0 ? tw_json_unknown_tags(tags) : NULL;
+    converted = PyObject_Size(tags) > 0 ? tw_json_unknown_tags(tags) : NULL;
     Py_DECREF(tags);
-    return made;
+    return converted;
 }
 
 static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct *j, PyObject *object)
@@ -295,18 +295,18 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, in
     array = PyTuple_New(PyList_Size(value));
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(array); index++) {
         TW_HELD PyObject *element = tw_list_item(value, index);
-        PyObject *made = NULL;
+        PyObject *converted = NULL;
         if (element != NULL && element != Py_None) {
             Py_INCREF(element); /* garbage collection may run code that removes the element from the list */
-            made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
+            converted = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }
         if (element == NULL)
             PyErr_Clear(); /* the list has become shorter */
-        if (made == NULL)
+        if (converted == NULL)
             Py_CLEAR(array);
         else
-            TW_TUPLE_SET(array, index, made);
+            TW_TUPLE_SET(array, index, converted);
     }
     return array;
 }
@@ -328,18 +328,18 @@ static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j,
     for (index = 0; index < j->count; index++) {
         const tw_json_row *row = &j->rows[index];
         TW_HELD PyObject *field = tw_dict_value(value, row->key);
-        PyObject *made;
+        PyObject *converted;
         if (field == NULL) {
             if (row->required || PyErr_Occurred())
                 break;
             continue;
         }
         Py_INCREF(field);
-        made = tw_row_of_json(r, row, field);
+        converted = tw_row_of_json(r, row, field);
         Py_DECREF(field);
-        if (made == NULL)
+        if (converted == NULL)
             break;
-        bound[row->attribute] = made;
+        bound[row->attribute] = converted;
         found++;
     }
     return tw_json_object(j->c, bound, index == j->count && found == PyDict_Size(value));

@@ -96,7 +96,7 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
         s->looks_end[way] = looks;
     }
     if (s->section != TW_OPTIONAL_BUFFER && s->length == TW_NO_LENGTH)
-        s->measured = s->made.cls;
+        s->measured = s->factory.cls;
 }
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);

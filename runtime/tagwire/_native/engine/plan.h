@@ -77,7 +77,7 @@ typedef struct {
 
 /* A template for default structs: the slot values of an object constructed without arguments. */
 struct tw_fresh {
-    tw_class made;
+    tw_class factory;
     Py_ssize_t count;
     const tw_field *fields; /* the slots with their defaults; only `slot`, `value`, `fresh` and `late` are set */
 };
@@ -95,7 +95,7 @@ typedef struct {
 #define TW_MOST_TAGGED 64
 
 struct tw_struct {
-    tw_class made;
+    tw_class factory;
     uint8_t section;
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
     uint8_t entry_length;   /* a tw_length_code: how the KIP-482 draft encodes the length of an optional field */

@@ -98,13 +98,13 @@ cdef extern from "engine/plan.h":
         allocfunc alloc
         Py_ssize_t slots_size
     ctypedef struct tw_fresh:
-        tw_class made
+        tw_class factory
         Py_ssize_t count
         const tw_field *fields
     ctypedef struct tw_look:
         pass
     ctypedef struct tw_struct:
-        tw_class made
+        tw_class factory
         uint8_t section, length, entry_length, counts_tag
         const tw_field *enclosing
         Py_ssize_t items_count, tagged_count, missing_count, filled_count

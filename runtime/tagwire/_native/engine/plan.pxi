@@ -53,7 +53,7 @@ cdef class Builder(PlanBuilder):
         block = self.structs[id(layout)] = Block(sizeof(tw_struct))
         self.kept += [block, layout]
         s = <tw_struct *>block.at
-        s.made = class_of(layout.cls)
+        s.factory = class_of(layout.cls)
         length, items = enclosed(layout.items)
         if length is not None:
             s.length = length_of(length)
@@ -67,7 +67,7 @@ cdef class Builder(PlanBuilder):
         tw_choose_looks(s, <tw_look *>self.memory(len(items) * sizeof(tw_look)))
         s.rules = rules_of(self, layout)
         self.fill(s)
-        s.atomic = s.made.slots_size and has_atomic_values(s)
+        s.atomic = s.factory.slots_size and has_atomic_values(s)
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
@@ -150,17 +150,17 @@ cdef class Builder(PlanBuilder):
         check_class(cls)
         if cls.__eq__ is not Struct.__eq__ or cls.__ne__ is not object.__ne__:
             raise NotNative(f"{cls.__name__} defines its own comparison")
-        made = cls._fresh()
-        names = [name for name in slot_names(cls) if hasattr(made, name)]
+        sample = cls._fresh()
+        names = [name for name in slot_names(cls) if hasattr(sample, name)]
         fields = <tw_field *>self.memory(len(names) * sizeof(tw_field))
         template = Template()
         template.cls = cls
         template.kept = self.kept
-        template.c.made = class_of(cls)
+        template.c.factory = class_of(cls)
         template.c.count = len(names)
         template.c.fields = fields
         for name in names:
-            value = getattr(made, name)
+            value = getattr(sample, name)
             fields[count].slot = self.slot(cls, name)
             fields[count].name = self.keep(name)
             if isinstance(value, Struct):
@@ -205,7 +205,7 @@ cdef const tw_enum *members_of(list kept, object wire) except NULL:
     cdef Block numbers = Block(len(members) * sizeof(int64_t))
     cdef Block objects = Block(len(members) * sizeof(void *))
     cdef Block names = Block(len(members) * sizeof(void *))
-    cdef tw_enum *made = <tw_enum *>block.at
+    cdef tw_enum *result = <tw_enum *>block.at
     cdef Py_ssize_t index
     kept += [block, numbers, objects, names, members, wire.numbers]
     for index, member in enumerate(members):
@@ -214,13 +214,13 @@ cdef const tw_enum *members_of(list kept, object wire) except NULL:
         (<int64_t *>numbers.at)[index] = int(member)
         (<PyObject **>objects.at)[index] = <PyObject *>member
         (<PyObject **>names.at)[index] = <PyObject *>text
-    made.count = len(members)
-    made.numbers = <int64_t *>numbers.at
-    made.members = <PyObject **>objects.at
-    made.names = <PyObject **>names.at
-    made.by_name = <PyObject *>wire.numbers
-    made.closed = wire.is_closed
-    return made
+    result.count = len(members)
+    result.numbers = <int64_t *>numbers.at
+    result.members = <PyObject **>objects.at
+    result.names = <PyObject **>names.at
+    result.by_name = <PyObject *>wire.numbers
+    result.closed = wire.is_closed
+    return result
 
 
 def slot_names(cls):

@@ -86,13 +86,13 @@ cdef allocfunc allocator(object cls) except NULL:
 
 cdef tw_class class_of(object cls) except *:
     """Return the data for allocating objects of a class that `check_class` accepts. The class must stay alive."""
-    cdef tw_class made
-    made.cls = <PyTypeObject *><PyObject *>cls
-    made.alloc = allocator(cls)
-    made.slots_size = 0
+    cdef tw_class factory
+    factory.cls = <PyTypeObject *><PyObject *>cls
+    factory.alloc = allocator(cls)
+    factory.slots_size = 0
     if not cls.__dictoffset__ and not cls.__weakrefoffset__:
-        made.slots_size = cls.__basicsize__ - <Py_ssize_t>object.__basicsize__
-    return made
+        factory.slots_size = cls.__basicsize__ - <Py_ssize_t>object.__basicsize__
+    return factory
 
 
 cdef class Shared:

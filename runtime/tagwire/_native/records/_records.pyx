@@ -115,13 +115,13 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers
-    cdef uint8_t *made
+    cdef uint8_t *out
     cdef bint is_right
     found = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>count)
-    made = <uint8_t *>PyBytes_AsString(found)
+    out = <uint8_t *>PyBytes_AsString(found)
     PyObject_GetBuffer(lasts, &numbers, PyBUF_SIMPLE)
     with nogil:
-        is_right = tw_facts_of(&source.batch, <const int64_t *>numbers.buf, numbers.len // 8, made)
+        is_right = tw_facts_of(&source.batch, <const int64_t *>numbers.buf, numbers.len // 8, out)
     PyBuffer_Release(&numbers)
     return found if is_right else None
 
