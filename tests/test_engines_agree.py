@@ -22,7 +22,7 @@ from tagwire import DecodeError, EncodeError, Limits, Struct
 from tagwire.interpreter import reader, writer
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.field_table import layout_of
-from tagwire.message.serializer import READ_FAULTS, WRITE_FAULTS
+from tagwire.message.serializer import READ_ERRORS, WRITE_ERRORS
 from tagwire.wire.buffers import ByteCount
 
 Rejection = str
@@ -34,7 +34,7 @@ def read_pure(sample: Sample, data: bytes) -> Read:
     """Decode with the generated Python serializer. Bytes after the end of the message are also an error."""
     try:
         value, end = python_serializer(sample.cls, sample.version).read(data, data, 0)
-    except READ_FAULTS as fault:
+    except READ_ERRORS as fault:
         return f"rejected: {type(fault).__name__}"
     return (value, end) if end == len(data) else f"rejected: ends at {end}"
 
@@ -63,7 +63,7 @@ def write_pure(sample: Sample, message: Any) -> bytes | Rejection:
     out = bytearray()
     try:
         python_serializer(sample.cls, sample.version).write(message, out)
-    except WRITE_FAULTS as fault:
+    except WRITE_ERRORS as fault:
         return f"rejected: {type(fault).__name__}"
     return bytes(out)
 
@@ -72,7 +72,7 @@ def count_pure(sample: Sample, message: Any) -> int | Rejection:
     out = ByteCount()
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
-    except WRITE_FAULTS as fault:
+    except WRITE_ERRORS as fault:
         # Leave out the error message, because formatting it fails for an int of 5000 digits.
         return f"rejected: {type(fault).__name__}"
     return len(out)

@@ -22,7 +22,7 @@ from tagwire import DecodeError, EncodeError, Limits
 from tagwire.interpreter import reader
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import python_serializer
-from tagwire.message.serializer import READ_FAULTS
+from tagwire.message.serializer import READ_ERRORS
 from tagwire.wire.varint import uvarint_bytes
 
 FACTOR, FIXED = 150, 250_000
@@ -155,7 +155,7 @@ def work_of(function: Callable[[], object]) -> int:
     sys.settrace(count)
     try:
         function()
-    except (DecodeError, *READ_FAULTS):
+    except (DecodeError, *READ_ERRORS):
         pass
     finally:
         sys.settrace(outer)

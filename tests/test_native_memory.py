@@ -96,10 +96,10 @@ def test_classes_and_their_plans_are_freed() -> None:
 
     for version in range(4):
         assert Gone.decode(Gone(number=5).encode(version), version).number == 5
-    gone = weakref.ref(Gone)
+    reference = weakref.ref(Gone)
     del Gone
     gc.collect()
-    assert gone() is None
+    assert reference() is None
 
 
 class Meddler:

@@ -101,9 +101,9 @@ def generate(
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
-        whole = _package_entry(spec_set, environment, summaries, cache)
+        package_entry = _package_entry(spec_set, environment, summaries, cache)
         sources = [task.source for task in tasks]
-        package = GeneratedPackage(_merge([*zip(sources, entries, strict=True), ("", whole)]), tuple(problems))
+        package = GeneratedPackage(_merge([*zip(sources, entries, strict=True), ("", package_entry)]), tuple(problems))
     if cache:
         cache.prune()
     return package

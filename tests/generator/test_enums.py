@@ -374,8 +374,8 @@ def test_compatible_changes_of_an_open_register() -> None:
         "TW947",
         "source",
     ) and "2 was DONE and is now ENDED" in renamed.message
-    [gone] = changed(entries((0, "NEW"), (1, "RUNNING"), (-1, "lost.track")))
-    assert (gone.rule, gone.severity) == ("TW948", "source") and "DONE (2) was removed" in gone.message
+    [removed] = changed(entries((0, "NEW"), (1, "RUNNING"), (-1, "lost.track")))
+    assert (removed.rule, removed.severity) == ("TW948", "source") and "DONE (2) was removed" in removed.message
     [closed] = changed(entries(*SAME), closed=True)
     assert (closed.rule, closed.severity) == ("TW916", "wire") and closed.proof is not None
     assert closed.proof.reader == "new" and "expected TaskState: NEW (0)" in closed.proof.error.replace(

@@ -54,10 +54,10 @@ def test_answers_are_paired_however_the_bytes_are_cut(cuts: list[int]) -> None:
 
 def test_ten_thousand_pipelined_requests() -> None:
     client, server = connected(METADATA=(0, 13))
-    asked = server.receive(b"".join(client.send(METADATA) for _ in range(10_000)))
-    assert client.waiting == len(asked) == 10_000
-    assert [each.request.correlation_id for each in client.receive(answers(server, asked))] == [
-        each.correlation_id for each in asked
+    received = server.receive(b"".join(client.send(METADATA) for _ in range(10_000)))
+    assert client.waiting == len(received) == 10_000
+    assert [each.request.correlation_id for each in client.receive(answers(server, received))] == [
+        each.correlation_id for each in received
     ]
 
 

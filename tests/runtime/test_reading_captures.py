@@ -8,7 +8,7 @@ import pytest
 import tagwire_messages as messages
 from tagwire import captures
 
-ASKED = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
+REQUEST = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
 ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(error_code=27), 4, correlation_id=7)
 
 
@@ -19,7 +19,7 @@ def row(direction: str, data: bytes, **more: Any) -> bytes:
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_frames_have_what_is_known_of_them(tmp_path: Path, pack: Any) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(pack(row("req", ASKED, timestamp=1500) + b"\n" + row("resp", ANSWER, client_label="c")))
+    path.write_bytes(pack(row("req", REQUEST, timestamp=1500) + b"\n" + row("resp", ANSWER, client_label="c")))
     request, answer = captures.read(path)
     facts = [
         (each.number, each.direction, each.connection, each.client, each.time, each.api) for each in (request, answer)
@@ -31,7 +31,7 @@ def test_frames_have_what_is_known_of_them(tmp_path: Path, pack: Any) -> None:
 
 def test_a_response_without_its_request(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(row("req", ASKED, conn=2) + row("resp", ANSWER) + row("resp", ANSWER, api_key=12, api_version=4))
+    path.write_bytes(row("req", REQUEST, conn=2) + row("resp", ANSWER) + row("resp", ANSWER, api_key=12, api_version=4))
     _, stray, answered = captures.read(path)
     assert stray.api is None and answered.message.error_code == 27
     with pytest.raises(captures.CaptureError, match="the request of this response was not captured"):
@@ -39,8 +39,8 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("data", "error"), [
-    (row("req", ASKED) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir must be req, resp or close"),
-    (gzip.compress(row("req", ASKED), mtime=0)[:-9], "a.jsonl can't be read after line "),
+    (row("req", REQUEST) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir must be req, resp or close"),
+    (gzip.compress(row("req", REQUEST), mtime=0)[:-9], "a.jsonl can't be read after line "),
     (None, "a.jsonl can't be read: No such file or directory"),
 ])  # fmt: skip
 def test_files_that_are_not_captures(tmp_path: Path, data: bytes | None, error: str) -> None:

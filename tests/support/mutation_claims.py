@@ -19,7 +19,7 @@ from tagwire.frames.registry import Registry
 from tagwire.interpreter import reader
 from tagwire.message.engines import python_serializer
 from tagwire.message.field_table import layout_of
-from tagwire.message.serializer import READ_FAULTS
+from tagwire.message.serializer import READ_ERRORS
 from tagwire_workbench.fuzzing.corpus import seeds
 from tagwire_workbench.fuzzing.mutate import Mutation, Mutator
 
@@ -56,7 +56,7 @@ def _by_layout(cls: type[Message], version: int, data: bytes) -> Way:
 def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
     try:
         return bool(python_serializer(cls, version).read(data, data, 0)[1] == len(data))
-    except READ_FAULTS:
+    except READ_ERRORS:
         return False
 
 

@@ -71,8 +71,8 @@ def command(
             version = version_of(data)
             if version is not None:
                 data = _changed(selected, data, version, values)
-        whole = data if kind is None else len(data).to_bytes(4, "big") + data
-        write_bytes(whole.hex().encode() + b"\n" if is_hex else whole)
+        output = data if kind is None else len(data).to_bytes(4, "big") + data
+        write_bytes(output.hex().encode() + b"\n" if is_hex else output)
 
 
 def _parted(text: str) -> tuple[str, str, bool]:

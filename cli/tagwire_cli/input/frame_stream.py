@@ -45,11 +45,11 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
         if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)
-        whole = iter(splitter)
+        complete = iter(splitter)
         while True:
             offset = splitter.offset
             with at(f"frame {number}"):
-                frame = next(whole, None)
+                frame = next(complete, None)
             if frame is None:
                 break
             yield f"frame {number} at byte {offset}", frame

@@ -130,12 +130,12 @@ def _registers(registry: Registry) -> dict[str, type[Register]]:
 
 def _in_template(template: Callable[[Mapping[str, str]], str], segment: Segment) -> Callable[[list[str]], str]:
     name = partition_name(segment.path.absolute().parent)
-    whole = {
+    defaults = {
         "file": given_name(segment.name),
         "topic": name.topic if name else "",
         "partition": str(name.partition) if name else "",
     }
-    return lambda cells: printable(template(whole | dict(zip(_CELLS, cells, strict=True))), keep="\t\n")
+    return lambda cells: printable(template(defaults | dict(zip(_CELLS, cells, strict=True))), keep="\t\n")
 
 
 def _tabbed(cells: list[str]) -> str:

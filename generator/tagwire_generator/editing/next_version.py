@@ -209,8 +209,8 @@ def _check(
     if broken:
         raise _broken(broken)
     known = {(each.rule, each.message) for each in check_set([s.summary() for s in before.specs.values()], options)}
-    whole = [spec.summary() for spec in (before.specs | after.specs).values()]
-    broken = [each for each in check_set(whole, options) if each.severity == "error"]
+    summaries = [spec.summary() for spec in (before.specs | after.specs).values()]
+    broken = [each for each in check_set(summaries, options) if each.severity == "error"]
     broken = [each for each in broken if (each.rule, each.message) not in known]
     if broken:
         raise _broken(broken)

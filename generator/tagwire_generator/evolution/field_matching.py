@@ -101,7 +101,7 @@ class MatchedMessages:
     """The matched messages of two sets of specs."""
 
     pairs: tuple[Pair, ...]
-    gone: tuple[Released, ...]
+    removed: tuple[Released, ...]
     """Messages that the new set does not have."""
 
     def old_of(self, new: MessageSpec) -> Released | None:

@@ -238,9 +238,9 @@ def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lo
         archive = tuple(_archive(history, last, spec)) if history else ()
         retired = _retired_tags(before, spec) if before else {}
         messages.append(LockedMessage(spec.name, spec.component, tree, archive, retired))
-    for gone in pairing.gone:
-        last = gone.spec.valid_versions - stability.unstable(gone.spec)
-        messages.append(_given_up(locked[gone.spec.name], last))
+    for removed in pairing.removed:
+        last = removed.spec.valid_versions - stability.unstable(removed.spec)
+        messages.append(_given_up(locked[removed.spec.name], last))
     return Lock(tuple(messages), options, old.file if old else "", _registers(old, new.specs.values()))
 
 

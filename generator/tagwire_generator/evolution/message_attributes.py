@@ -102,7 +102,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
 
     Versions that were dropped earlier have been released, so they cause no such finding.
     """
-    before = NONE if old.is_gone else old.spec.valid_versions
+    before = NONE if old.is_retired else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
     if newest < 0:  # the spec of a removed API has no versions, so the released ones are unknown

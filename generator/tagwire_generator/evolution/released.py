@@ -27,7 +27,7 @@ class Released:
     """The last released spec of a message, and its history."""
 
     spec: MessageSpec
-    is_gone: bool = False
+    is_retired: bool = False
     """Whether the message was removed earlier. All of its versions are then in `archive`."""
     archive: tuple[Edition, ...] = ()
     retired_tags: RetiredTags = field(default_factory=dict)

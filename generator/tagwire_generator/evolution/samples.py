@@ -127,7 +127,7 @@ def _telling(type: Type) -> Iterator[Any]:
 
 
 def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str, Any]:
-    whole = _fresh(struct)
+    value_of_struct = _fresh(struct)
     name, *rest = names
     if rest:
         value = _around(_inner(struct, name).struct, rest, value)
@@ -135,7 +135,7 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
         while isinstance(around, Array):
             value, around = (value,), around.element
     others = {each for union in struct.unions if name in union.alternatives for each in union.alternatives}
-    return whole | dict.fromkeys(others) | {name: value}
+    return value_of_struct | dict.fromkeys(others) | {name: value}
 
 
 def converted(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def compare_specs(
     found: list[Finding] = []
     for pair in pairing.pairs:
         found += _pair_findings(pair, stability, headers)
-    for gone in pairing.gone:
-        found += _gone_findings(gone)
+    for removed in pairing.removed:
+        found += _removal_findings(removed)
     found += _taken_keys(pairing, messages)
     return _in_order(found)
 
@@ -95,10 +95,10 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs,
     found: list[Finding] = []
     if old != new or pair.old.retired_tags:
         unstable = stability.unstable(old)
-        if not pair.old.is_gone:
+        if not pair.old.is_retired:
             found += attribute_findings(old, new, unstable, headers)
         found += lowered_findings(pair.old, new)
-        common = NONE if pair.old.is_gone else old.valid_versions & new.valid_versions
+        common = NONE if pair.old.is_retired else old.valid_versions & new.valid_versions
         if new.valid_versions:
             found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
             found += field_findings(old, new, common - unstable)
@@ -125,9 +125,9 @@ def _taken_key(new: MessageSpec, old_name: str) -> Finding:
     return change("TW925", new, new.valid_versions, text, spot=Spot(key="apiKey"))
 
 
-def _gone_findings(gone: Released) -> Iterator[Finding]:
-    spec = gone.spec
-    if gone.is_gone:
+def _removal_findings(removed: Released) -> Iterator[Finding]:
+    spec = removed.spec
+    if removed.is_retired:
         return
     if spec.valid_versions:
         yield change("TW961", spec, spec.valid_versions, f"{spec.name} no longer has a spec")
@@ -140,7 +140,7 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
 def _taken_keys(pairing: MatchedMessages, messages: Iterable[MessageSpec]) -> Iterator[Finding]:
     """Yield a finding for each API key that now belongs to a different message than before."""
     before = {id(pair.new): pair.old for pair in pairing.pairs}
-    owners = {api: old for old in chain(before.values(), pairing.gone) if (api := api_of(old.spec)) is not None}
+    owners = {api: old for old in chain(before.values(), pairing.removed) if (api := api_of(old.spec)) is not None}
     for new in messages:
         api = api_of(new)
         owner = owners.get(api) if api is not None else None

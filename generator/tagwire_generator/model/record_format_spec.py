@@ -73,7 +73,7 @@ def _range_violations(field: str, versions: Versions, formats: RecordFormats) ->
             text = f"{where} has {before}, then {range}; the ranges must follow each other without gap or overlap"
             yield Violation("TW415", _KEY, text)
             return
-    whole = Versions(formats[0][0].lowest, formats[-1][0].highest)
-    if not versions <= whole:
-        text = f"{where} covers versions {whole}, but the field exists in {versions}; name a format for all of them"
+    described = Versions(formats[0][0].lowest, formats[-1][0].highest)
+    if not versions <= described:
+        text = f"{where} covers versions {described}, but the field exists in {versions}; name a format for all of them"
         yield Violation("TW415", _KEY, text, ("versions",))

@@ -79,12 +79,12 @@ class Cache:
 
 def key_of(*parts: str | bytes) -> str:
     """Return a hash of the parts and their boundaries: ("ab", "c") and ("a", "bc") have different hashes."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
-        whole.update(len(data).to_bytes(8, "big"))
-        whole.update(data)
-    return whole.hexdigest()
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()
 
 
 def environment_key(spec_set: SpecSet) -> str:

@@ -37,7 +37,7 @@ from tagwire_generator.views.register_view import register_view
 from tagwire_generator.views.serializer_view import serializer_view
 from tagwire_generator.views.targets import read_targets
 
-_FAULTS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
+_CODE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 """Errors that expressions in templates may raise, in addition to those of jinja2 and black."""
 
 _MARKUP: Final = re.compile(r"[\\`*_\[\]<>|&~]")
@@ -60,7 +60,7 @@ class Printer:
             text: str = _environment(self.templates).get_template(name).render(view=view)
             if ".py" in name.removesuffix(".jinja")[-4:]:
                 text = self._formatted(text, is_pyi=is_pyi)
-        except (jinja2.TemplateError, InvalidInput, *_FAULTS) as cause:
+        except (jinja2.TemplateError, InvalidInput, *_CODE_ERRORS) as cause:
             line = getattr(cause, "lineno", None) or 1
             message = f"the template {name} failed: {cause}"
             raise SpecError(message, file=str(self.templates / name), line=line, column=1) from cause

@@ -139,8 +139,8 @@ def abandon(job: Job) -> None:
 
 def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
     """Return the jobs whose staging folders are still in a log folder."""
-    whole = job_of(root, "", storage)
-    return [whole._replace(id=each) for each in _of(whole).jobs()]
+    job = job_of(root, "", storage)
+    return [job._replace(id=each) for each in _of(job).jobs()]
 
 
 def contents_of(job: Job) -> list[Content]:

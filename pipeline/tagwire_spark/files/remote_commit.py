@@ -213,9 +213,9 @@ class RemoteFolder(CommitFolder):
 
     def check(self, job: Job, change: Change) -> None:
         there = {*self._objects.listed(job.name)}
-        gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
-        if gone:
-            text = f"{self._shown}/{gone[0]} can't be written: the object was deleted after a task staged it."
+        missing = [source for source, _ in change.moves if self._objects.path(source) not in there]
+        if missing:
+            text = f"{self._shown}/{missing[0]} can't be written: the object was deleted after a task staged it."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:

@@ -214,12 +214,12 @@ def local_path(path: str) -> Path:
 
 
 def _local(path: str) -> Iterator[Location]:
-    whole = local_path(path)
+    local = local_path(path)
     try:
-        if exists(whole):
-            yield Location(whole, is_named=True)
+        if exists(local):
+            yield Location(local, is_named=True)
             return
-        found = matching_paths(whole) if glob.has_magic(str(whole)) else ()
+        found = matching_paths(local) if glob.has_magic(str(local)) else ()
     except LogPathError as error:
         raise rejection(error) from None
     for match in found:
@@ -310,11 +310,11 @@ class _Tree:
         A selected folder is added with all files below it, and a selected file with the other files in its folder.
         Checkpoint files in the parent folders are also added.
         """
-        whole = {name.rpartition("/")[0] if name in found else name for name in selected}
-        above = {name.rpartition("/")[0] for name in whole}
+        folders = {name.rpartition("/")[0] if name in found else name for name in selected}
+        above = {name.rpartition("/")[0] for name in folders}
         for name, facts in found.items():
             is_checkpoint = name.endswith("-checkpoint") and name.rpartition("/")[0] in above
-            is_below = "" in whole or any(each in whole for each in _with_folders(name, ""))
+            is_below = "" in folders or any(each in folders for each in _with_folders(name, ""))
             if facts["type"] == "file" and (is_below or is_checkpoint) and not is_staged(name):
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 

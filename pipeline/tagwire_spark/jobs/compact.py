@@ -73,7 +73,7 @@ def compact_logs(
         fetch_companions(partitions, lambda found: companion_files(found.partition) if found in apart else ())
         for log in logs:
             log.finish(staged)
-        folders = ((folder, staged.whole / path) for folder, path in log_folders(partitions))
+        folders = ((folder, staged.output / path) for folder, path in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
 
@@ -160,11 +160,11 @@ class _Log:
         }
 
     def finish(self, staged: Staging) -> None:
-        (staged.whole / self.found.target).mkdir(parents=True, exist_ok=True)
+        (staged.output / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             staged.take(result["attempt"], self.found.target)
         if self.is_apart:
-            copy_files(self.found.partition, staged.whole / self.found.target, self.known.end)
+            copy_files(self.found.partition, staged.output / self.found.target, self.known.end)
 
     def report(self) -> CompactReport:
         rows = [facts for result in self.results for facts in result["segments"]]

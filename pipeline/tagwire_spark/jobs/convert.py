@@ -68,12 +68,12 @@ def convert_logs(
         units, results = _converted(spark, staged, partitions, how, StorageOptions(storage_options or {}))
         fetch_companions(partitions, lambda found: files_to_copy(found.partition, conversion))
         for found in partitions:
-            (staged.whole / found.target).mkdir(parents=True, exist_ok=True)
+            (staged.output / found.target).mkdir(parents=True, exist_ok=True)
             for path in files_to_copy(found.partition, conversion):
                 staged.copy(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
             staged.take(result.attempt, unit.target)
-        folders = ((folder, staged.whole / path) for folder, path in log_folders(partitions))
+        folders = ((folder, staged.output / path) for folder, path in log_folders(partitions))
         copy_directory_files(folders, keeps_producers=conversion.is_one_to_one)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True)]
 

@@ -114,8 +114,8 @@ def export_logs(
                 part = part._replace(rows=f"{folder}/{part.name}.parquet")
             parts.append(part)
         if not any(part.rows for part in parts):
-            _write_no_rows(staged.whole, options.columns)
-        Export(tuple(parts), tuple(folders)).write(staged.whole)
+            _write_no_rows(staged.output, options.columns)
+        Export(tuple(parts), tuple(folders)).write(staged.output)
     return [_report(unit, result) for unit, result in zip(units, results, strict=True) if unit.partition]
 
 

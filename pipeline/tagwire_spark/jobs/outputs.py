@@ -3,7 +3,7 @@
     .OUTPUT.3f2a.../            next to the output, on the same file system
         attempts/ID/            what one attempt wrote for one unit
         lasts/                  results that one round of a job passes to the next (`last_offsets`)
-        whole/                  becomes the output, by one rename
+        output/                 becomes the output, by one rename
 
 An output for a URL is built in the same way in a work folder, and then uploaded (`uploads`). Each attempt at a unit
 writes to its own folder, and returns the folder's name. Spark accepts one result per unit. Other attempts' folders are
@@ -42,20 +42,20 @@ class JobFolders:
         self.folder = folder
         self.attempts = folder / "attempts"
         self.lasts = folder / "lasts"
-        self.whole = folder / "whole"
+        self.output = folder / "output"
 
 
 class Staging(JobFolders):
     """The folders of a running job. The driver calls the methods to move or copy files to the output."""
 
     def take(self, attempt: str, target: str) -> None:
-        target_path = self.whole / target
+        target_path = self.output / target
         target_path.mkdir(parents=True, exist_ok=True)
         for path in sorted((self.attempts / attempt).iterdir()):
             path.rename(target_path / path.name)
 
     def copy(self, source: Path, target: str) -> None:
-        target_path = self.whole / target
+        target_path = self.output / target
         target_path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target_path)
 
@@ -95,7 +95,7 @@ def job_output(
 
 @contextmanager
 def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
-    """Yield the folders that a job fills. If the block succeeds, the folder `whole` becomes the output.
+    """Yield the folders that a job fills. If the block succeeds, the folder `output` is moved to the output path.
 
     The other folders are always removed. Raises LogPathError or PipelineError if the output is not empty, is being
     written by another process, or can't be written.
@@ -105,7 +105,7 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
     ) as folder:
         staged = Staging(folder)
         staged.attempts.mkdir(parents=True)
-        staged.whole.mkdir()
+        staged.output.mkdir()
         try:
             yield staged
         except FileNotFoundError as error:  # a small file disappeared while the driver copied it
@@ -114,7 +114,7 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
-    """Yield a folder next to the output. If the block succeeds, rename its subfolder `whole` to the output."""
+    """Yield a folder next to the output. If the block succeeds, rename its subfolder `output` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: already exists and is not replaced; choose another output")
     with claimed(output) as is_alone:
@@ -123,7 +123,7 @@ def _renamed(output: Path) -> Generator[Path]:
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(JobFolders(folder).whole, output)  # replaces the output if it is an empty folder
+            publish(JobFolders(folder).output, output)  # replaces the output if it is an empty folder
         except OSError as error:
             raise not_written(output, folder, error) from None
         finally:
@@ -132,7 +132,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 @contextmanager
 def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Path]:
-    """Yield a folder in the work folder. If the block succeeds, upload its subfolder `whole` to the output."""
+    """Yield a folder in the work folder. If the block succeeds, upload its subfolder `output` to the output."""
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):
@@ -146,7 +146,7 @@ def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Pat
     folder = work / f".tagwire-{job.id}.output"
     try:
         yield folder
-        upload(spark, JobFolders(folder).whole, job)
+        upload(spark, JobFolders(folder).output, job)
     except OSError as error:
         raise not_written(folder, folder, error) from None
     finally:

@@ -80,7 +80,7 @@ def import_logs(
         units = [(part, source.listed(source.local, _files_of(part, source))) for part in export.parts]
         results = run_units(spark, units, sizes, work)
         for folder in export.folders:
-            (staged.whole / folder).mkdir(parents=True, exist_ok=True)
+            (staged.output / folder).mkdir(parents=True, exist_ok=True)
         for part, result in zip(export.parts, results, strict=True):
             staged.take(result["attempt"], part.folder)
     return [

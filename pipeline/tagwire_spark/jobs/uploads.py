@@ -25,11 +25,11 @@ def begin_upload(url: str, storage: StorageOptions) -> Job:
     return commit.begin(url, storage)
 
 
-def upload(spark: SparkSession, whole: Path, job: Job) -> None:
-    """Upload all files of the folder `whole`, and commit them. Raises LogPathError or PipelineError if this fails."""
-    files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
+def upload(spark: SparkSession, folder: Path, job: Job) -> None:
+    """Upload all files of `folder`, and commit them. Raises LogPathError or PipelineError if this fails."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files.sort(key=lambda path: path.suffix == ".log")  # a segment must appear after its indexes
-    names = [path.relative_to(whole).as_posix() for path in files]
+    names = [path.relative_to(folder).as_posix() for path in files]
     units = [[str(path), name] for path, name in zip(files, names, strict=True)]
     put = partial(_put, root=job.root, id=job.id, storage=job.storage)
     staged = run_units(spark, units, [path.stat().st_size for path in files], put)

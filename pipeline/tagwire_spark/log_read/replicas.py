@@ -31,7 +31,7 @@ def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option:
     return invalid(f"{what}; give only one of them{option}.")
 
 
-def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
+def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Split"]:
     """Return the splits to read: each partition is read from only one folder.
 
     Raises PipelineError if a partition is in several folders. With the option replicas=longest, the folder whose last
@@ -39,17 +39,17 @@ def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Spli
     is used.
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
-    for whole in wholes:
-        folder = folder_name(whole.file)
+    for split in splits:
+        folder = folder_name(split.file)
         # A folder whose name has no partition number is never a replica, so the folder's path is the key.
-        key = (whole.topic if whole.partition >= 0 else folder), whole.partition
-        by_key.setdefault(key, {}).setdefault(folder, []).append(whole)
+        key = (split.topic if split.partition >= 0 else folder), split.partition
+        by_key.setdefault(key, {}).setdefault(folder, []).append(split)
     chosen: list[Split] = []
     for key, folders in by_key.items():
         found: dict[str, dict[str, Split]] = {}
-        for folder, splits in folders.items():
+        for folder, in_folder in folders.items():
             known = found.setdefault(_real(folder) if len(folders) > 1 else folder, {})
-            for split in splits:
+            for split in in_folder:
                 name = split.file.rpartition("/")[2]
                 if name in known and not query.longest:
                     raise replicas_error(folder, folder_name(known[name].file), key)

@@ -71,7 +71,7 @@ def plan(query: LogQuery) -> list[Split]:
 
     Raises PipelineError, for example if a path has no segments, or a topic or partition doesn't exist.
     """
-    wholes: list[Split] = []
+    splits: list[Split] = []
     every: list[Location] = []
     with ExitStack() as stack:
         try:
@@ -80,14 +80,14 @@ def plan(query: LogQuery) -> list[Split]:
                 found, of_path = _settled(query, path, stack, shorter)
                 if not of_path:
                     check_found(path, found)
-                wholes += of_path
+                splits += of_path
                 every += found
             check_partitions_exist(
-                query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every)
+                query, {(each.topic, each.partition) for each in splits}, lambda: partitions_there(every)
             )
         except (OSError, TagwireError) as error:
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-    return cut(without_replicas(wholes, query), query)
+    return cut(without_replicas(splits, query), query)
 
 
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
@@ -96,16 +96,16 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
     The caller must check that no commit changes the log folder meanwhile. Checking it here would read all partitions of
     the folder each time. Raises PipelineError, for example for damaged logs.
     """
-    wholes: list[Split] = []
+    splits: list[Split] = []
     with ExitStack() as stack:
         try:
             for location in locations((path,), stack, query.storage, looks_in_parents=False):
                 settles = is_remote(path)
                 with settled_location(location) if settles else nullcontext(_folders(location)) as folders:
-                    wholes += whole_splits(query, _requested(query, location, folders), location)
+                    splits += whole_splits(query, _requested(query, location, folders), location)
         except (OSError, TagwireError) as error:
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-    return cut(wholes, query)
+    return cut(splits, query)
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
@@ -159,12 +159,12 @@ def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) ->
     while True:
         looks += 1
         found = [*log_locations((path,), stack, query.storage)]
-        wholes: list[Split] = []
+        splits: list[Split] = []
         try:
             for location in found:
                 with settled_location(location) as folders:
-                    wholes += whole_splits(query, _requested(query, location, folders, shorter), location)
-            return found, wholes
+                    splits += whole_splits(query, _requested(query, location, folders, shorter), location)
+            return found, splits
         except (LogPathError, PipelineError) as error:
             # List the files again if another process has committed a write, or if a broker has removed a listed file.
             if rejection(error).condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND") or looks == _LOOKS:
@@ -226,7 +226,7 @@ class RequestedSegment(NamedTuple):
     """A segment that may have requested rows, and a split that covers the whole segment."""
 
     segment: Segment
-    whole: Split
+    split: Split
 
 
 def _requested(
@@ -306,8 +306,8 @@ def requested_segments(
         path = segment.path
         state = location.growing_state_of(path, segment.end) if is_last else location.state_of(path)
         size = state.size if segment.end is None else min(state.size, segment.end)
-        whole = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, next_base, segment.end)
-        yield RequestedSegment(segment, whole)
+        split = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, next_base, segment.end)
+        yield RequestedSegment(segment, split)
 
 
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
@@ -338,9 +338,9 @@ def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], locatio
     """Yield a split for each segment with requested rows. Indexes of remote segments are read concurrently."""
     has_start = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
     begun = partial(_begun, query, location=location)
-    for whole in at_once(begun, requested, is_concurrent=has_start and location.is_concurrent):
-        if whole is not None:
-            yield whole
+    for split in at_once(begun, requested, is_concurrent=has_start and location.is_concurrent):
+        if split is not None:
+            yield split
 
 
 def _begun(query: LogQuery, requested: RequestedSegment, location: Location) -> Split | None:
@@ -348,16 +348,16 @@ def _begun(query: LogQuery, requested: RequestedSegment, location: Location) -> 
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """
-    segment, whole = requested
+    segment, split = requested
     if query.first_timestamp is not None:
         earlier = earlier_part(segment, query.first_timestamp, query.formats)
         if earlier is not None:
-            if earlier.is_all and not whole.is_last:
+            if earlier.is_all and not split.is_last:
                 return None
-            whole = whole._replace(first_offset=max(whole.first_offset, earlier.end_offset))
-    whole = _with_index(whole, segment, location)
-    hint = _first_requested(segment, whole)
-    return whole if hint is None else whole._replace(hint=hint)
+            split = split._replace(first_offset=max(split.first_offset, earlier.end_offset))
+    split = _with_index(split, segment, location)
+    hint = _first_requested(segment, split)
+    return split if hint is None else split._replace(hint=hint)
 
 
 def _with_index(split: Split, segment: Segment, location: Location) -> Split:
@@ -367,38 +367,38 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
     return split._replace(offset_index=(location.name_of(path), state))
 
 
-def _first_requested(segment: Segment, whole: Split) -> tuple[int, int] | None:
+def _first_requested(segment: Segment, split: Split) -> tuple[int, int] | None:
     """Return the position and offset of the index entry to start reading at; None for the start of the segment."""
-    if whole.first_offset <= (segment.base_offset or 0):
+    if split.first_offset <= (segment.base_offset or 0):
         return None
     try:
-        found = segment.index_entry(whole.first_offset)
+        found = segment.index_entry(split.first_offset)
     except (LogError, LogPathError):
         return None  # without the index, planning takes longer, but the rows are the same
-    return (found.position, found.offset) if found and 0 < found.position < whole.end else None
+    return (found.position, found.offset) if found and 0 < found.position < split.end else None
 
 
-def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
+def cut(splits: Sequence[Split], query: LogQuery) -> list[Split]:
     """Cut splits of whole segments into splits of about the task size. Leave out an empty segment at the log's end."""
-    step = _task_bytes(query, wholes)
-    return [split for whole in wholes for split in _parts(whole, step)]
+    step = _task_bytes(query, splits)
+    return [part for split in splits for part in _parts(split, step)]
 
 
-def _parts(whole: Split, step: int) -> Iterator[Split]:
+def _parts(split: Split, step: int) -> Iterator[Split]:
     """Cut a segment into splits of `step` bytes. Only the first split keeps the hint about where to start reading."""
-    if is_remote(whole.file) and whole.offset_index is None:
-        step = whole.end  # one split, because without an index each task would fetch all bytes before its own
-    begin = whole.hint[0] if whole.hint else 0
-    last = whole.end - step // 8  # a remainder of less than an eighth becomes part of the last split
-    starts = range(begin + step, last, step) if whole.end else ()
+    if is_remote(split.file) and split.offset_index is None:
+        step = split.end  # one split, because without an index each task would fetch all bytes before its own
+    begin = split.hint[0] if split.hint else 0
+    last = split.end - step // 8  # a remainder of less than an eighth becomes part of the last split
+    starts = range(begin + step, last, step) if split.end else ()
     if not starts:
         # Even an empty segment gets a task, which checks for missing records, unless it is the log's last segment.
-        if whole.end or whole.next_base != NO_OFFSET:
-            yield whole
+        if split.end or split.next_base != NO_OFFSET:
+            yield split
         return
-    yield whole._replace(end=starts[0])
-    for start, end in pairwise([*starts, whole.end]):
-        yield whole._replace(start=start, end=end, hint=None)
+    yield split._replace(end=starts[0])
+    for start, end in pairwise([*starts, split.end]):
+        yield split._replace(start=start, end=end, hint=None)
 
 
 def _bytes(split: Split) -> int:

@@ -225,15 +225,15 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not ends:
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
-        logs, wholes = self._listed(query, is_planned=True)
+        logs, splits = self._listed(query, is_planned=True)
         # Without any partition, the folder is probably not mounted: raise an error even with failOnDataLoss=false.
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")
         same = same_ends(logs, end, ends, fails=self.query.fails_on_loss)
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
-        wholes = [each for each in wholes if (each.topic, each.partition) in same]
-        return [InputPartition(each) for each in grouped(cut(wholes, query), query)]
+        splits = [each for each in splits if (each.topic, each.partition) in same]
+        return [InputPartition(each) for each in grouped(cut(splits, query), query)]
 
     def _there(self) -> set[tuple[str, int]] | None:
         with ExitStack() as stack:
@@ -250,7 +250,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for an unreadable log.
         """
         found: dict[tuple[str, int], Log] = {}
-        wholes: list[Split] = []
+        splits: list[Split] = []
         self._trees.close()  # deletes the local mirrors of the previous remote listing
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
@@ -262,11 +262,11 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     if log.key not in found or found[log.key].end < log.end:
                         found[log.key] = log
                     if is_planned:
-                        wholes += _planned(query._replace(fails_on_loss=False), log.partition, location)
+                        splits += _planned(query._replace(fails_on_loss=False), log.partition, location)
         except (OSError, TagwireError) as error:
             self._listing.clear()
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-        chosen = [each for each in wholes if found[each.topic, each.partition].name == folder_name(each.file)]
+        chosen = [each for each in splits if found[each.topic, each.partition].name == folder_name(each.file)]
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:

@@ -39,7 +39,7 @@ _PLAIN = {
     "z": "binary",
 }
 """pyarrow's type constructors by Arrow format string."""
-_ROW_FAULTS = (DecodeError, EncodeError, UnsupportedVersionError)
+_ROW_ERRORS = (DecodeError, EncodeError, UnsupportedVersionError)
 
 
 def _pyarrow() -> Any:
@@ -129,7 +129,7 @@ class _Pure:
                     if version not in self.layouts:
                         raise UnsupportedVersionError(self.message.NAME, version, self.message.VERSIONS)
                     message = make(value, version)
-                except _ROW_FAULTS as rejection:
+                except _ROW_ERRORS as rejection:
                     if errors == "raise":
                         raise in_row(rejection, number) from None
                     error = rejection

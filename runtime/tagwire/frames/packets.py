@@ -20,7 +20,7 @@ _PACKET_HEADER: Final = 16
 _LINK_TYPE: Final = 0x03FFFFFF
 """A mask for the link type in a pcap header. The other bits describe the checksums of Ethernet frames."""
 
-_FAULTS: Final = (OSError, EOFError, ValueError, zlib.error)
+_DATA_ERRORS: Final = (OSError, EOFError, ValueError, zlib.error)
 _LAYERS: Final = {
     0: ("loopback", "Loopback"),
     1: ("ethernet", "Ethernet"),
@@ -125,7 +125,7 @@ def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
             at += _PACKET_HEADER
             yield link, (seconds * unit + fraction) / unit * 1000, _whole(file.read(size), size, at, "packet")
             at += size
-    except _FAULTS as error:
+    except _DATA_ERRORS as error:
         raise _unreadable(error) from None
 
 
@@ -148,7 +148,7 @@ def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
                 yield block.interface.link_type, time * 1000, block.packet_data
     except (EOFError, pcapng.exceptions.TruncatedFile):
         raise CaptureError(f"the capture is truncated: its last block is incomplete at byte {file.tell()}") from None
-    except (*_FAULTS, LookupError, RuntimeError, TypeError, OverflowError, struct.error) as error:
+    except (*_DATA_ERRORS, LookupError, RuntimeError, TypeError, OverflowError, struct.error) as error:
         raise _unreadable(error) from None
     except pcapng.exceptions.PcapngException as error:
         raise _unreadable(error) from None

@@ -198,15 +198,15 @@ class _Work:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
             return  # record batches are skipped if the library for their checksum is not installed
-        whole = sum(each.error is None for each in seen)
+        valid = sum(each.error is None for each in seen)
         bits = CHECKED
         if (error := seen[-1].error) is not None:
-            if not (whole or _is_like_a_batch(self.data)):
+            if not (valid or _is_like_a_batch(self.data)):
                 return
             bits += _FAULT + 8.0 * len(seen[-1].data)
-            facts = [f"behind {count(whole, 'whole batch')}: found {error.found}, expected {error.expected}"]
+            facts = [f"behind {count(valid, 'valid batch')}: found {error.found}, expected {error.expected}"]
         else:
-            facts = [count(whole, "batch"), "the checksums agree"]
+            facts = [count(valid, "batch"), "the checksums agree"]
         yield Candidate("batches", None, (), seen, bits, facts)
 
     def parts(self, kind: str) -> Iterator[Candidate]:

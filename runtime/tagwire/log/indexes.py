@@ -80,10 +80,10 @@ class _Index:
         self.base_offset = base_offset
         self._data = read_file(path, "TWL201")
         width = self.LAYOUT.size
-        whole = len(self._data) // width * width
-        if whole != len(self._data):
-            found = f"{count(len(self._data) - whole, 'byte')} at the end"
-            reject(str(path), "TWL201", whole, found, f"entries of {width} bytes")
+        complete = len(self._data) // width * width
+        if complete != len(self._data):
+            found = f"{count(len(self._data) - complete, 'byte')} at the end"
+            reject(str(path), "TWL201", complete, found, f"entries of {width} bytes")
         self._count = -(-len(self._data.rstrip(b"\0")) // width)
 
     def __len__(self) -> int:

@@ -79,15 +79,15 @@ def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = N
             group = _Group(position, batch, key, batch.base_offset, size, batch.record_format, to)
             group.take(source)
         else:
-            group.whole = None
+            group.unchanged = None
         group.source_bytes += batch.size
         group.source_batches += 1
         while source.left:
             begin = source.next_offset
-            group.whole, group.last_offset = None, begin - 1
+            group.unchanged, group.last_offset = None, begin - 1
             yield group.piece()
             group = _Group(position, batch, key, begin, size, group.format, to)
-            group.whole = None
+            group.unchanged = None
             group.take(source)
         group.last_offset = batch.last_offset
     if group:
@@ -146,7 +146,7 @@ class _Group:
     ) -> None:
         self.position = position
         self.first = batch
-        self.whole: RecordBatch | None = batch
+        self.unchanged: RecordBatch | None = batch
         """The source batch, while the group has exactly the records of that batch."""
         self.base_offset = base_offset
         self.last_offset = base_offset
@@ -209,7 +209,7 @@ class _Group:
         return self.record_bytes(record, record.offset - self.base_offset, record.timestamp - base)
 
     def piece(self) -> Piece:
-        batch = self._built() if self.whole is None else self.whole
+        batch = self._built() if self.unchanged is None else self.unchanged
         return Piece(self.position, self.source_bytes, self.source_batches, batch, self.first.compression)
 
     def _built(self) -> RecordBatch:

@@ -122,7 +122,7 @@ class SumCheck:
             positions = each.header_positions
             found = positions.length(header, 0)
             if found is not None and found[0] >= positions.least:
-                size = positions.whole(*found, 0)
+                size = positions.batch_size(*found, 0)
                 if size <= left and not self._wrong(position, header, found[1], size, positions.sum):
                     return True
         return False

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tagwire.layout import Layout
     from tagwire.message.base import Message
 
-__all__ = ["READ_FAULTS", "WRITE_FAULTS", "LayoutSerializer", "Serializer"]
+__all__ = ["READ_ERRORS", "WRITE_ERRORS", "LayoutSerializer", "Serializer"]
 
 M = TypeVar("M", bound="Message")
 
-READ_FAULTS: Final = (ValueError, struct_error, IndexError, OverflowError)
+READ_ERRORS: Final = (ValueError, struct_error, IndexError, OverflowError)
 """The exceptions that `read` may raise on invalid bytes. ValueError includes UnreadableBytes and UnicodeDecodeError."""
-WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
+WRITE_ERRORS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 """The exceptions that `write` may raise on a bad value. ValueError includes UnwritableValue and UnicodeEncodeError."""
 
 
@@ -66,7 +66,7 @@ class Serializer(Generic[M]):
         try:
             cls.write(message, out)
             return bytes(out)
-        except WRITE_FAULTS:
+        except WRITE_ERRORS:
             pass  # raise the error outside this handler: `__context__` would reveal the value, which may be secret
         from tagwire.interpreter.writer import encode
 
@@ -79,7 +79,7 @@ class Serializer(Generic[M]):
         try:
             cls.write(message, cast(bytearray, out))
             return out.size
-        except WRITE_FAULTS:
+        except WRITE_ERRORS:
             pass
         from tagwire.interpreter.writer import encoded_size
 
@@ -100,7 +100,7 @@ class Serializer(Generic[M]):
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
                 del message  # free the message's memory before the interpreter decodes the bytes again
-            except READ_FAULTS:
+            except READ_ERRORS:
                 pass
         message, _ = cls._by_layout(buf, raw, 0, True, strict, limits)
         return message  # type: ignore[no-any-return]
@@ -121,7 +121,7 @@ class Serializer(Generic[M]):
                 if end <= len(buf):
                     return message, end
                 del message
-            except READ_FAULTS:
+            except READ_ERRORS:
                 pass
         return cls._by_layout(buf, raw, offset, False, strict, limits)
 

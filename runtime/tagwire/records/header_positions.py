@@ -136,9 +136,9 @@ class HeaderPositions:
     def size(self, header: bytes, pos: int) -> int | None:
         """Return the size of the batch at `pos` in bytes, according to its header; None if the header is truncated."""
         found = self.length(header, pos)
-        return None if found is None else self.whole(*found, pos)
+        return None if found is None else self.batch_size(*found, pos)
 
-    def whole(self, length: int, end: int, pos: int) -> int:
+    def batch_size(self, length: int, end: int, pos: int) -> int:
         """Return the batch size in bytes.
 
         `length` is the value of the batch's length field, and `end` the position after that field.
@@ -148,7 +148,7 @@ class HeaderPositions:
     def sound_size(self, header: bytes, pos: int) -> int:
         """Return the size of the batch at `pos`, or 0 if its header is truncated or its length is too small."""
         found = self.length(header, pos)
-        return 0 if found is None or found[0] < self.least else self.whole(*found, pos)
+        return 0 if found is None or found[0] < self.least else self.batch_size(*found, pos)
 
     def has_magic(self, header: bytes, pos: int) -> bool:
         if self.magic_at is not None:

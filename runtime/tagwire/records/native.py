@@ -124,14 +124,14 @@ def _seen_item(item: Item, names: dict[str, str]) -> Item:
     if item.compression is not None:  # compressed messages are wrappers, which are not records
         item = item.replace(compression=None)
     if item.name == "attributes":
-        item = item.replace(bits=tuple(_unpacked(group) for group in item.bits))
+        item = item.replace(bits=tuple(_uncompressed_bits(group) for group in item.bits))
     if isinstance(item.type, Array) and isinstance(item.type.element, Nested):
         header = StructLayout("Header", item.type.element.struct.items, cls=tuple)
         item = item.replace(type=item.type.replace(element=Nested(header)))
     return item
 
 
-def _unpacked(group: Bits) -> Bits:
+def _uncompressed_bits(group: Bits) -> Bits:
     return Bits(group.name, group.mask, group.values[:1]) if group.name == "compression" else group
 
 

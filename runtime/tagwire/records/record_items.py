@@ -31,7 +31,7 @@ REJECTIONS: Final = (TypeError, ValueError, AttributeError, OverflowError)
 """The exceptions that `write` raises for invalid records. The layout interpreter then raises the exact error."""
 
 _LOW: Final = -(1 << 63)
-_FAULTS: Final = (IndexError, ValueError)
+_DATA_ERRORS: Final = (IndexError, ValueError)
 
 
 def _types(items: tuple[Item, ...]) -> list[tuple[str, Any]]:
@@ -115,7 +115,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
                 attributes=attributes if attributes < 0x80 else attributes - 0x100,
             )
             reader.pos = pos
-    except _FAULTS:
+    except _DATA_ERRORS:
         return
 
 

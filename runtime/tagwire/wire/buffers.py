@@ -44,9 +44,9 @@ def view_of(data: Any) -> memoryview:
 
 
 def _bytes_of(view: memoryview) -> bytes:
-    whole = view.obj
-    if type(whole) is bytes and view.c_contiguous and view.nbytes == len(whole):
-        return whole
+    owner = view.obj
+    if type(owner) is bytes and view.c_contiguous and view.nbytes == len(owner):
+        return owner
     return view.tobytes()
 
 

@@ -280,8 +280,8 @@ OPTIONAL = {
 @pytest.mark.parametrize("case", OPTIONAL)
 def test_an_optional_field_needs_no_version(project: Path, case: str) -> None:
     words, entry = OPTIONAL[case]
-    told = tagwire_result("add-field", "PingRequest", "--field", *words.split(), code=0).stderr
-    assert told.startswith("PingRequest has a new field Rack, from version 1: ")
+    stderr = tagwire_result("add-field", "PingRequest", "--field", *words.split(), code=0).stderr
+    assert stderr.startswith("PingRequest has a new field Rack, from version 1: ")
     request, response = specs(project)
     assert entry in request and '"validVersions": "0-2"' in request and response == RESPONSE
 

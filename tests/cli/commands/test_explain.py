@@ -89,8 +89,8 @@ def test_fields_before_an_error_are_shown_and_the_error_is_marked() -> None:
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[2].split() == ["0", "00", "01", "67", "group_id", "string", "'g'"]
-    [fault] = [line for line in lines if line.lstrip().startswith("!")]
-    assert "member_id" in fault and "at byte 3: found null, expected a value" in fault
+    [error_line] = [line for line in lines if line.lstrip().startswith("!")]
+    assert "member_id" in error_line and "at byte 3: found null, expected a value" in error_line
     assert lines[-1].split() == ["3", "ff", "ff", "33", "44", ".", "not", "read"]
     assert parse_annotated(result.stdout) == data
     assert result.stderr.startswith("tagwire: LeaveGroupRequest v0: member_id at byte 3")

@@ -308,7 +308,7 @@ def test_a_response_to_nothing(tmp_path: Path) -> None:
     assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
 
 
-ASKED = (
+REQUESTS = (
     messages.registry.encode_request(messages.SyncGroupRequest(), 0, correlation_id=5),
     messages.registry.encode_request(messages.ListGroupsRequest(), 0, correlation_id=5),
     messages.registry.encode_request(messages.ProduceRequest(acks=0), 9, correlation_id=5),
@@ -322,11 +322,11 @@ ANSWERS = (
 
 
 @pytest.mark.parametrize(("requests", "answers", "want", "error"), [
-    (ASKED, ANSWERS, ["SyncGroupResponse", "ListGroupsResponse", "HeartbeatResponse"], ""),
-    (ASKED, (ANSWERS[2], *ANSWERS[:2]), ["HeartbeatResponse", "SyncGroupResponse", "ListGroupsResponse"], ""),
-    (ASKED[:1] * 3, ANSWERS[:1] * 2, ["SyncGroupResponse"] * 2, ""),
-    (ASKED, ANSWERS[:0:-1], ["HeartbeatResponse"], "frame 2 at byte 16: correlation ID 5 is ambiguous: 2 requests of"),
-    (ASKED, ANSWERS + ANSWERS[1:2], [], "correlation ID 5 is ambiguous: 2 requests of 2 APIs"),
+    (REQUESTS, ANSWERS, ["SyncGroupResponse", "ListGroupsResponse", "HeartbeatResponse"], ""),
+    (REQUESTS, (ANSWERS[2], *ANSWERS[:2]), ["HeartbeatResponse", "SyncGroupResponse", "ListGroupsResponse"], ""),
+    (REQUESTS[:1] * 3, ANSWERS[:1] * 2, ["SyncGroupResponse"] * 2, ""),
+    (REQUESTS, ANSWERS[:0:-1], ["HeartbeatResponse"], "frame 2 at byte 16: correlation ID 5 is ambiguous: 2 requests"),
+    (REQUESTS, ANSWERS + ANSWERS[1:2], [], "correlation ID 5 is ambiguous: 2 requests of 2 APIs"),
 ])  # fmt: skip
 def test_reused_correlation_ids(
     tmp_path: Path, requests: Sequence[bytes], answers: Sequence[bytes], want: Sequence[str], error: str

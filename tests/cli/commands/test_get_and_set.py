@@ -14,7 +14,7 @@ from tagwire_messages.metadata_response import MetadataResponseBroker
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 BROKERS = [MetadataResponseBroker(node_id=n, host=f"b{n}", port=9092 + n) for n in (1, 2)]
 BODY = messages.MetadataResponse(brokers=BROKERS).encode(12)
-ASKED = registry.encode_request(messages.MetadataRequest(topics=None), 12, correlation_id=1, client_id="shop")
+REQUEST = registry.encode_request(messages.MetadataRequest(topics=None), 12, correlation_id=1, client_id="shop")
 BEATS = registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=2, client_id="beat")
 ANSWER = registry.encode_response(messages.MetadataResponse(brokers=BROKERS), 12, correlation_id=1)
 BEATEN = registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=2)
@@ -97,7 +97,7 @@ def test_frame_and_frames_are_one_option(command: str, option: str) -> None:
 
 def test_getting_fields_of_frames() -> None:
     command = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
-    found = json.loads(printed(*command, stdin=stream(BEATS, ASKED)))
+    found = json.loads(printed(*command, stdin=stream(BEATS, REQUEST)))
     assert found == {"frame": 2, "values": {"header.client_id": "shop", "topics": None}}
     words = ("get", "--frames", "response", "Metadata", "12", "brokers[].host")
     assert printed(*words, stdin=stream(ANSWER)) == "b1\nb2\n"
@@ -106,7 +106,7 @@ def test_getting_fields_of_frames() -> None:
 
 
 def test_responses_are_paired_with_requests(tmp_path: Path) -> None:
-    (tmp_path / "sent.bin").write_bytes(stream(ASKED, BEATS))
+    (tmp_path / "sent.bin").write_bytes(stream(REQUEST, BEATS))
     pairing = ("--frames", "response", "--requests", str(tmp_path / "sent.bin"))
     received = stream(BEATEN, ANSWER)
     assert printed("get", *pairing, "Metadata", "brokers[].host", stdin=received) == "b1\nb2\n"
@@ -139,7 +139,7 @@ def test_values_of_string_and_bytes_fields_are_not_interpreted() -> None:
 
 
 def test_setting_fields_of_frames_leaves_the_others() -> None:
-    done = run("set", "--frames", "request", "Metadata", "header.client_id=x", stdin=stream(BEATS, ASKED))
+    done = run("set", "--frames", "request", "Metadata", "header.client_id=x", stdin=stream(BEATS, REQUEST))
     beats, request = frames(done.stdout_bytes)
     assert beats == BEATS
     assert registry.decode_request(request).header.client_id == "x"
@@ -152,8 +152,13 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "MetadataResponse", "99", "cluster_id"), BODY, 2, "has no version 99"),
     (("get", "--frames", "request"), b"", 2, "give MESSAGE"),
     (("get", "--frames", "request", "MetadataResponse", "x"), b"", 2, "MetadataResponse is a response, not a request"),
-    (("get", "--frames", "request", "Metadata", "topics"), stream(ASKED)[:-1], 1, "frame 1"),
-    (("get", "--frames", "request", "Metadata", "topics"), stream(ASKED[:-1]), 1, "frame 1 at byte 0: MetadataRequest"),
+    (("get", "--frames", "request", "Metadata", "topics"), stream(REQUEST)[:-1], 1, "frame 1"),
+    (
+        ("get", "--frames", "request", "Metadata", "topics"),
+        stream(REQUEST[:-1]),
+        1,
+        "frame 1 at byte 0: MetadataRequest",
+    ),
     (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests needs --frames response"),
     (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
     (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "type int32 requires JSON, got 'x' (line 1, col"),

@@ -178,5 +178,5 @@ def test_explain_hides_secrets(kind: str, data: bytes, form: tuple[str, ...]) ->
     # How the secret would appear: its first bytes in hex (a line may break after them), all bytes in hex, and base64.
     begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"
     assert not any(text in hidden for text in begun)
-    asked = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout
-    assert any(text in asked for text in begun)
+    shown = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout
+    assert any(text in shown for text in begun)

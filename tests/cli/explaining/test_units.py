@@ -239,11 +239,11 @@ def network_capture(path: Path, *, port: int = 9092) -> bytes:
     from scapy.utils import wrpcap
 
     answer = sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7))
-    asked = sized(REQUEST)
+    request = sized(REQUEST)
     to, back = {"sport": 40000, "dport": port}, {"sport": port, "dport": 40000}
     cut = [
-        TCP(seq=5, flags="PA", **to) / asked[:7],
-        TCP(seq=12, flags="PA", **to) / asked[7:],
+        TCP(seq=5, flags="PA", **to) / request[:7],
+        TCP(seq=12, flags="PA", **to) / request[7:],
         TCP(seq=99, flags="SA", **back),
         TCP(seq=103, flags="PA", **back) / answer[3:],
         TCP(seq=100, flags="PA", **back) / answer[:3],

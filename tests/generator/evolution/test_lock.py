@@ -94,8 +94,8 @@ def test_versions_missing_from_the_lock_are_not_free(tmp_path: Path) -> None:
     lock = released(tmp_path, [spec(field(), valid="1-2")], [spec(field(), valid="2-3")])
     assert rules(lock, spec(field(), valid="1-4")) == []
     assert rules(lock, spec(field(), valid="0-4")) == [("TW929", "0")]
-    gone = released(tmp_path, [spec(field(), valid="1-2"), spec(name="S", apiKey=2)], [spec(name="S", apiKey=2)])
-    assert rules(gone, spec(name="S", apiKey=2), spec(field(), valid="0-3")) == [("TW929", "0")]
+    removed = released(tmp_path, [spec(field(), valid="1-2"), spec(name="S", apiKey=2)], [spec(name="S", apiKey=2)])
+    assert rules(removed, spec(name="S", apiKey=2), spec(field(), valid="0-3")) == [("TW929", "0")]
 
 
 def test_versions_that_are_back_leave_the_archive(tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_versions_that_are_back_leave_the_archive(tmp_path: Path) -> None:
 
 def test_removed_message_keeps_its_bytes_and_its_key(tmp_path: Path) -> None:
     lock = released(tmp_path, [spec(field()), spec(name="S", apiKey=2)], [spec(name="S", apiKey=2)])
-    gone = next(each for each in lock.messages if each.name == "R")
-    assert (gone.current, [str(edition.versions) for edition in gone.archive]) == (None, ["0-2"])
+    removed = next(each for each in lock.messages if each.name == "R")
+    assert (removed.current, [str(edition.versions) for edition in removed.archive]) == (None, ["0-2"])
     other = spec(name="S", apiKey=2)
     assert rules(lock, other) == []
     assert rules(lock, other, spec(field())) == []

@@ -24,8 +24,8 @@ def test_every_line_is_there() -> None:
 
 def test_errors_have_a_line() -> None:
     trace = tagwire.trace(HeartbeatRequest, HeartbeatRequest(group_id="g").encode(4)[:-1], 4)
-    [fault] = [row for row in shown(trace).iter("tr") if row[0].text == "!"]
-    assert "found 0 bytes left" in "".join(fault.itertext())
+    [error_row] = [row for row in shown(trace).iter("tr") if row[0].text == "!"]
+    assert "found 0 bytes left" in "".join(error_row.itertext())
 
 
 def test_long_values_are_truncated() -> None:

@@ -10,11 +10,11 @@ from tagwire_messages import registry
 from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_messages.metadata_response import MetadataResponseBroker
 
-ASKED = messages.MetadataRequest(topics=[MetadataRequestTopic(name="orders"), MetadataRequestTopic(name="sales")])
+MESSAGE = messages.MetadataRequest(topics=[MetadataRequestTopic(name="orders"), MetadataRequestTopic(name="sales")])
 HEADER = registry.request_header(
     request_api_key=3, request_api_version=12, correlation_id=7, client_id="shop", unknown_tags={5: b"kept"}
 )
-REQUEST = registry.encode_request(ASKED, 12, header=HEADER)
+REQUEST = registry.encode_request(MESSAGE, 12, header=HEADER)
 ANSWER = messages.MetadataResponse(brokers=[MetadataResponseBroker(host="b1", port=1)])
 RESPONSE = registry.encode_response(ANSWER, 12, correlation_id=7)
 
@@ -42,7 +42,7 @@ def test_rewriting_the_header_and_the_body() -> None:
     assert read.header == HEADER.replace(client_id="eu-shop")
     assert [topic.name for topic in read.message.topics] == ["eu.orders", "eu.sales"]
     framed = both.rewrite(sized(REQUEST), lambda client, names: (None, names), sized=True)
-    assert framed == sized(registry.encode_request(ASKED, 12, header=HEADER.replace(client_id=None)))
+    assert framed == sized(registry.encode_request(MESSAGE, 12, header=HEADER.replace(client_id=None)))
     assert both.rewrite(REQUEST, lambda *row: row) == REQUEST
 
 

@@ -11,8 +11,8 @@ REGISTRY = messages.registry
 
 
 def request(id: int, message: object = None) -> bytes:
-    asked = messages.ListGroupsRequest() if message is None else message
-    return REGISTRY.encode_request(asked, 5, correlation_id=id)  # type: ignore[arg-type]
+    request = messages.ListGroupsRequest() if message is None else message
+    return REGISTRY.encode_request(request, 5, correlation_id=id)  # type: ignore[arg-type]
 
 
 def response(id: int) -> bytes:

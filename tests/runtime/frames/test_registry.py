@@ -254,7 +254,7 @@ def test_errors_have_offsets_in_the_whole_frame(hex_text: str, name: str, path: 
 
 
 @pytest.mark.parametrize(
-    ("hex_text", "fault"),
+    ("hex_text", "expected"),
     [
         ("", "request_api_key at byte 0: found 0 bytes left, expected 2 bytes"),
         ("07", "request_api_key at byte 0: found 1 byte left, expected 2 bytes"),
@@ -264,12 +264,12 @@ def test_errors_have_offsets_in_the_whole_frame(hex_text: str, name: str, path: 
         ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version of 0 or more"),
     ],
 )
-def test_first_four_bytes_identify_the_request(hex_text: str, fault: str) -> None:
+def test_first_four_bytes_identify_the_request(hex_text: str, expected: str) -> None:
     assert registry.request_class(bytes.fromhex("0007 0000")) == (PollRequest, 0)
     assert registry.request_class(bytes.fromhex("0008 7fff 00")) == (WipeRequest, 32767)
     with pytest.raises(DecodeError) as caught:
         registry.request_class(bytes.fromhex(hex_text))
-    assert str(caught.value).partition(": ")[2] == fault
+    assert str(caught.value).partition(": ")[2] == expected
 
 
 def test_options_are_passed_on() -> None:
@@ -393,8 +393,8 @@ def test_a_header_is_used_for_one_frame_only() -> None:
     assert kafka.encode_response(answer, 9, correlation_id=7, header=header) != expected
     assert [kafka.encode_response(answer, 9, correlation_id=7) for _ in range(3)] == [expected] * 3
     request = messages.JoinGroupRequest(protocol_type="t")
-    asked = messages.RequestHeader(request_api_key=11, request_api_version=9, client_id="me", unknown_tags=tags)
-    kafka.encode_request(request, 9, header=asked)
+    header = messages.RequestHeader(request_api_key=11, request_api_version=9, client_id="me", unknown_tags=tags)
+    kafka.encode_request(request, 9, header=header)
     first, *others = [kafka.encode_request(request, 9, correlation_id=7) for _ in range(3)]
     assert others == [first] * 2 and not kafka.decode_request(first).header.unknown_tags
 

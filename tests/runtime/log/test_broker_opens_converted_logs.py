@@ -75,10 +75,10 @@ def aborted(partition: log.Partition) -> Iterator[tuple[int, range]]:
 
 
 def expected(partition: log.Partition, level: str) -> list[tuple[int, int, bytes | None, bytes | None]]:
-    gone = list(aborted(partition)) if level == "read_committed" else []
+    aborted_ranges = list(aborted(partition)) if level == "read_committed" else []
 
     def is_seen(producer: int, record: Record) -> bool:
-        return not any(producer == each and record.offset in offsets for each, offsets in gone)
+        return not any(producer == each and record.offset in offsets for each, offsets in aborted_ranges)
 
     return [
         (record.offset, record.timestamp, record.key, record.value)

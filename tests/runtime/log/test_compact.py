@@ -272,8 +272,8 @@ def test_records_younger_than_the_lag_are_not_compacted(tmp_path: Path) -> None:
 
 
 def test_the_last_offset_is_not_lost(tmp_path: Path) -> None:
-    gone = one(1, b"b", None, delete_horizon_ms=NOW - 1)
-    _, made = compact(write(tmp_path / "alpha-0", [one(0, b"a", b"v"), gone]))
+    tombstone = one(1, b"b", None, delete_horizon_ms=NOW - 1)
+    _, made = compact(write(tmp_path / "alpha-0", [one(0, b"a", b"v"), tombstone]))
     assert [(batch.last_offset, len(batch)) for batch in made] == [(0, 1), (1, 0)]
 
 

@@ -223,7 +223,7 @@ def test_facts_and_their_removal() -> None:
     assert not one["fenced"] and one["inControlledShutdown"]
     assert cluster_of(*facts, messages.FenceBrokerRecord(id=1))["brokers"][0]["fenced"]
     assert not cluster_of(broker, messages.UnfenceBrokerRecord(id=1))["brokers"][0]["fenced"]
-    gone = cluster_of(
+    removed = cluster_of(
         *facts,
         messages.UnregisterBrokerRecord(broker_id=1),
         config("a", None),
@@ -235,7 +235,7 @@ def test_facts_and_their_removal() -> None:
         messages.UnregisterControllerRecord(controller_id=9),
     )
     full = {name for name, facts_now in there.items() if facts_now}
-    assert len(full) == 8 and {name for name in full if gone[name]} == set()
+    assert len(full) == 8 and {name for name in full if removed[name]} == set()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ MODULES = {"_engine": "engine", "_columns": "columns", "_records": "records"}
 NAMES = ("python3.13t", "python3.14t", "python3.15t")
 PYTHON = os.environ.get("TAGWIRE_FREE_THREADED_PYTHON") or next(filter(None, map(shutil.which, NAMES)), "")
 COMPILER = shlex.split(os.environ.get("CC") or "cc")
-ASKED = "import sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX'), sep='\\n')"
+SCRIPT = "import sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX'), sep='\\n')"
 
 
 def obstacle() -> str:
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the package tagwire, whose native modules are built for the free-threaded Python."""
     folder = tmp_path_factory.mktemp("free_threaded")
     shutil.copytree(NATIVE.parent, folder / "tagwire", ignore=shutil.ignore_patterns("_native", "*.so", "__pycache__"))
-    include, suffix = run(PYTHON, "-c", ASKED).split()
+    include, suffix = run(PYTHON, "-c", SCRIPT).split()
     for module, sources in MODULES.items():
         made = folder / f"{module}.c"
         name = ("--module-name", f"tagwire.{module}")

@@ -107,7 +107,7 @@ def test_garbage_collector_sees_defaults() -> None:
     one, _ = partitions(12)
     one.snapshot_id = Watched()
     one.snapshot_id.epoch = one  # type: ignore[assignment]
-    gone = weakref.ref(one.snapshot_id)
+    reference = weakref.ref(one.snapshot_id)
     del one
     gc.collect()
-    assert gone() is None
+    assert reference() is None

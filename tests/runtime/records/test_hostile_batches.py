@@ -39,7 +39,7 @@ def resealed(data: bytearray) -> bytes:
     return bytes(data)
 
 
-def fault(data: bytes | bytearray, format: str = "auto", **limits: Any) -> DecodeError:
+def error_of(data: bytes | bytearray, format: str = "auto", **limits: Any) -> DecodeError:
     with pytest.raises(DecodeError) as caught:
         read_all(data, format, **limits)
     return caught.value
@@ -48,7 +48,7 @@ def fault(data: bytes | bytearray, format: str = "auto", **limits: Any) -> Decod
 def test_a_wrong_checksum() -> None:
     data = batch()
     data[-1] ^= 1
-    error = fault(data)
+    error = error_of(data)
     assert (error.path, error.offset) == ("crc", V2_CRC_AT) and "the crc32c of the" in error.expected
 
 
@@ -56,7 +56,7 @@ def test_a_wrong_checksum() -> None:
 def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
     data = batch()
     struct.pack_into(">i", data, V2_COUNT_AT, count)
-    assert fault(resealed(data)).path.startswith("records")
+    assert error_of(resealed(data)).path.startswith("records")
 
 
 SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
@@ -85,7 +85,7 @@ def test_a_count_fits_into_the_bytes(
     if found is None:
         assert [len(each) for each in read_all(resealed(data))] == [count]
     else:
-        error = fault(resealed(data))
+        error = error_of(resealed(data))
         assert str(error).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
 
 
@@ -119,7 +119,7 @@ def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
 def test_record_with_false_lengths(record: str, path: str) -> None:
     header = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
-    error = fault(resealed(header + bytes.fromhex(record)))
+    error = error_of(resealed(header + bytes.fromhex(record)))
     assert error.path.startswith(path), error
     assert error.offset >= V2_RECORDS_AT
 
@@ -131,7 +131,7 @@ def test_endless_varint(at: str) -> None:
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
     begin = time.process_time()
-    error = fault(resealed(header + bytes.fromhex(before) + b"\xff" * 1_000_000))
+    error = error_of(resealed(header + bytes.fromhex(before) + b"\xff" * 1_000_000))
     assert time.process_time() - begin < 1 and error.path == f"records[0].{at}"
 
 
@@ -150,7 +150,7 @@ def test_random_bytes_after_an_old_magic_byte(magic: int) -> None:
 def test_a_codec_bit_on_plain_records(attributes: int) -> None:
     data = batch()
     struct.pack_into(">h", data, 21, attributes)
-    error = fault(resealed(data))
+    error = error_of(resealed(data))
     assert error.path in ("records", "attributes")
 
 
@@ -158,7 +158,7 @@ def test_a_codec_bit_on_plain_records(attributes: int) -> None:
 def test_an_unknown_magic(magic: int) -> None:
     data = batch()
     data[16] = magic
-    error = fault(data)
+    error = error_of(data)
     assert error.offset == 16 and error.found == f"magic {magic}"
 
 
@@ -250,12 +250,12 @@ INNER = bytes(build([Record(0, 300, b"k", b"v")], "v1").encode())
     ],
 )
 def test_a_wrapper_that_holds_no_message_set(value: bytes | None, found: str) -> None:
-    assert found in fault(wrapper(1, 1, value)).found
+    assert found in error_of(wrapper(1, 1, value)).found
 
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_zstd_is_rejected_before_magic_2(magic: int) -> None:
-    error = fault(wrapper(magic, 4, compress("zstd", INNER)))
+    error = error_of(wrapper(magic, 4, compress("zstd", INNER)))
     assert error.path == "attributes" and error.found.startswith("compression 4")
 
 
@@ -289,7 +289,7 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
     if is_right:
         assert [key for key, _ in read_all(data, format)[0][0].headers] == list(keys)
     else:
-        assert fault(data, format).path == "headers"
+        assert error_of(data, format).path == "headers"
 
 
 @pytest.mark.parametrize(
@@ -310,15 +310,15 @@ def test_int_headers_that_lie(format: str, stated: int, headers: str) -> None:
     body = struct.pack(">bbq", 2, 0x10, 300) + struct.pack(">i", -1)
     body += struct.pack(">i", stated) + bytes.fromhex(headers) + struct.pack(">i", -1)
     data = struct.pack(">qiI", 8, len(body) + 4, zlib.crc32(body)) + body
-    assert fault(data, format).offset >= 28
+    assert error_of(data, format).offset >= 28
 
 
 def test_limits_on_records_and_headers() -> None:
     records = [Record(index, 1, None, None, (("h", b""),)) for index in range(5)]
     data = build(records).encode()
     assert len(read_all(data, elements=10)[0]) == 5
-    assert isinstance(fault(data, elements=9), LimitError)
-    assert isinstance(fault(data, bytes=len(data) - 1), LimitError)
+    assert isinstance(error_of(data, elements=9), LimitError)
+    assert isinstance(error_of(data, bytes=len(data) - 1), LimitError)
 
 
 def beyond(format: str, codec: str, **limits: int) -> LimitError:
@@ -360,7 +360,7 @@ def test_a_huge_count_allocates_nothing() -> None:
     data = bytearray(batch())
     struct.pack_into(">i", data, V2_COUNT_AT, 2**31 - 1)
     tracemalloc.start()
-    fault(resealed(data))
+    error_of(resealed(data))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1_000_000
@@ -371,7 +371,7 @@ def test_offsets_of_errors_in_compressed_bytes() -> None:
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)
     struct.pack_into(">i", header, V2_COUNT_AT, 1)
-    error = fault(resealed(header + compress("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
+    error = error_of(resealed(header + compress("gzip", bytes.fromhex("0c 00 00 00 03 01 00"))))
     assert error.offset == V2_RECORDS_AT and error.path == "records[0].key"
     assert "at byte 4 of the 7 decompressed" in error.found
 

@@ -4,7 +4,7 @@ from uuid import UUID
 import pytest
 
 from tagwire import wire
-from tagwire.message.serializer import READ_FAULTS, WRITE_FAULTS
+from tagwire.message.serializer import READ_ERRORS, WRITE_ERRORS
 from tagwire.wire.number_arrays import fixed_array
 from tagwire.wire.optional_fields import OptionalFieldsBuffer
 from tagwire.wire.tagged_fields import merged_fields, put_tags, read_tags, tag_header
@@ -91,12 +91,12 @@ def test_reading_binaries_slices_the_other_buffer() -> None:
     ],
 )
 def test_bad_bytes_are_rejected(call: Any, arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(READ_FAULTS):
+    with pytest.raises(READ_ERRORS):
         call(*arguments)
 
 
 def test_a_boolean_byte_is_0_or_1() -> None:
-    with pytest.raises(READ_FAULTS):
+    with pytest.raises(READ_ERRORS):
         wire.booleans(b"\x02", 0, 1)
 
 
@@ -118,7 +118,7 @@ def test_a_boolean_byte_is_0_or_1() -> None:
     ],
 )
 def test_bad_values_are_rejected(call: Any, value: Any) -> None:
-    with pytest.raises(WRITE_FAULTS):
+    with pytest.raises(WRITE_ERRORS):
         call(bytearray(), value)
 
 
@@ -137,7 +137,7 @@ def test_tags_are_merged_in_order() -> None:
 
 @pytest.mark.parametrize("unknown", [{1: b""}, {-1: b""}, {8: b""}, {True: b""}, {"1": b""}])
 def test_bad_unknown_tags_are_rejected(unknown: Any) -> None:
-    with pytest.raises(WRITE_FAULTS):
+    with pytest.raises(WRITE_ERRORS):
         merged_fields([], unknown, frozenset({1}), 7)
 
 
@@ -160,5 +160,5 @@ def test_the_readings_of_the_draft(varint: str, counts_tag: bool, hex_text: str)
 
 
 def test_an_empty_value_would_end_the_buffer() -> None:
-    with pytest.raises(WRITE_FAULTS):
+    with pytest.raises(WRITE_ERRORS):
         OptionalFieldsBuffer("zigzag", counts_tag=False).put(bytearray(), [], {5: b""})

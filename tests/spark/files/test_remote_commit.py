@@ -109,11 +109,11 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 @contextmanager
 def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
     """In the `with` block, fail all requests for which `fails(number, text)` is true. Yield a list of the requests."""
-    asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
-    asked.clear()
+    sent, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
+    sent.clear()
     all_fails.append(fails)
     try:
-        yield asked
+        yield sent
     finally:
         all_fails.clear()
 
@@ -212,13 +212,13 @@ def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> Non
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
         is_done = True
-        with requests(from_request(step)) as asked:
+        with requests(from_request(step)) as sent:
             try:
                 writer.commit(staged)
             except PipelineError as error:
                 assert "the connection is lost" in str(error) and url in str(error)
                 is_done = False
-            total = len(asked)
+            total = len(sent)
         is_write = (step + overwrite) % 2 == 1
         if is_write:
             bucket.write(url, rows("z", 0, b"z"))
@@ -240,16 +240,16 @@ def test_driver_dies_before_each_request(bucket: Bucket, overwrite: bool) -> Non
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
     """Fail each request in turn: the commit must succeed, be undone, or be reported as unfinished."""
-    after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
+    after, messages = WRITTEN_ANEW if overwrite else APPENDED, set()
     for step in every_step():
         url, writer, staged = begun(bucket, overwrite=overwrite)
         before, failure = bucket.visible(url), ""
-        with requests(only_request(step)) as asked:
+        with requests(only_request(step)) as sent:
             try:
                 writer.commit(staged)
             except PipelineError as error:
                 failure = str(error)
-            total = len(asked)
+            total = len(sent)
         writer.abort([*staged])
         found = bucket.read(url)
         if not failure:
@@ -262,10 +262,10 @@ def test_failed_requests(bucket: Bucket, overwrite: bool) -> None:
             assert bucket.read(url) == {**BEFORE, "w-0": [b"again"]}
         else:
             assert found in (BEFORE, after)
-        said.add("" if not failure else "a write is committed" in failure)
+        messages.add("" if not failure else "a write is committed" in failure)
         if total <= step:
             break
-    assert said == {"", True, False}
+    assert messages == {"", True, False}
 
 
 def test_decided_overwrite_is_finished_by_the_next_process(bucket: Bucket) -> None:
@@ -292,8 +292,8 @@ def test_lost_staged_objects(bucket: Bucket) -> None:
     assert bucket.read(url) == BEFORE and bucket.hidden(url) == []
     url, writer, staged = begun(bucket)
 
-    def stops(_: int, asked: str) -> bool:
-        return asked.startswith(("copy", "delete")) or (asked.startswith("put") and asked.endswith(commit.DONE))
+    def stops(_: int, sent: str) -> bool:
+        return sent.startswith(("copy", "delete")) or (sent.startswith("put") and sent.endswith(commit.DONE))
 
     with requests(stops), pytest.raises(PipelineError, match="the connection is lost"):
         writer.commit(staged)
@@ -397,8 +397,8 @@ def test_reads_between_any_two_requests_of_a_commit(bucket: Bucket, monkeypatch:
         seen: list[dict[str, list[bytes]]] = []
         done = WRITTEN_ANEW if overwrite else APPENDED
 
-        def reads(_: int, asked: str, url: str = url, seen: Any = seen, done: Any = done) -> bool:
-            if asked.startswith(("put", "copy", "delete")):
+        def reads(_: int, sent: str, url: str = url, seen: Any = seen, done: Any = done) -> bool:
+            if sent.startswith(("put", "copy", "delete")):
                 saved = [*ConditionalFileSystem.fails]
                 ConditionalFileSystem.fails.clear()
                 try:
@@ -505,12 +505,12 @@ def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pyt
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))
-        with requests(from_request(step)) as asked:
+        with requests(from_request(step)) as sent:
             try:
                 run(bucket, monkeypatch, url, "q", 1, values(b"1"), values(b"2", b"3"))
             except PipelineError as error:
                 assert "very-hidden" not in str(error)
-            total = len(asked)
+            total = len(sent)
         for _ in range(2):
             run(bucket, monkeypatch, url, "q", 1, values(b"1"), values(b"2", b"3"))
         run(bucket, monkeypatch, url, "q", 2, values(b"4"))
@@ -539,15 +539,15 @@ def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
 def test_users_without_write_permission(bucket: Bucket) -> None:
     """Check that a write is rejected at once, and that a read reports that another user must finish the commit."""
 
-    def denied(_: int, asked: str) -> bool:
-        if asked.startswith(("put", "copy", "delete")):
+    def denied(_: int, sent: str) -> bool:
+        if sent.startswith(("put", "copy", "delete")):
             raise PermissionError("Access Denied with very-hidden")
         return False
 
     url, writer, staged = begun(bucket)
     with requests(denied), pytest.raises(PipelineError, match=rf"WRITE_FAILED.*{url} can't be written: Access Denied"):
         bucket.writer(url)
-    failing = requests(lambda _, asked: asked.startswith("copy") or ("_SUCCESS" in asked and asked.startswith("put")))
+    failing = requests(lambda _, sent: sent.startswith("copy") or ("_SUCCESS" in sent and sent.startswith("put")))
     with failing, pytest.raises(PipelineError, match="a write is committed"):
         writer.commit(staged)
     with (

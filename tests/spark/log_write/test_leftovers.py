@@ -79,7 +79,7 @@ def test_next_run_of_a_job_removes_its_leftovers(tmp_path: Path) -> None:
     assert [(each.path, each.bytes) for each in leftovers(str(tmp_path))] == [(str(mine), 4), (str(other), 4)]
     assert [each.path for each in leftovers(str(output))] == [str(mine)]  # the output itself does not exist yet
     with _renamed(output) as folder:
-        (folder / "whole").mkdir(parents=True)
+        (folder / "output").mkdir(parents=True)
     assert output.is_dir() and not mine.exists() and other.exists()
     assert leftovers(str(output)) == []
 

@@ -227,8 +227,8 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
 
 def test_network_capture_with_missing_packets(spark: "SparkSession", tmp_path: Path) -> None:
     pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
-    asked = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
-    sized = [len(data).to_bytes(4, "big") + data for data in asked]
+    requests = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
+    sized = [len(data).to_bytes(4, "big") + data for data in requests]
     segments = [Segment(0, b"", flags="S"), *(Segment(1 + n * len(sized[0]), data) for n, data in enumerate(sized))]
     del segments[4:6]
     (tmp_path / "a.pcap").write_bytes(pcap(segments))

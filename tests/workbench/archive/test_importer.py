@@ -161,9 +161,9 @@ def test_written_specs_can_be_imported_again(tmp_path: Path) -> None:
 
 
 def test_removed_api_keeps_its_key(tmp_path: Path) -> None:
-    gone = '{ "apiKey": 4, "type": "request", "name": "FooRequest", "validVersions": "none" }'
-    import_release([jar(tmp_path, {"common/message/FooRequest.json": gone})], tmp_path / "specs")
-    assert json.loads(files(tmp_path / "specs")["clients/FooRequest.json"]) == json.loads(gone)
+    removed = '{ "apiKey": 4, "type": "request", "name": "FooRequest", "validVersions": "none" }'
+    import_release([jar(tmp_path, {"common/message/FooRequest.json": removed})], tmp_path / "specs")
+    assert json.loads(files(tmp_path / "specs")["clients/FooRequest.json"]) == json.loads(removed)
 
 
 @pytest.mark.parametrize(

@@ -211,11 +211,11 @@ def test_common_structs_inside_each_other_and_only_in_old_versions() -> None:
 
 
 def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
-    gone = {"apiKey": 1, "type": "request", "name": "NewRequest", "validVersions": "none"}
+    removed = {"apiKey": 1, "type": "request", "name": "NewRequest", "validVersions": "none"}
     older = keyed("request", 1, "OldRequest", "0-2", field("A"))
-    assert merged(gone, older) == {**older, "name": "NewRequest"}
-    assert merged(gone, gone) == gone
-    assert merged(older, gone) == older
+    assert merged(removed, older) == {**older, "name": "NewRequest"}
+    assert merged(removed, removed) == removed
+    assert merged(older, removed) == older
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def frame(message: Any, version: int, number: int = 1, conn: int = 1, server: in
     return RecordedFrame(conn, is_request, message.API_KEY, version, number, "c", Address("b", server), 0.0, data)
 
 
-ASKED = frame(kafka.MetadataRequest(), 12)
+REQUEST = frame(kafka.MetadataRequest(), 12)
 
 
 def capture(folder: Path, *frames: RecordedFrame) -> Path:
@@ -65,7 +65,7 @@ def run(file: Path, to: object, *words: str) -> tuple[int, str, str]:
 def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
     file = capture(
         tmp_path,
-        ASKED,
+        REQUEST,
         frame(kafka.HeartbeatRequest(group_id="g"), 4, 2),
         frame(kafka.HeartbeatRequest(group_id="h"), 4, 1, conn=2),
         frame(kafka.HeartbeatResponse(throttle_time_ms=7), 4, 1, conn=2),
@@ -83,7 +83,7 @@ OTHER = METADATA.replace(controller_id=2, brokers=[*BROKERS, MetadataResponseBro
 
 
 def test_differences(peer: MockPeer, tmp_path: Path) -> None:
-    file = capture(tmp_path, ASKED, frame(OTHER, 12))
+    file = capture(tmp_path, REQUEST, frame(OTHER, 12))
     code, out, err = run(file, peer.address)
     assert (code, err) == (1, "played 1 request; answers: 0 the same, 1 different, 0 missing\n")
     first, broker, controller = out.splitlines()
@@ -111,11 +111,11 @@ def test_differences(peer: MockPeer, tmp_path: Path) -> None:
     ],
 )
 def test_allowed_differences(words: list[str], code: int, peer: MockPeer, tmp_path: Path) -> None:
-    assert run(capture(tmp_path, ASKED, frame(OTHER, 12)), peer.address, *words)[0] == code
+    assert run(capture(tmp_path, REQUEST, frame(OTHER, 12)), peer.address, *words)[0] == code
 
 
 def test_path_that_does_not_exist(peer: MockPeer, tmp_path: Path) -> None:
-    file = capture(tmp_path, ASKED, frame(OTHER, 12))
+    file = capture(tmp_path, REQUEST, frame(OTHER, 12))
     for path in ("clusterid", "MetadataResponse.clusterid", "header.host"):
         code, out, err = run(file, peer.address, "--ignore", path)
         assert (code, out) == (1, "") and "has no field" in err
@@ -143,7 +143,7 @@ def test_missing_responses_abandon_only_their_connection(
 ) -> None:
     peer.on(kafka.MetadataRequest).reply(reply)
     beat, fine = frame(kafka.HeartbeatRequest(), 4, conn=2), frame(kafka.HeartbeatResponse(), 4, conn=2)
-    file = capture(tmp_path, ASKED, frame(METADATA, 12), ASKED, frame(METADATA, 12), beat, fine)
+    file = capture(tmp_path, REQUEST, frame(METADATA, 12), REQUEST, frame(METADATA, 12), beat, fine)
     code, out, _ = run(file, peer.address, "--timeout", "2", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     for row in rows:
@@ -158,7 +158,7 @@ def test_missing_responses_abandon_only_their_connection(
 
 def test_an_answer_that_cannot_be_read(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.MetadataRequest).reply(raw=bytes.fromhex("00000005 00000001 00"))
-    code, out, _ = run(capture(tmp_path, ASKED, frame(METADATA, 12)), peer.address)
+    code, out, _ = run(capture(tmp_path, REQUEST, frame(METADATA, 12)), peer.address)
     assert code == 1 and "expected a MetadataResponse, received an unreadable response: MetadataResponse v12" in out
 
 
@@ -172,7 +172,7 @@ def test_secrets_are_hidden(peer: MockPeer, tmp_path: Path) -> None:
 
 def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     other = frame(kafka.HeartbeatRequest(), 4, conn=2, server=2)
-    file = capture(tmp_path, ASKED, other, frame(METADATA, 12))
+    file = capture(tmp_path, REQUEST, other, frame(METADATA, 12))
     assert run(file, peer.address, "--server", "b:1")[2].startswith("played 1 request;")
     code, out, err = run(file, peer.address, "--server", "b:3")
     assert (code, out) == (2, "") and "--server: the capture has no frames of 'b:3'; it has frames of b:1, b:2" in err
@@ -181,7 +181,7 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
 
 
 def test_no_server_listens(tmp_path: Path) -> None:
-    code, out, err = run(capture(tmp_path, ASKED), "127.0.0.1:1")
+    code, out, err = run(capture(tmp_path, REQUEST), "127.0.0.1:1")
     rejected = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
     assert (code, out) == (1, "") and rejected in err and "Connect call" not in err
 
@@ -286,8 +286,8 @@ def test_ids_of_members_in_another_order() -> None:
 
     ids = IdMapping(kafka.registry)
     ids.learn(joined("a-1", "b-1"), joined("a-2", "b-2").replace(members=joined("b-2", "a-2").members))
-    asked = [kafka.HeartbeatRequest(group_id="g", member_id=each, generation_id=1) for each in ("a-1", "b-1")]
-    assert [ids.message(each).member_id for each in asked] == ["a-2", "b-1"]
+    beats = [kafka.HeartbeatRequest(group_id="g", member_id=each, generation_id=1) for each in ("a-1", "b-1")]
+    assert [ids.message(each).member_id for each in beats] == ["a-2", "b-1"]
 
 
 def test_topic_ids_are_matched_by_name() -> None:
@@ -349,7 +349,7 @@ def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp
 
 
 def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
-    first, answer, second = ASKED, frame(METADATA, 12), frame(kafka.HeartbeatRequest(), 4, 2)
+    first, answer, second = REQUEST, frame(METADATA, 12), frame(kafka.HeartbeatRequest(), 4, 2)
     last = frame(kafka.HeartbeatResponse(), 4, 2)
     late = [
         replace(each, time=1000 + seconds) for each, seconds in ((first, 0), (answer, 0), (second, 0.2), (last, 0.2))
@@ -377,7 +377,7 @@ def test_retriable_errors_and_closed_connections(peer: MockPeer, tmp_path: Path)
 def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.HeartbeatRequest).reply(close=True)
     beats = exchange(3, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
-    file = capture(tmp_path, ASKED, frame(OTHER, 12), *exchange(2, kafka.MetadataRequest(), OTHER, 12), *beats)
+    file = capture(tmp_path, REQUEST, frame(OTHER, 12), *exchange(2, kafka.MetadataRequest(), OTHER, 12), *beats)
     code, out, err = run(file, peer.address, "--summary")
     assert (code, err) == (1, "played 3 requests; answers: 0 the same, 2 different, 1 missing\n")
     rows = [line.split(maxsplit=3) for line in out.splitlines()]
@@ -399,7 +399,7 @@ def fetched(timestamp: int, value: bytes = b"v") -> Any:
 def test_only_differences_that_mean_something_and_each_once(peer: MockPeer, tmp_path: Path) -> None:
     peer.on(kafka.FetchRequest).reply([fetched(20), fetched(20, b"w")])
     fetches = [frame(kafka.FetchRequest(), 4, 2), frame(fetched(10), 4, 2)]
-    metadata = [ASKED, frame(OTHER, 12)]
+    metadata = [REQUEST, frame(OTHER, 12)]
     code, out, _ = run(capture(tmp_path, *fetches, *metadata, *metadata, *fetches), peer.address)
     lines = [line for line in out.splitlines() if "expected" not in line]
     assert (code, lines) == (1, [

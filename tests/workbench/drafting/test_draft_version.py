@@ -97,7 +97,7 @@ def test_the_earlier_cut_of_a_pair_is_that_of_both(tmp_path: Path) -> None:
     plan.apply()
     assert {each["validVersions"] for each in read(folder).values()} == {"0-1"}
     assert read(folder)["FooRequest"]["fields"] == [FIELD]
-    assert [draft.gone for draft in plan.drafts] == [("Late",), ()]
+    assert [draft.removed for draft in plan.drafts] == [("Late",), ()]
     assert "FooRequest: 0-3 -> 0-1; new 1; 1-3 cut; without Late" in str(plan)
 
 

@@ -183,8 +183,8 @@ def test_scalars_are_read_as_in_json(tmp_path: Path) -> None:
     """`no` and `2026-01-01` must stay strings, although YAML 1.1 would read them as false and as a date object."""
     text = "rules: [{request: MetadataRequest, when: {'topics[0].name': no}, reply: {body: {clusterId: 2026-01-01}}}]"
     peer = play(tmp_path, text)
-    asked = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="no")])
-    assert answer(peer.connect(), asked, 9).cluster_id == "2026-01-01"
+    request = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="no")])
+    assert answer(peer.connect(), request, 9).cluster_id == "2026-01-01"
 
 
 def test_anchors_are_for_repetition(tmp_path: Path) -> None:
@@ -398,8 +398,8 @@ def test_place_after_elements_that_are_made_later(tmp_path: Path) -> None:
 )
 def test_headers_and_tags_are_json_too(tmp_path: Path, reply: str, expected: str) -> None:
     peer = play(tmp_path, f"{RULE}{reply}\n    keep: {{id: member_id}}")
-    asked = kafka.HeartbeatRequest(member_id="eA==")
-    assert actions(peer.connect(), asked, 4) == [Send(bytes.fromhex(expected))]
+    request = kafka.HeartbeatRequest(member_id="eA==")
+    assert actions(peer.connect(), request, 4) == [Send(bytes.fromhex(expected))]
     assert peer.problems == []
 
 

@@ -23,16 +23,16 @@ def address(host: bytes, port: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("sent", "answer"),
     [
-        pytest.param(asked, answer, id=f"{asked['api_key']} v{asked['api_version']}")
-        for asked, answer in zip(ROWS[::2], ROWS[1::2], strict=True)
+        pytest.param(sent, answer, id=f"{sent['api_key']} v{sent['api_version']}")
+        for sent, answer in zip(ROWS[::2], ROWS[1::2], strict=True)
     ],
 )
-def test_addresses_of_real_brokers(asked: Any, answer: Any) -> None:
+def test_addresses_of_real_brokers(sent: Any, answer: Any) -> None:
     proxy = RecordingProxy(Address("127.0.0.1", PORTS[0]), lambda frame: None)
     connection = proxy.connect(moved=lambda host, port: ("127.0.0.9", port - 10_000))
-    assert b"".join(connection.receive_from_client(frame(asked))) == frame(asked)
+    assert b"".join(connection.receive_from_client(frame(sent))) == frame(sent)
     expected = frame(answer)
     for port in PORTS:
         expected = expected.replace(address(b"127.0.0.1", port), address(b"127.0.0.9", port - 10_000))

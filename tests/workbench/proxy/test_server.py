@@ -26,7 +26,7 @@ from tagwire_workbench.proxy import CaptureFile, ProxyError, RecordedFrame, Reco
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kafka_peer.yaml"
 BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
-ASKED = len(BEAT).to_bytes(4, "big") + BEAT
+REQUEST = len(BEAT).to_bytes(4, "big") + BEAT
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
@@ -66,7 +66,7 @@ async def connected(address: Address) -> AsyncGenerator[tuple[asyncio.StreamRead
 def test_a_hundred_connections(peer: MockPeer) -> None:
     async def client(address: Address) -> None:
         async with connected(address) as (reader, writer):
-            writer.write(ASKED * 20)
+            writer.write(REQUEST * 20)
             assert await reader.readexactly(16 * 20) == ANSWER * 20
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
@@ -80,7 +80,7 @@ def test_a_hundred_connections(peer: MockPeer) -> None:
 def test_half_closed_client_still_receives_responses(peer: MockPeer) -> None:
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
-            writer.write(ASKED)
+            writer.write(REQUEST)
             writer.write_eof()
             assert await reader.read() == ANSWER
 
@@ -94,7 +94,7 @@ def test_a_server_that_closes(peer: MockPeer, reply: Reply) -> None:
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
-            writer.write(ASKED)
+            writer.write(REQUEST)
             assert await reader.read() == (reply.raw or ANSWER[:9])
 
     assert len(proxied(peer, play).problems) == 1
@@ -104,9 +104,9 @@ def test_a_client_that_resets(peer: MockPeer) -> None:
     async def play(proxy: RecordingProxy, address: Address) -> None:
         for _ in range(5):
             async with connected(address) as (_, writer):
-                writer.write(ASKED)
+                writer.write(REQUEST)
         async with connected(address) as (reader, writer):
-            writer.write(ASKED)
+            writer.write(REQUEST)
             assert await reader.readexactly(16) == ANSWER
 
     assert proxied(peer, play).connection_count == 6
@@ -118,7 +118,7 @@ def test_server_that_does_not_exist() -> None:
 
     async def play(proxy: RecordingProxy, address: Address) -> None:
         async with connected(address) as (reader, writer):
-            writer.write(ASKED)
+            writer.write(REQUEST)
             with pytest.raises(ConnectionError):
                 assert await reader.readexactly(1)
 
@@ -188,7 +188,7 @@ def test_further_servers_get_listeners_of_their_own(peer: MockPeer) -> None:
             assert first == address != second
             assert proxy.listeners == {peer.address: first, other.address: second}
             async with connected(second) as (reader, writer):
-                writer.write(ASKED)
+                writer.write(REQUEST)
                 assert await reader.readexactly(16) != ANSWER
 
         proxy: Any = proxied(peer, play)

@@ -23,9 +23,9 @@ def _width(number: int) -> int:
     return _OFFSET + 4 * number + 2
 
 
-def width_next_to(whole: int) -> int:
-    """Return the width of the byte pane with its scroll bar: about half of the terminal width `whole`, or less."""
-    return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
+def width_next_to(total: int) -> int:
+    """Return the width of the byte pane with its scroll bar: about half of the terminal width `total`, or less."""
+    return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= total * 0.55), total // 2)
 
 
 class ByteView(ScrollView, can_focus=True):

@@ -59,7 +59,7 @@ class Draft:
     """The new version with optional fields; None if the spec got none."""
     notes: tuple[str, ...]
     """Remarks about the changes, for the report."""
-    gone: tuple[str, ...]
+    removed: tuple[str, ...]
     """Fields that exist in no version any more, such as `Topics.Partitions.Leader`."""
     path: Path | None
     """The file to write; None if the draft is not written."""
@@ -69,7 +69,7 @@ class Draft:
         facts = [str(self.before) if self.before == self.after else f"{self.before} -> {self.after}"]
         facts += [f"new {self.new}"] if self.new is not None else []
         facts += self.notes
-        facts += [f"without {', '.join(self.gone)}"] if self.gone else []
+        facts += [f"without {', '.join(self.removed)}"] if self.removed else []
         return f"{self.name}: {'; '.join(facts)}"
 
 
@@ -179,11 +179,11 @@ def _reject_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
         lines = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
         remedy = "nothing was written; write the drafts to a separate folder with --output"
         raise SpecError("\n".join(["the draft would change released versions:", *lines, remedy]), file=findings[0].file)
-    gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
-    if gone:
+    removed = [draft for draft in plan.drafts if draft.removed and is_in_place]
+    if removed:
         raise SpecError(
-            f"{gone[0].source}: writing the draft here would remove {', '.join(gone[0].gone)}; choose another folder "
-            "with --output"
+            f"{removed[0].source}: writing the draft here would remove {', '.join(removed[0].removed)}; choose another "
+            "folder with --output"
         )
 
 
@@ -277,7 +277,7 @@ def _cut_notes(valid: Versions, rest: Spec) -> tuple[str, ...]:
 
 def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: bool) -> Draft:
     left = set(field_paths(result.spec))
-    gone = {field: None for field in field_paths(source.spec) if field not in left}
+    removed = {field: None for field in field_paths(source.spec) if field not in left}
     return Draft(
         name=source.summary.name,
         component=source.summary.component,
@@ -286,8 +286,8 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         after=_versions(result.spec),
         new=result.new,
         notes=result.notes,
-        gone=tuple(
-            field for field in gone if field.rpartition(".")[0] not in gone
+        removed=tuple(
+            field for field in removed if field.rpartition(".")[0] not in removed
         ),  # list a removed struct, but not its fields
         path=path,
         text=_draft_text(source, result.spec, is_in_place=is_in_place) if path else "",

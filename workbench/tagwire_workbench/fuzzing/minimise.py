@@ -158,9 +158,9 @@ def _runs(parts: list[InputPart]) -> Iterator[list[InputPart]]:
 
     A part is left out if decoding failed inside it.
     """
-    whole = [part for part in parts if part.node.complete]
-    for start, end in _ranges(len(whole)):
-        yield whole[start:end]
+    complete = [part for part in parts if part.node.complete]
+    for start, end in _ranges(len(complete)):
+        yield complete[start:end]
 
 
 def _ranges(size: int) -> Iterator[tuple[int, int]]:

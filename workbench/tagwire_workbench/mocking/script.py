@@ -156,7 +156,7 @@ class _RuleReader:
         return None
 
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
-        assert path is not None, "a script with faults is not played"
+        assert path is not None, "a script with errors is not played"
         return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))
 
     def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
@@ -175,7 +175,7 @@ class _RuleReader:
 
         def reply(request: Received) -> Reply:
             for name, path in keeping:
-                assert path is not None, "a script with faults is not played"
+                assert path is not None, "a script with errors is not played"
                 self.kept[name] = path.json(request)
             return answer.reply(Scene(request, self.kept))
 

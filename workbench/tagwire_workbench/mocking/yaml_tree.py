@@ -76,7 +76,7 @@ class Tree:
         self.data: Any = None
         self.values: dict[Steps, Position] = {}
         self.keys: dict[Steps, Position] = {}
-        self.faults: list[tuple[Position, str]] = []
+        self.errors: list[tuple[Position, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
         """Add an error at the position of a value, of its key (`of_key`) or, if the value is missing, of its parent."""
@@ -84,7 +84,7 @@ class Tree:
         while position is None:
             position = self.values.get(steps)
             steps = steps[:-1]
-        self.faults.append((position, text))
+        self.errors.append((position, text))
 
     @contextmanager
     def errors_of(self, steps: Steps) -> Generator[None]:
@@ -95,7 +95,7 @@ class Tree:
             self.add_error(steps, str(error))
 
     def raise_errors(self) -> None:
-        lines = [f"{self.file}:{position.line}:{position.column}: {text}" for position, text in sorted({*self.faults})]
+        lines = [f"{self.file}:{position.line}:{position.column}: {text}" for position, text in sorted({*self.errors})]
         if lines:
             raise ScriptError("\n".join(lines))
 
@@ -181,11 +181,11 @@ class _Maker:
         for key, value in node.value:
             name = _joined_surrogates(key.value) if isinstance(key, yaml.ScalarNode) else None
             if name is None:
-                self.tree.faults.append((_position(key), f"expected a string as the key, got {shown(key.value)}"))
+                self.tree.errors.append((_position(key), f"expected a string as the key, got {shown(key.value)}"))
                 continue
             inner = (*steps, name)
             if name in members:
-                self.tree.faults.append((_position(key), f"the key {name!r} is duplicated"))
+                self.tree.errors.append((_position(key), f"the key {name!r} is duplicated"))
             self.tree.keys[inner] = _position(key)
             members[name] = self.value(value, inner)
         return members

@@ -201,7 +201,7 @@ class _Link:
             self.abort()
             return
         self.listeners.unreachable.discard(self.server_address)
-        if self.client.is_gone:
+        if self.client.is_closed:
             self.abort()
         self.client.resume("connecting")
 
@@ -227,7 +227,7 @@ class _Side(asyncio.Protocol):
     def __init__(self, link: _Link) -> None:
         self.transport: asyncio.Transport | None = None
         self.receive: Callable[[bytes], Iterable[Bytes]] = lambda data: ()
-        self.is_gone = False
+        self.is_closed = False
         self._link = link
         self._has_ended = False
         self._pauses: set[str] = set()
@@ -257,11 +257,11 @@ class _Side(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Close the other side once its remaining bytes have been sent."""
-        self.is_gone = True
+        self.is_closed = True
         self._end()
         self._link.close()
         other = self.other.transport
-        if other is not None and not self.other.is_gone:
+        if other is not None and not self.other.is_closed:
             other.abort() if exc is not None else other.close()
 
     # The link calls the following methods.

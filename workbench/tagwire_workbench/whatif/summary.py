@@ -76,9 +76,9 @@ class Summary:
         }
 
 
-def percent(part: int, whole: int) -> float:
-    """Return `part` as a percentage of `whole`; 0 if `whole` is 0."""
-    return 100 * part / whole if whole else 0.0
+def percent(part: int, total: int) -> float:
+    """Return `part` as a percentage of `total`; 0 if `total` is 0."""
+    return 100 * part / total if total else 0.0
 
 
 def print_summary(summary: Summary) -> None:

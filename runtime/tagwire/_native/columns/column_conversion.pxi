@@ -29,7 +29,7 @@ cdef class Conversion:
     cdef int loop(self, const tw_conversion *d, tw_frame *frame, int64_t *row, int64_t count) except? -100:
         """Run the C loop, starting at row `row[0]`. Return 0, or an error code with the rejected row in `row[0]`."""
 
-    cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
+    cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         """Use the layout interpreter to convert a row that the C loop rejected. Raises the interpreter's errors."""
 
     cdef object converted(self, object data, object versions, str errors, object options):
@@ -46,7 +46,7 @@ cdef class Conversion:
         cdef tw_conversion d
         cdef Chunk result = Chunk()
         cdef int64_t row = 0
-        cdef int fault
+        cdef int code
         memset(&d, 0, sizeof(d))
         source = self.begin(&d, rows, errors, options)
         if versions is not None:
@@ -58,24 +58,24 @@ cdef class Conversion:
         d.error = -1 if self.value is self.results.root else self.results.index(self.results.root.children[1])
         result.frame = self.spares.frame(self.results, rows.c.length, self.most)
         while True:
-            fault = self.loop(&d, result.frame, &row, rows.c.length)
-            if fault == 0:
+            code = self.loop(&d, result.frame, &row, rows.c.length)
+            if code == 0:
                 with nogil:
                     tw_complete(result.frame)
                 return result
-            self.refused(&d, result.frame, row, fault, errors, first, source, options)
+            self.rejected(&d, result.frame, row, code, errors, first, source, options)
             row += 1
 
-    cdef int refused(
-        self, const tw_conversion *d, tw_frame *frame, int64_t row, int fault, str errors, object first, object source,
+    cdef int rejected(
+        self, const tw_conversion *d, tw_frame *frame, int64_t row, int code, str errors, object first, object source,
         object options,
     ) except -1:
         """Handle a row that the C loop rejected: raise its error, store a null, or store the interpreter's value."""
-        if fault not in (TW_REFUSED, TW_NO_VERSION, TW_UNTRIED):
-            raise_fault(fault, self.name, first + row, self.most)
+        if code not in (TW_REJECTED, TW_NO_VERSION, TW_UNTRIED):
+            raise_error(code, self.name, first + row, self.most)
         error = value = None
         try:
-            value = self.by_layout(d, row, fault, source, options)
+            value = self.by_layout(d, row, code, source, options)
         except (DecodeError, EncodeError, UnsupportedVersionError) as refusal:
             if errors == "raise":
                 raise in_row(refusal, first + row)
@@ -86,7 +86,7 @@ cdef class Conversion:
             if d.error >= 0:
                 self.results.put(frame, d.error, row, None if error is None else described(error))
         except OverflowError:
-            raise_fault(TW_TOO_LONG, self.name, first + row, self.most)
+            raise_error(TW_TOO_LONG, self.name, first + row, self.most)
         frame.levels[0].length = row + 1
         return 0
 
@@ -133,7 +133,7 @@ cdef class Decoder(Conversion):
         with nogil:
             return tw_decode_rows(d, &walk, row, count)
 
-    cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
+    cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         from tagwire.interpreter.reader import decode
 
         cdef const uint8_t *data = NULL
@@ -180,7 +180,7 @@ cdef class Encoder(Conversion):
         with nogil:
             return tw_encode_rows(d, &emitter, row, count)
 
-    cdef object by_layout(self, const tw_conversion *d, int64_t row, int fault, object source, object options):
+    cdef object by_layout(self, const tw_conversion *d, int64_t row, int code, object source, object options):
         from tagwire.interpreter.cursor import dotted
         from tagwire.interpreter.writer import encode
 
@@ -193,7 +193,7 @@ cdef class Encoder(Conversion):
                 f"tag {tag} appears twice", message_name=self.name, version=layout.version, path=dotted(path)
             ) from None
         data = encode(layout, value)
-        if fault == TW_REFUSED:
+        if code == TW_REJECTED:
             from tagwire.message.engines import DisagreementError
 
             raise DisagreementError(layout, f"row {row} of a column")

@@ -17,22 +17,22 @@ static inline uint8_t *tw_here(tw_emitter *e) { return e->out->data + e->out->si
 
 static int tw_give_length(tw_emitter *e, int code, int64_t size)
 {
-    int fault = tw_room(e, TW_LENGTH_WIDTH);
+    int error = tw_room(e, TW_LENGTH_WIDTH);
     uint8_t *end;
-    if (fault < 0)
-        return fault;
+    if (error < 0)
+        return error;
     end = tw_put_length(tw_here(e), code, size);
     if (end == NULL)
-        return TW_REFUSED;
+        return TW_REJECTED;
     e->out->size = end - e->out->data;
     return 0;
 }
 
 static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
 {
-    int fault = tw_room(e, size);
-    if (fault < 0)
-        return fault;
+    int error = tw_room(e, size);
+    if (error < 0)
+        return error;
     if (size)
         memcpy(tw_here(e), data, (size_t)size);
     e->out->size += size;
@@ -45,12 +45,12 @@ static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t start, in
     uint8_t length[TW_LENGTH_WIDTH + 1];
     int64_t size = e->out->size - start;
     uint8_t *end = tw_put_length(length, code, size - uncounted);
-    int fault;
+    int error;
     if (end == NULL)
-        return TW_REFUSED;
-    fault = tw_room(e, end - length);
-    if (fault < 0)
-        return fault;
+        return TW_REJECTED;
+    error = tw_room(e, end - length);
+    if (error < 0)
+        return error;
     memmove(e->out->data + start + (end - length), e->out->data + start, (size_t)size);
     memcpy(e->out->data + start, length, (size_t)(end - length));
     e->out->size += end - length;
@@ -62,8 +62,8 @@ static inline int tw_give_int(const tw_field *s, const tw_source *source, uint8_
     int64_t x;
     int above = tw_source_int(source, at, &x);
     if (above < 0)
-        return s->kind == TW_UINT64 ? (tw_put64(p, (uint64_t)x), 0) : TW_REFUSED;
-    return tw_put_int(s->kind, p, x) < 0 ? TW_REFUSED : 0;
+        return s->kind == TW_UINT64 ? (tw_put64(p, (uint64_t)x), 0) : TW_REJECTED;
+    return tw_put_int(s->kind, p, x) < 0 ? TW_REJECTED : 0;
 }
 
 static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
@@ -75,14 +75,14 @@ static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
-/* Write a number as the nearest float32. Return TW_REFUSED if the number is too large. */
+/* Write a number as the nearest float32. Return TW_REJECTED if the number is too large. */
 static int tw_give_float32(const tw_source *source, uint8_t *p, int64_t at)
 {
     double number = tw_source_float(source, at);
     float narrow;
     uint32_t bits;
     if (!tw_fits_float32(number))
-        return TW_REFUSED;
+        return TW_REJECTED;
     narrow = (float)number;
     memcpy(&bits, &narrow, 4);
     tw_put32(p, bits);
@@ -93,9 +93,9 @@ static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
 {
     const uint8_t *data;
     int64_t size;
-    int fault = tw_source_bytes(source, at, &data, &size);
-    if (fault < 0 || size != 16)
-        return fault < 0 ? fault : TW_REFUSED;
+    int error = tw_source_bytes(source, at, &data, &size);
+    if (error < 0 || size != 16)
+        return error < 0 ? error : TW_REJECTED;
     memcpy(p, data, 16);
     return 0;
 }
@@ -103,25 +103,25 @@ static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
 static TW_MAYBE_UNUSED int tw_give_fixed(const tw_field *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->slot;
-    int fault = tw_room(e, 16);
+    int error = tw_room(e, 16);
     uint8_t *p;
-    if (fault < 0)
-        return fault;
+    if (error < 0)
+        return error;
     if (TW_UNLIKELY(!tw_is_there(source, at)))
-        return TW_REFUSED;
+        return TW_REJECTED;
     p = tw_here(e);
     if (s->kind == TW_BOOL)
         *p = (uint8_t)tw_get_bit(source->values, tw_source_index(source, at));
     else if (s->kind == TW_FLOAT64)
-        fault = tw_give_float(source, p, at);
+        error = tw_give_float(source, p, at);
     else if (s->kind == TW_FLOAT32)
-        fault = tw_give_float32(source, p, at);
+        error = tw_give_float32(source, p, at);
     else if (s->kind == TW_UUID)
-        fault = tw_give_uuid(source, p, at);
+        error = tw_give_uuid(source, p, at);
     else
-        fault = tw_give_int(s, source, p, at);
+        error = tw_give_int(s, source, p, at);
     e->out->size += tw_width[s->kind];
-    return fault;
+    return error;
 }
 
 static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_field *s, tw_emitter *e, int64_t at)
@@ -129,13 +129,13 @@ static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_field *s, tw_emitter *e,
     const tw_source *source = e->sources + s->slot;
     const uint8_t *data;
     int64_t size;
-    int fault;
+    int error;
     if (!tw_is_there(source, at))
-        return TW_REFUSED;
-    fault = tw_source_bytes(source, at, &data, &size);
-    if (fault == 0 && size != s->longest)
-        fault = TW_REFUSED;
-    return fault < 0 ? fault : tw_give_block(e, data, size);
+        return TW_REJECTED;
+    error = tw_source_bytes(source, at, &data, &size);
+    if (error == 0 && size != s->longest)
+        error = TW_REJECTED;
+    return error < 0 ? error : tw_give_block(e, data, size);
 }
 
 static TW_MAYBE_UNUSED int tw_give_varint(const tw_field *s, tw_emitter *e, int64_t at)
@@ -143,27 +143,27 @@ static TW_MAYBE_UNUSED int tw_give_varint(const tw_field *s, tw_emitter *e, int6
     const tw_source *source = e->sources + s->slot;
     int64_t x;
     uint64_t bits;
-    int above, fault = tw_room(e, 10);
-    if (fault < 0)
-        return fault;
+    int above, error = tw_room(e, 10);
+    if (error < 0)
+        return error;
     if (!tw_is_there(source, at))
-        return TW_REFUSED;
+        return TW_REJECTED;
     above = tw_source_int(source, at, &x);
     bits = s->zigzag ? tw_to_zigzag(x) : (uint64_t)x;
     if (s->zigzag ? above < 0 : above == 0 && x < 0)
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (s->bits == 32 && (above < 0 || bits >> 32))
-        return TW_REFUSED;
+        return TW_REJECTED;
     e->out->size = tw_put_varint(tw_here(e), bits) - e->out->data;
     return 0;
 }
 
 static int tw_give_null(const tw_field *s, tw_emitter *e)
 {
-    int fault = s->nullable ? tw_room(e, 4) : TW_REFUSED;
-    if (fault == 0)
+    int error = s->nullable ? tw_room(e, 4) : TW_REJECTED;
+    if (error == 0)
         e->out->size = tw_put_null_length(tw_here(e), s->length) - e->out->data;
-    return fault;
+    return error;
 }
 
 static TW_MAYBE_UNUSED int tw_give_sized(const tw_field *s, tw_emitter *e, int64_t at)
@@ -171,16 +171,16 @@ static TW_MAYBE_UNUSED int tw_give_sized(const tw_field *s, tw_emitter *e, int64
     const tw_source *source = e->sources + s->slot;
     const uint8_t *data;
     int64_t size;
-    int fault;
+    int error;
     if (!tw_is_there(source, at))
         return tw_give_null(s, e);
-    fault = tw_source_bytes(source, at, &data, &size);
-    if (fault < 0)
-        return fault;
+    error = tw_source_bytes(source, at, &data, &size);
+    if (error < 0)
+        return error;
     if (size > s->longest || (s->kind == TW_STRING && !tw_is_utf8(data, size)))
-        return TW_REFUSED;
-    fault = tw_give_length(e, s->length, size);
-    return fault < 0 ? fault : tw_give_block(e, data, size);
+        return TW_REJECTED;
+    error = tw_give_length(e, s->length, size);
+    return error < 0 ? error : tw_give_block(e, data, size);
 }
 
 #endif

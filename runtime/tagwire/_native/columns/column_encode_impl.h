@@ -31,7 +31,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     const uint8_t *data;
     int64_t number, size;
     double value, fresh;
-    int fault;
+    int error;
     if (source->constant)
         return 1;
     if (!tw_is_there(source, at))
@@ -51,8 +51,8 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
         return memcmp(&value, &fresh, sizeof value) == 0;
     case TW_SOURCE_LIST:
     case TW_SOURCE_BLOCK_LIST:
-        fault = tw_source_elements(source, at, &number, &size);
-        return fault < 0 ? fault : size == 0;
+        error = tw_source_elements(source, at, &number, &size);
+        return error < 0 ? error : size == 0;
     case TW_SOURCE_STRUCT:
         for (int32_t child = column + 1; child < c->end; child = e->columns[child].end) {
             int same = tw_is_default(e, child, at);
@@ -61,20 +61,20 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
         }
         return 1;
     default:
-        fault = tw_source_bytes(source, at, &data, &size);
-        if (fault < 0)
-            return fault;
+        error = tw_source_bytes(source, at, &data, &size);
+        if (error < 0)
+            return error;
         return size == c->size && (size == 0 || memcmp(data, c->value, (size_t)size) == 0);
     }
 }
 
-/* Return TW_REFUSED if a field that this version doesn't have is not ignorable, and its value is not the default. */
-static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
+/* Return TW_REJECTED if a field that this version doesn't have is not ignorable, and its value is not the default. */
+static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
         int same = s->missing[index].ignorable ? 1 : tw_is_default(e, s->missing[index].slot, at);
         if (same != 1)
-            return same == 0 ? TW_REFUSED : same;
+            return same == 0 ? TW_REJECTED : same;
     }
     return 0;
 }
@@ -84,10 +84,10 @@ static int tw_refuse_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
-    int draft = s->section == TW_OPTIONAL_BUFFER, fault = tw_room(e, TW_LENGTH_WIDTH);
+    int draft = s->section == TW_OPTIONAL_BUFFER, error = tw_room(e, TW_LENGTH_WIDTH);
     int64_t start;
-    if (fault < 0)
-        return fault;
+    if (error < 0)
+        return error;
     if (!draft)
         e->out->size = tw_put_varint(tw_here(e), (uint64_t)tag) - e->out->data;
     start = e->out->size;
@@ -95,27 +95,27 @@ static int tw_give_entry(
         tw_put16(tw_here(e), (uint16_t)tag);
         e->out->size += 2;
     }
-    fault = step != NULL ? tw_give_value(step, e, at) : tw_give_block(e, data, size);
-    if (fault < 0)
-        return fault;
+    error = step != NULL ? tw_give_value(step, e, at) : tw_give_block(e, data, size);
+    if (error < 0)
+        return error;
     if (draft && !s->counts_tag && e->out->size == start + 2)
-        return TW_REFUSED; /* an entry without data would have length 0, which marks the end of the buffer */
+        return TW_REJECTED; /* an entry without data would have length 0, which marks the end of the buffer */
     return tw_enclose(e, draft ? s->entry_length : TW_LENGTH_UVARINT, start, draft && !s->counts_tag ? 2 : 0);
 }
 
-/* Get the tag and data of an entry in the map of unknown tags. Return TW_REFUSED if the tag is invalid or belongs to a
+/* Get the tag and data of an entry in the map of unknown tags. Return TW_REJECTED if the tag is invalid or belongs to a
  * known field. */
 static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, int64_t *tag, const uint8_t **data, int64_t *size)
 {
     const tw_source *entries = e->sources + s->unknown_slot + 1;
     int64_t highest = s->section == TW_TAGGED_SECTION ? TW_UVARINT_MAX : 0xFFFF;
     if (!tw_is_there(entries, at) || !tw_is_there(entries + 1, at) || !tw_is_there(entries + 2, at))
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (tw_source_int(entries + 1, at, tag) < 0 || *tag < 0 || *tag > highest)
-        return TW_REFUSED;
+        return TW_REJECTED;
     for (int32_t index = 0; index < s->tagged_count; index++)
         if (s->tagged[index].tag == *tag)
-            return TW_REFUSED;
+            return TW_REJECTED;
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
@@ -124,9 +124,9 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
-        int fault = bits >> *next & 1 ? tw_give_entry(s, e, s->tagged[*next].tag, s->tagged + *next, at, NULL, 0) : 0;
-        if (fault < 0)
-            return fault;
+        int error = bits >> *next & 1 ? tw_give_entry(s, e, s->tagged[*next].tag, s->tagged + *next, at, NULL, 0) : 0;
+        if (error < 0)
+            return error;
     }
     return 0;
 }
@@ -137,16 +137,16 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
     const uint8_t *data;
     int32_t next = 0;
     for (int64_t index = from; index < from + count; index++) {
-        int fault = tw_unknown_at(s, e, index, &tag, &data, &size);
-        if (fault == 0 && tag <= last)
+        int error = tw_unknown_at(s, e, index, &tag, &data, &size);
+        if (error == 0 && tag <= last)
             return TW_UNTRIED; /* the tags aren't in ascending order; Python can sort them */
         last = tag;
-        if (fault == 0)
-            fault = tw_give_known(s, e, at, bits, &next, tag);
-        if (fault == 0)
-            fault = tw_give_entry(s, e, tag, NULL, at, data, size);
-        if (fault < 0)
-            return fault;
+        if (error == 0)
+            error = tw_give_known(s, e, at, bits, &next, tag);
+        if (error == 0)
+            error = tw_give_entry(s, e, tag, NULL, at, data, size);
+        if (error < 0)
+            return error;
     }
     return tw_give_known(s, e, at, bits, &next, INT64_MAX);
 }
@@ -156,58 +156,58 @@ static int tw_give_section(const tw_struct *s, tw_emitter *e, int64_t at)
     const tw_source *unknown = e->sources + s->unknown_slot;
     uint64_t bits = 0;
     int64_t from = 0, others = 0, known = 0;
-    int fault;
+    int error;
     if (!tw_is_there(unknown, at))
-        return TW_REFUSED;
-    fault = tw_source_elements(unknown, at, &from, &others);
-    for (int32_t index = 0; index < s->tagged_count && fault == 0; index++) {
+        return TW_REJECTED;
+    error = tw_source_elements(unknown, at, &from, &others);
+    for (int32_t index = 0; index < s->tagged_count && error == 0; index++) {
         int same = tw_is_default(e, s->tagged[index].slot, at);
         if (same < 0)
             return same;
         bits |= (uint64_t)!same << index;
         known += !same;
     }
-    if (fault == 0 && s->section == TW_TAGGED_SECTION)
-        fault = tw_give_length(e, TW_LENGTH_UVARINT, known + others);
-    if (fault == 0 && (known || others))
-        fault = tw_give_entries(s, e, at, bits, from, others);
-    if (fault == 0 && s->section == TW_OPTIONAL_BUFFER)
-        fault = tw_give_block(e, (const uint8_t *)"", 1);
-    return fault;
+    if (error == 0 && s->section == TW_TAGGED_SECTION)
+        error = tw_give_length(e, TW_LENGTH_UVARINT, known + others);
+    if (error == 0 && (known || others))
+        error = tw_give_entries(s, e, at, bits, from, others);
+    if (error == 0 && s->section == TW_OPTIONAL_BUFFER)
+        error = tw_give_block(e, (const uint8_t *)"", 1);
+    return error;
 }
 
 static int tw_give_fields(const tw_struct *s, tw_emitter *e, int64_t at)
 {
-    int fault = tw_refuse_losses(s, e, at);
-    if (fault == 0 && s->section == TW_OPTIONAL_BUFFER)
-        fault = tw_give_section(s, e, at);
-    for (int32_t index = 0; index < s->items_count && fault == 0; index++)
-        fault = tw_give_value(s->items + index, e, at);
-    if (fault == 0 && s->section == TW_TAGGED_SECTION)
-        fault = tw_give_section(s, e, at);
-    return fault;
+    int error = tw_reject_losses(s, e, at);
+    if (error == 0 && s->section == TW_OPTIONAL_BUFFER)
+        error = tw_give_section(s, e, at);
+    for (int32_t index = 0; index < s->items_count && error == 0; index++)
+        error = tw_give_value(s->items + index, e, at);
+    if (error == 0 && s->section == TW_TAGGED_SECTION)
+        error = tw_give_section(s, e, at);
+    return error;
 }
 
 static int tw_give_struct(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     int64_t start = e->out->size;
-    int fault = tw_give_fields(s, e, at);
-    return fault < 0 || s->length == TW_NO_LENGTH ? fault : tw_enclose(e, s->length, start, 0);
+    int error = tw_give_fields(s, e, at);
+    return error < 0 || s->length == TW_NO_LENGTH ? error : tw_enclose(e, s->length, start, 0);
 }
 
 /* Write the marker byte of a nested struct or optional value, if its type has one, and then the value. Return
- * TW_REFUSED for null if the type has no marker byte. */
+ * TW_REJECTED for null if the type has no marker byte. */
 static int tw_give_nested(const tw_field *s, tw_emitter *e, int64_t at)
 {
     int present = tw_is_there(e->sources + s->slot, at);
     uint8_t marker = present ? 1 : s->marker == TW_MARKER_INT8 ? 0xFF : 0;
-    int fault = 0;
+    int error = 0;
     if (s->marker != TW_NO_MARKER)
-        fault = tw_give_block(e, &marker, 1);
+        error = tw_give_block(e, &marker, 1);
     else if (!present)
-        return TW_REFUSED;
-    if (fault < 0 || !present)
-        return fault;
+        return TW_REJECTED;
+    if (error < 0 || !present)
+        return error;
     return s->kind == TW_STRUCT ? tw_give_struct(s->child, e, at) : tw_give_value(s->element, e, at);
 }
 
@@ -215,15 +215,15 @@ static int tw_give_array(const tw_field *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->slot;
     int64_t from, count;
-    int fault;
+    int error;
     if (!tw_is_there(source, at))
-        return s->length == TW_NO_LENGTH ? TW_REFUSED : tw_give_null(s, e);
-    fault = tw_source_elements(source, at, &from, &count);
-    if (fault == 0 && s->length != TW_NO_LENGTH)
-        fault = tw_give_length(e, s->length, count);
-    for (int64_t index = from; index < from + count && fault == 0; index++)
-        fault = tw_give_value(s->element, e, index);
-    return fault;
+        return s->length == TW_NO_LENGTH ? TW_REJECTED : tw_give_null(s, e);
+    error = tw_source_elements(source, at, &from, &count);
+    if (error == 0 && s->length != TW_NO_LENGTH)
+        error = tw_give_length(e, s->length, count);
+    for (int64_t index = from; index < from + count && error == 0; index++)
+        error = tw_give_value(s->element, e, index);
+    return error;
 }
 
 static int tw_give_value(const tw_field *s, tw_emitter *e, int64_t at)

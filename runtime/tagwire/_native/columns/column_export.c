@@ -35,14 +35,14 @@ int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *n
     schema->name = tw_copy_text(name);
     schema->children = tw_zeroed((size_t)children, sizeof *schema->children);
     if (schema->format == NULL || schema->name == NULL || schema->children == NULL)
-        goto fault;
+        goto error;
     for (; schema->n_children < children; schema->n_children++) {
         schema->children[schema->n_children] = tw_zeroed(1, sizeof *schema);
         if (schema->children[schema->n_children] == NULL)
-            goto fault;
+            goto error;
     }
     return 0;
-fault:
+error:
     tw_release_schema(schema);
     return TW_NO_MEMORY;
 }

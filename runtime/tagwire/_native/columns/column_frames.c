@@ -40,17 +40,17 @@ tw_frame *tw_new_frame(
     frame->words = tw_zeroed((size_t)count, sizeof *frame->words);
     frame->levels = tw_zeroed((size_t)levels_count, sizeof(tw_level));
     if (frame->columns == NULL || frame->buffers == NULL || frame->levels == NULL || frame->words == NULL)
-        goto fault;
+        goto error;
     memcpy(frame->columns, columns, (size_t)count * sizeof(tw_column));
     memcpy(frame->levels, levels, (size_t)levels_count * sizeof(tw_level));
     for (int32_t level = 0; level < levels_count; level++)
         if (tw_grow_level(frame, level, level ? 0 : rows) < 0)
-            goto fault;
+            goto error;
     for (int32_t c = 0; c < count; c++)
         if (columns[c].kind == TW_COLUMN_BYTES || columns[c].kind == TW_COLUMN_LIST)
             tw_put_offset(frame->buffers + c, 0, 0);
     return frame;
-fault:
+error:
     tw_drop_frame(frame);
     return NULL;
 }

@@ -118,11 +118,11 @@ cdef int64_t at_most(object limit) except? -1:
     return limit if limit is not None and limit < INT64_MAX else INT64_MAX
 
 
-cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:
+cdef int raise_error(int error, str name, object row, int64_t most) except -1:
     """Raise the exception for TW_NO_MEMORY, TW_BAD_INPUT or TW_TOO_LONG. `most` is the limit that was exceeded."""
-    if fault == TW_NO_MEMORY:
+    if error == TW_NO_MEMORY:
         raise MemoryError
-    if fault == TW_BAD_INPUT:
+    if error == TW_BAD_INPUT:
         raise ColumnError(f"{name}: row {row}: the array is damaged, because its offsets do not fit its buffers")
     raise ColumnError(
         f"{name}: a column of rows 0 to {row} has more than {most} elements or bytes, the limit of Arrow's 32-bit "

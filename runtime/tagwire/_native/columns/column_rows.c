@@ -18,46 +18,46 @@ static inline int tw_decode_row(const tw_conversion *d, tw_walk *w, int64_t row)
     const tw_struct *steps = tw_plan_of(d, row);
     tw_reader *r = &w->r;
     int64_t size;
-    int fault;
+    int error;
     if (steps == NULL)
         return TW_NO_VERSION;
-    fault = tw_source_bytes(d->rows, row, &r->start, &size);
-    if (fault < 0)
-        return fault;
+    error = tw_source_bytes(d->rows, row, &r->start, &size);
+    if (error < 0)
+        return error;
     if (!d->tried || size > d->bytes)
-        return TW_REFUSED;
+        return TW_REJECTED;
     r->p = r->start;
     r->end = r->p + size;
     r->elements = d->elements;
     r->unknown_tags = d->unknown_tags;
     r->unknown_tag_bytes = d->unknown_tag_bytes;
-    fault = tw_take_struct(steps, w, row);
-    return fault == 0 && r->p != r->end ? TW_REFUSED : fault;
+    error = tw_take_struct(steps, w, row);
+    return error == 0 && r->p != r->end ? TW_REJECTED : error;
 }
 
 static inline int tw_encode_row(const tw_conversion *d, tw_emitter *e, int64_t row)
 {
     const tw_struct *steps = tw_plan_of(d, row);
-    int fault = steps == NULL ? TW_NO_VERSION : tw_give_struct(steps, e, row);
-    if (fault == 0)
+    int error = steps == NULL ? TW_NO_VERSION : tw_give_struct(steps, e, row);
+    if (error == 0)
         tw_put_offset(e->out, row + 1, e->out->size);
-    return fault;
+    return error;
 }
 
 static inline int tw_convert_rows(
     const tw_conversion *d, tw_frame *frame, tw_walk *w, tw_emitter *e, int64_t *row, int64_t count)
 {
     for (; *row < count; ++*row) {
-        int fault = 0;
+        int error = 0;
         frame->levels[0].touched = *row + 1;
         if (!tw_is_there(d->rows, *row) || (d->versions != NULL && !tw_is_there(d->versions, *row)))
             tw_put_null(frame, d->value, *row);
         else
-            fault = w != NULL ? tw_decode_row(d, w, *row) : tw_encode_row(d, e, *row);
-        if (TW_UNLIKELY(fault < 0)) {
+            error = w != NULL ? tw_decode_row(d, w, *row) : tw_encode_row(d, e, *row);
+        if (TW_UNLIKELY(error < 0)) {
             tw_truncate(frame, *row);
-            if (!d->nulls_bad || (fault != TW_REFUSED && fault != TW_NO_VERSION))
-                return fault;
+            if (!d->nulls_bad || (error != TW_REJECTED && error != TW_NO_VERSION))
+                return error;
             tw_put_null(frame, d->value, *row);
         }
         if (d->error >= 0)

@@ -169,10 +169,10 @@ cdef class Spares:
         return frame
 
 
-cdef int check(int fault) except -1:
-    if fault == TW_NO_MEMORY:
+cdef int check(int error) except -1:
+    if error == TW_NO_MEMORY:
         raise MemoryError
-    if fault == TW_TOO_LONG:
+    if error == TW_TOO_LONG:
         raise OverflowError
     return 0
 

@@ -22,7 +22,7 @@ static const uint8_t tw_high_bits[32] = {
 static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *values, int64_t at)
 {
     if (values == NULL)
-        return s->kind == TW_BOOL && *p > 1 ? TW_REFUSED : 0;
+        return s->kind == TW_BOOL && *p > 1 ? TW_REJECTED : 0;
     switch (s->kind) {
     case TW_INT32:
     case TW_FLOAT32:
@@ -38,7 +38,7 @@ static inline int tw_take_fixed(const tw_field *s, const uint8_t *p, uint8_t *va
         break;
     case TW_BOOL:
         if (*p > 1)
-            return TW_REFUSED;
+            return TW_REJECTED;
         tw_put_bit(values, at, *p);
         break;
     case TW_INT8:
@@ -72,7 +72,7 @@ static TW_MAYBE_UNUSED int tw_take_varint(const tw_field *s, tw_walk *w, uint8_t
 {
     uint64_t x;
     if (tw_read_varint(&w->r, s->bits == 32 ? 5 : 10, &x) < 0 || (s->bits == 32 && x >> 32))
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (values == NULL)
         return 0;
     if (s->zigzag)
@@ -87,7 +87,7 @@ static TW_MAYBE_UNUSED int tw_take_varint(const tw_field *s, tw_walk *w, uint8_t
 static int tw_take_null(const tw_field *s, tw_walk *w, int64_t at)
 {
     if (!s->nullable)
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (s->slot >= 0)
         tw_put_null(w->frame, s->slot, at);
     return 0;
@@ -127,9 +127,9 @@ static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t 
     }
     *cursor = p;
     if (size < 0)
-        return size == TW_NULL ? tw_take_null(s, w, at) : TW_REFUSED;
+        return size == TW_NULL ? tw_take_null(s, w, at) : TW_REJECTED;
     if (TW_UNLIKELY(size > s->longest || size > end - p))
-        return TW_REFUSED;
+        return TW_REJECTED;
     *cursor = p + size;
     if (size <= 16 && end - p >= 16 && s->slot >= 0) {
         tw_buffers *b = w->frame->buffers + s->slot;
@@ -137,16 +137,16 @@ static inline int tw_take_sized_at(const tw_field *s, tw_walk *w, const uint8_t 
             return 0;
     }
     if (s->kind == TW_STRING && TW_UNLIKELY(!tw_is_utf8(p, size)))
-        return TW_REFUSED;
+        return TW_REJECTED;
     return s->slot < 0 ? 0 : tw_put_bytes(w->frame, s->slot, at, p, size);
 }
 
 static TW_MAYBE_UNUSED int tw_take_sized(const tw_field *s, tw_walk *w, int64_t at)
 {
     const uint8_t *p = w->r.p;
-    int fault = tw_take_sized_at(s, w, &p, at);
+    int error = tw_take_sized_at(s, w, &p, at);
     w->r.p = p;
-    return fault;
+    return error;
 }
 
 #endif

@@ -95,7 +95,7 @@ int tw_put_default(tw_frame *frame, int32_t column, int64_t at)
 {
     const tw_column *c = frame->columns + column;
     tw_buffers *b = frame->buffers + column;
-    int fault = 0;
+    int error = 0;
     if (c->null_default) {
         tw_put_null(frame, column, at);
         return 0;
@@ -113,10 +113,10 @@ int tw_put_default(tw_frame *frame, int32_t column, int64_t at)
         tw_put_offset(b, at + 1, frame->levels[c->inner].length);
         break;
     default:
-        for (int32_t child = column + 1; child < c->end && fault == 0; child = frame->columns[child].end)
-            fault = tw_put_default(frame, child, at);
+        for (int32_t child = column + 1; child < c->end && error == 0; child = frame->columns[child].end)
+            error = tw_put_default(frame, child, at);
     }
-    return fault;
+    return error;
 }
 
 static void tw_mend_validity(tw_frame *frame, int32_t index)

@@ -16,8 +16,8 @@
 
 enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT };
 
-enum tw_column_fault {
-    TW_REFUSED = -1,   /* the bytes or the value are invalid according to the layout */
+enum tw_column_error {
+    TW_REJECTED = -1,   /* the bytes or the value are invalid according to the layout */
     TW_NO_MEMORY = -2,
     TW_TOO_LONG = -3,  /* a column has more elements or bytes than int32 offsets can express */
     TW_NO_VERSION = -4,
@@ -134,9 +134,9 @@ static inline int tw_reserve(tw_frame *frame, int32_t index, int64_t needed)
 {
     tw_level *level = frame->levels + index;
     if (TW_UNLIKELY(needed > level->capacity)) {
-        int fault = tw_grow_level(frame, index, needed);
-        if (fault < 0)
-            return fault;
+        int error = tw_grow_level(frame, index, needed);
+        if (error < 0)
+            return error;
     }
     if (needed > level->touched)
         level->touched = needed;
@@ -176,9 +176,9 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     tw_buffers *b = frame->buffers + column;
     int64_t begin = b->size;
     if (TW_UNLIKELY(size > b->room - begin)) {
-        int fault = tw_grow_data(frame, b, begin + size);
-        if (fault < 0)
-            return fault;
+        int error = tw_grow_data(frame, b, begin + size);
+        if (error < 0)
+            return error;
     }
     if (size > 0 && size <= 16)
         tw_copy_short(b->data + begin, data, size);

@@ -34,7 +34,7 @@ cdef extern from "columns/arrow_abi.h" nogil:
 
 cdef extern from "columns/columns.h" nogil:
     int TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT
-    int TW_REFUSED, TW_NO_MEMORY, TW_TOO_LONG, TW_NO_VERSION, TW_BAD_INPUT, TW_UNTRIED
+    int TW_REJECTED, TW_NO_MEMORY, TW_TOO_LONG, TW_NO_VERSION, TW_BAD_INPUT, TW_UNTRIED
     ctypedef struct tw_column:
         uint8_t kind, nullable, is_signed, null_default
         int32_t width
@@ -119,7 +119,7 @@ cdef extern from "columns/column_export.h" nogil:
     int tw_append_child(ArrowArray_c *, int64_t, ArrowArray_c *)
 
 cdef extern from "columns/record_batches.h" nogil:
-    int TW_DONE, TW_FULL, TW_PACKED, TW_UNCLEAR
+    int TW_DONE, TW_FULL, TW_COMPRESSED, TW_UNCLEAR
     int TW_SLOT_OFFSET, TW_SLOT_VALUE
     int TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP
     int TW_MOST_HEADER_ITEMS, TW_MAGICS
@@ -150,7 +150,7 @@ cdef extern from "columns/record_batches.h" nogil:
         const int32_t *idle
         int32_t constants_count, inputs_count, idle_count, tombstone, has_flag, is_magic2, is_message, is_relative
         int32_t leaves_wrappers
-        int32_t base_offset, attributes, last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed
+        int32_t base_offset, attributes, last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload
         int32_t offset_base, timestamp_base, timestamp_scale
         int64_t codec_mask, append_mask, no_wrapper_mask, least
     ctypedef struct tw_batches:

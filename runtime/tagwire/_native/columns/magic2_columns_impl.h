@@ -31,20 +31,20 @@ static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t a
     int64_t row = level < 0 ? 0 : frame->levels[level].length;
     for (; headers.count > 0; row++) {
         tw_magic2_header header;
-        int fault = 0;
+        int error = 0;
         if (TW_UNLIKELY(!tw_next_magic2_header(&headers, &header)))
-            return TW_REFUSED;
+            return TW_REJECTED;
         if (level >= 0)
-            fault = tw_reserve(frame, level, row + 1);
-        if (fault == 0)
-            fault = tw_sink_bytes(k->inner, w, row, header.key, header.key_size);
-        if (fault == 0)
-            fault = tw_sink_bytes(k->inner + 1, w, row, header.value, header.value_size);
-        if (TW_UNLIKELY(fault < 0))
-            return fault;
+            error = tw_reserve(frame, level, row + 1);
+        if (error == 0)
+            error = tw_sink_bytes(k->inner, w, row, header.key, header.key_size);
+        if (error == 0)
+            error = tw_sink_bytes(k->inner + 1, w, row, header.value, header.value_size);
+        if (TW_UNLIKELY(error < 0))
+            return error;
     }
     if (TW_UNLIKELY(headers.p != headers.end))
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (level >= 0) {
         frame->levels[level].length = row;
         tw_put_offset(frame->buffers + k->column, at + 1, row);
@@ -73,22 +73,22 @@ static inline int tw_take_magic2(
 {
     const tw_field *f = s->items;
     tw_magic2_record record;
-    int fault;
+    int error;
     if (TW_UNLIKELY(!tw_read_magic2(w->r.p, w->r.end, has_attributes, &record)))
-        return TW_REFUSED;
-    fault = tw_sink_attributes(f + TW_MAGIC2_ATTRIBUTES, k + TW_MAGIC2_ATTRIBUTES, w, at, has_attributes, record.attributes);
-    if (fault == 0)
-        fault = tw_sink_number(f[TW_MAGIC2_TIMESTAMP].framing, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp);
-    if (fault == 0)
-        fault = tw_sink_number(f[TW_MAGIC2_OFFSET].framing, k + TW_MAGIC2_OFFSET, w, at, record.offset);
-    if (fault == 0)
-        fault = tw_sink_bytes(k + TW_MAGIC2_KEY, w, at, record.key, record.key_size);
-    if (fault == 0)
-        fault = tw_sink_bytes(k + TW_MAGIC2_VALUE, w, at, record.value, record.value_size);
-    if (fault == 0)
-        fault = tw_sink_headers(k + TW_MAGIC2_HEADERS, w, at, record.headers);
+        return TW_REJECTED;
+    error = tw_sink_attributes(f + TW_MAGIC2_ATTRIBUTES, k + TW_MAGIC2_ATTRIBUTES, w, at, has_attributes, record.attributes);
+    if (error == 0)
+        error = tw_sink_number(f[TW_MAGIC2_TIMESTAMP].framing, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp);
+    if (error == 0)
+        error = tw_sink_number(f[TW_MAGIC2_OFFSET].framing, k + TW_MAGIC2_OFFSET, w, at, record.offset);
+    if (error == 0)
+        error = tw_sink_bytes(k + TW_MAGIC2_KEY, w, at, record.key, record.key_size);
+    if (error == 0)
+        error = tw_sink_bytes(k + TW_MAGIC2_VALUE, w, at, record.value, record.value_size);
+    if (error == 0)
+        error = tw_sink_headers(k + TW_MAGIC2_HEADERS, w, at, record.headers);
     w->r.p = record.end;
-    return fault;
+    return error;
 }
 
 #endif

@@ -96,15 +96,15 @@ static void tw_start_registers(int64_t *known)
 static int tw_walk_header(tw_batches *b)
 {
     tw_record_reader *w = &b->w;
-    int fault;
+    int error;
     tw_start_registers(b->header_known);
     w->r.known = b->header_known;
     w->r.start = w->r.p = b->data + b->position;
     w->r.end = b->data + b->size;
     w->r.trusted = 0;
-    fault = tw_walk_struct(b->plan->header, b->plan->header_sinks, w, 0);
-    if (fault < 0)
-        return fault;
+    error = tw_walk_struct(b->plan->header, b->plan->header_sinks, w, 0);
+    if (error < 0)
+        return error;
     b->next = w->r.p - b->data;
     memcpy(b->header, w->slots, sizeof b->header);
     return tw_work_out(b->plan, b->header, b->position, b->next - b->position);
@@ -112,28 +112,28 @@ static int tw_walk_header(tw_batches *b)
 
 static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
 {
-    int fault = 0;
-    for (int32_t index = 0; index < b->plan->constants_count && fault == 0; index++)
-        fault = tw_put_constant(b->w.frame, b->plan->constants + index, b->header, first, end);
-    return fault;
+    int error = 0;
+    for (int32_t index = 0; index < b->plan->constants_count && error == 0; index++)
+        error = tw_put_constant(b->w.frame, b->plan->constants + index, b->header, first, end);
+    return error;
 }
 
 /* Complete a batch's rows, `first` up to `end`: fill the columns that are constant in a batch, and set their length. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
-    int fault = tw_put_constants(b, first, end);
-    b->w.frame->levels[0].length = fault < 0 ? first : end;
-    return fault;
+    int error = tw_put_constants(b, first, end);
+    b->w.frame->levels[0].length = error < 0 ? first : end;
+    return error;
 }
 
 static inline int tw_take_record(tw_batches *b, int64_t row)
 {
     const tw_record_plan *plan = b->plan;
     tw_record_reader *w = &b->w;
-    int fault = plan->is_magic2 ? tw_take_magic2(plan->record, plan->sinks, w, row, b->has_attributes)
+    int error = plan->is_magic2 ? tw_take_magic2(plan->record, plan->sinks, w, row, b->has_attributes)
                                 : tw_walk_struct(plan->record, plan->sinks, w, row);
-    if (TW_UNLIKELY(fault < 0))
-        return fault;
+    if (TW_UNLIKELY(error < 0))
+        return error;
     for (int32_t index = 0; index < plan->idle_count; index++)
         tw_put_null(w->frame, plan->idle[index], row);
     if (plan->tombstone >= 0)
@@ -155,22 +155,22 @@ static TW_NOINLINE int tw_take_records(tw_batches *b)
     tw_reader *r = &b->w.r;
     const uint8_t *from = r->p, *start = from;
     int64_t first = frame->levels[0].length, row = first;
-    int fault = 0, ended;
+    int error = 0, ended;
     r->known = b->known;
     while (b->left ? b->left > 0 || r->p < r->end : 0) {
         if (row && tw_is_full(b, row, from))
             break;
         start = r->p;
-        fault = tw_reserve(frame, 0, row + 1);
-        if (fault == 0)
-            fault = tw_take_record(b, row);
-        if (TW_UNLIKELY(fault < 0 || b->w.slots[TW_SLOT_OFFSET] < b->first_offset)) {
+        error = tw_reserve(frame, 0, row + 1);
+        if (error == 0)
+            error = tw_take_record(b, row);
+        if (TW_UNLIKELY(error < 0 || b->w.slots[TW_SLOT_OFFSET] < b->first_offset)) {
             ended = tw_end_rows(b, first, row);
             first = row;
             tw_truncate(frame, row);
-            if (fault < 0 || ended < 0) {
+            if (error < 0 || ended < 0) {
                 r->p = start;
-                return fault < 0 ? fault : ended;
+                return error < 0 ? error : ended;
             }
         } else
             row++;
@@ -178,12 +178,12 @@ static TW_NOINLINE int tw_take_records(tw_batches *b)
         b->left -= b->left > 0;
     }
     b->bytes += r->p - from;
-    fault = tw_end_rows(b, first, row);
-    if (fault < 0)
-        return fault;
+    error = tw_end_rows(b, first, row);
+    if (error < 0)
+        return error;
     if (b->left > 0 || (b->left < 0 && r->p < r->end))
         return TW_FULL;
-    return r->p == r->end ? 0 : TW_REFUSED;
+    return r->p == r->end ? 0 : TW_REJECTED;
 }
 
 int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
@@ -195,7 +195,7 @@ int tw_open_records(tw_batches *b, const uint8_t *p, int64_t size)
     b->w.r.end = p + size;
     b->left = left;
     if (plan->count >= 0 && (left < 0 || left > size / plan->least))
-        return TW_REFUSED;
+        return TW_REJECTED;
     tw_start_registers(b->known);
     for (int32_t index = 0; index < plan->inputs_count; index++)
         b->known[plan->inputs[index].register_index] = b->header[plan->inputs[index].slot];
@@ -218,16 +218,16 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     const tw_record_plan *plan = b->plan;
     tw_reader *r = &b->w.r;
     int64_t first = 0, last, shift = 0;
-    int fault = tw_open_records(b, p, size);
-    if (fault < 0 || size == 0 || b->header[plan->attributes] & plan->no_wrapper_mask)
-        return TW_REFUSED;
+    int error = tw_open_records(b, p, size);
+    if (error < 0 || size == 0 || b->header[plan->attributes] & plan->no_wrapper_mask)
+        return TW_REJECTED;
     r->known = b->known;
     r->trusted = 0;
     while (r->p < r->end) {
         int is_first = r->p == p;
-        fault = tw_walk_struct(plan->record, plan->no_sinks, &b->w, 0);
-        if (fault < 0)
-            return fault;
+        error = tw_walk_struct(plan->record, plan->no_sinks, &b->w, 0);
+        if (error < 0)
+            return error;
         if (is_first)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
@@ -237,7 +237,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
         b->header[plan->header->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {
         if (b->header[plan->base_offset] < last)
-            return TW_REFUSED;
+            return TW_REJECTED;
         if (last == INT64_MIN || !tw_add(b->header[plan->base_offset], -last, &shift))
             return TW_UNTRIED;
     }
@@ -260,24 +260,24 @@ static int tw_take_header(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;
     int64_t row = frame->levels[0].length;
-    int fault = tw_reserve(frame, 0, row + 1);
-    if (fault == 0)
-        fault = tw_end_rows(b, row, row + 1);
+    int error = tw_reserve(frame, 0, row + 1);
+    if (error == 0)
+        error = tw_end_rows(b, row, row + 1);
     b->last_offset = b->header[b->plan->header->items_count + TW_SLOT_LAST_OFFSET];
-    return fault;
+    return error;
 }
 
 /* Open the batch at `position`: read its header and prepare to read its records. */
 static int tw_open_batch(tw_batches *b)
 {
     const tw_record_plan *plan = b->plan = tw_plan_at(b, b->data + b->position, b->size - b->position);
-    int fault;
+    int error;
     b->index = 0;
     if (plan == NULL)
         return TW_UNCLEAR;
-    fault = tw_walk_header(b);
-    if (fault < 0)
-        return fault;
+    error = tw_walk_header(b);
+    if (error < 0)
+        return error;
     if (tw_is_out_of_order(b))
         return TW_UNCLEAR;
     if (plan->leaves_wrappers && b->header[plan->attributes] & plan->codec_mask)
@@ -286,15 +286,15 @@ static int tw_open_batch(tw_batches *b)
         return 0;
     if (b->header[plan->attributes] & plan->codec_mask) {
         /* A batch without records may have nothing to decompress, although its attributes name a codec. */
-        int is_empty = !plan->is_message && b->header[plan->packed] == 0;
-        return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
+        int is_empty = !plan->is_message && b->header[plan->payload] == 0;
+        return is_empty ? tw_open_records(b, b->w.spans[plan->payload], 0) : TW_COMPRESSED;
     }
     if (plan->is_message) {
-        fault = tw_open_records(b, b->data + b->position, b->next - b->position);
+        error = tw_open_records(b, b->data + b->position, b->next - b->position);
         b->w.r.trusted = 1; /* tw_walk_header has already verified the checksum */
-        return fault;
+        return error;
     }
-    return tw_open_records(b, b->w.spans[plan->packed], b->header[plan->packed]);
+    return tw_open_records(b, b->w.spans[plan->payload], b->header[plan->payload]);
 }
 
 static int tw_close_batch(tw_batches *b)

@@ -56,7 +56,7 @@ typedef struct {
 enum tw_halt {
     TW_DONE = 0,
     TW_FULL = 1,      /* the frame has reached its limit for rows or bytes */
-    TW_PACKED = 2,    /* Python must decompress the bytes at `spans[packed]` and continue */
+    TW_COMPRESSED = 2,    /* Python must decompress the bytes at `spans[payload]` and continue */
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
@@ -90,7 +90,7 @@ typedef struct {
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
-    int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed;
+    int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
     int32_t offset_base, timestamp_base, timestamp_scale; /* registers (framing.h) for these numbers, or -1 */
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */

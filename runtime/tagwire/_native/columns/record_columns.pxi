@@ -97,7 +97,7 @@ cdef class RecordPlan(Owner):
         self.c.base_timestamp, self.c.max_timestamp = self.slot("base_timestamp"), self.slot("max_timestamp")
         highest = format.fields.get("max_timestamp")
         self.c.max_relative_to = self.names[highest.relative_to] if highest is not None and highest.relative_to else -1
-        self.c.packed = self.names["value" if self.c.is_message else "payload"]
+        self.c.payload = self.names["value" if self.c.is_message else "payload"]
         group = format.bits.get("compression")
         self.codecs = format.codecs
         self.codec_shift = 0 if group is None else group.shift

@@ -59,7 +59,7 @@ static TW_MAYBE_UNUSED int tw_put_constant(tw_frame *frame, const tw_constant *c
         return 0;
     }
     if (tw_put_number(frame, c->column, first, x) < 0)
-        return TW_REFUSED;
+        return TW_REJECTED;
     narrow = (int32_t)x;
     switch (frame->columns[c->column].width) {
     case 8:

@@ -14,7 +14,7 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* Skip the record type and version before a message. Return the version, or TW_NO_TYPE if the type isn't `type`. */
+/* Skip the record type and version before a message. Return the version, or TW_NO_TYPE if it has another type. */
 static int64_t tw_open_payload(int how, int64_t type, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {
@@ -35,8 +35,8 @@ int tw_split_payloads(
     tw_frame *from, int32_t control, int32_t key, int32_t value, int how, int64_t type, tw_frame *to)
 {
     int64_t rows = from->levels[0].length;
-    int fault = 0;
-    for (int64_t row = 0; row < rows && fault == 0; row++) {
+    int error = 0;
+    for (int64_t row = 0; row < rows && error == 0; row++) {
         int64_t key_size = 0, size = 0, version = TW_NO_TYPE;
         const uint8_t *named = key < 0 ? NULL : tw_bytes_at(from, key, row, &key_size);
         tw_reader r;
@@ -51,9 +51,9 @@ int tw_split_payloads(
         } else {
             int32_t narrow = (int32_t)version;
             memcpy(to->buffers[2].values + 4 * row, &narrow, 4);
-            fault = tw_put_bytes(to, 1, row, r.p, r.end - r.p);
+            error = tw_put_bytes(to, 1, row, r.p, r.end - r.p);
         }
         to->levels[0].length = row + 1;
     }
-    return fault;
+    return error;
 }

@@ -52,7 +52,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
     cdef Shape shape
     cdef int32_t control, key = -1, value = -1
     cdef int64_t type_key = -1 if api_key is None else api_key
-    cdef int fault, how = PAYLOADS.get(kind, TW_PLAIN_PAYLOAD)
+    cdef int error, how = PAYLOADS.get(kind, TW_PLAIN_PAYLOAD)
     inner = array.root
     if how == TW_PLAIN_PAYLOAD:
         joined.other = decode(part(array, inner.child("value")), None)
@@ -66,9 +66,9 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
         shape = Shape(Column("", "+s", children=(body, version)))
         split.frame = shape.frame(frame.levels[0].length, MOST_BYTES)
         with nogil:
-            fault = tw_split_payloads(frame, control, key, value, how, type_key, split.frame)
+            error = tw_split_payloads(frame, control, key, value, how, type_key, split.frame)
             tw_complete(split.frame)
-        check(fault)
+        check(error)
         both = exported(shape, [split], False)
         joined.other = decode(part(both, body), part(both, version))
     joined.shape, joined.chunks, joined.root = array.shape, array.chunks, root

@@ -18,7 +18,7 @@ cdef class RecordColumns:
     cdef tw_batches b
     cdef Chunk chunk
     cdef dict words  # for each dictionary column, a dict from strings to indexes
-    cdef object limits, unpacked, file
+    cdef object limits, decompressed, file
     cdef int64_t guess
     cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
     cdef Spares spares
@@ -100,7 +100,7 @@ cdef class RecordColumns:
         self.b.is_open = False
         self.b.index = 0
         self.b.position = position
-        self.unpacked = None
+        self.decompressed = None
         if last_offset is not None:
             self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))
 
@@ -121,7 +121,7 @@ cdef class RecordColumns:
             self.b.end = min(end, self.b.size)
             with nogil:
                 halt = tw_walk_batches(&self.b)
-            while halt == TW_PACKED:
+            while halt == TW_COMPRESSED:
                 halt = self.unpack()
                 if halt == 0:
                     with nogil:
@@ -129,7 +129,7 @@ cdef class RecordColumns:
         finally:
             PyBuffer_Release(&view)
         if halt == TW_TOO_LONG and not len(self):
-            raise_fault(halt, "a record", 0, MOST_BYTES)
+            raise_error(halt, "a record", 0, MOST_BYTES)
         if halt == TW_NO_MEMORY:
             raise MemoryError
         if halt == TW_DONE:
@@ -142,24 +142,24 @@ cdef class RecordColumns:
         from tagwire.wire.compression import DecompressionError, decompress_in_place
 
         cdef const tw_record_plan *plan = self.b.plan
-        cdef int64_t size = self.b.header[plan.packed]
+        cdef int64_t size = self.b.header[plan.payload]
         cdef int codec = (self.b.header[plan.attributes] & plan.codec_mask) >> self.plan().codec_shift
         cdef const uint8_t *data
         cdef int halt
         if size < 0:
-            return TW_REFUSED
-        packed = PyMemoryView_FromMemory(<char *>self.b.w.spans[plan.packed], size, PyBUF_READ)
+            return TW_REJECTED
+        compressed = PyMemoryView_FromMemory(<char *>self.b.w.spans[plan.payload], size, PyBUF_READ)
         try:
-            self.unpacked = decompress_in_place(self.plan().codecs[codec], packed, self.limits)
+            self.decompressed = decompress_in_place(self.plan().codecs[codec], compressed, self.limits)
         except DecompressionError:
-            return TW_REFUSED
+            return TW_REJECTED
         finally:
-            packed.release()
-        if type(self.unpacked) is bytes:
-            data = <const uint8_t *>PyBytes_AsString(self.unpacked)
+            compressed.release()
+        if type(self.decompressed) is bytes:
+            data = <const uint8_t *>PyBytes_AsString(self.decompressed)
         else:
-            data = <const uint8_t *>PyByteArray_AsString(self.unpacked)
-        size = len(self.unpacked)
+            data = <const uint8_t *>PyByteArray_AsString(self.decompressed)
+        size = len(self.decompressed)
         if not plan.is_message:
             return tw_open_records(&self.b, data, size)
         with nogil:

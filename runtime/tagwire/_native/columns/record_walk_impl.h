@@ -21,10 +21,10 @@ static inline int tw_put_number(tw_frame *frame, int32_t column, int64_t at, int
     switch (frame->columns[column].width) {
     case 4:
         memcpy(values + 4 * at, &x32, 4);
-        return x32 == x ? 0 : TW_REFUSED;
+        return x32 == x ? 0 : TW_REJECTED;
     default:
         values[at] = (uint8_t)x;
-        return x == (int8_t)x ? 0 : TW_REFUSED;
+        return x == (int8_t)x ? 0 : TW_REJECTED;
     }
 }
 
@@ -69,12 +69,12 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
     const uint8_t *p = r->p;
     if (TW_UNLIKELY(size < 0)) {
         if (size != TW_NULL || !f->nullable)
-            return TW_REFUSED;
+            return TW_REJECTED;
     } else {
         if (TW_UNLIKELY(size > f->longest || size > r->end - p))
-            return TW_REFUSED;
+            return TW_REJECTED;
         if (f->kind == TW_STRING && TW_UNLIKELY(!tw_is_utf8(p, size)))
-            return TW_REFUSED;
+            return TW_REJECTED;
         r->p += size;
     }
     return tw_sink_bytes(k, w, at, p, size);
@@ -103,18 +103,18 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
     tw_frame *frame = w->frame;
     int32_t level = k->column < 0 ? -1 : frame->columns[k->column].inner;
     int64_t base = level < 0 ? 0 : frame->levels[level].length, index = 0;
-    int fault = 0;
+    int error = 0;
     while (count < 0 ? r->p < r->end : index < count) {
         if (level >= 0)
-            fault = tw_reserve(frame, level, base + index + 1);
-        if (fault == 0)
-            fault = tw_walk_struct(f->element->child, k->inner, w, base + index);
-        if (fault < 0)
-            return fault;
+            error = tw_reserve(frame, level, base + index + 1);
+        if (error == 0)
+            error = tw_walk_struct(f->element->child, k->inner, w, base + index);
+        if (error < 0)
+            return error;
         index++;
     }
     if (index == 0 && f->framing->filled)
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (level >= 0) {
         frame->levels[level].length = base + index;
         tw_put_offset(frame->buffers + k->column, at + 1, base + index);
@@ -133,7 +133,7 @@ static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *
     if (framing->counted_by || f->length != TW_NO_LENGTH) {
         count = framing->counted_by ? r->known[framing->counted_by] : tw_read_length(r, f->length);
         if (count < 0 || count > r->end - r->p || count * f->element->minimum > r->end - r->p)
-            return TW_REFUSED;
+            return TW_REJECTED;
     }
     return tw_walk_elements(f, k, w, at, count);
 }
@@ -148,22 +148,22 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
 {
     const uint8_t *around = w->r.end;
     int64_t size = w->r.known[f->framing->extent];
-    int fault;
+    int error;
     if (size < 0 || size > around - w->r.p)
-        return TW_REFUSED;
+        return TW_REJECTED;
     w->r.end = w->r.p + size;
-    fault = tw_walk_value(f, k, w, at);
-    if (fault == 0 && w->r.p != w->r.end)
-        fault = TW_REFUSED;
+    error = tw_walk_value(f, k, w, at);
+    if (error == 0 && w->r.p != w->r.end)
+        error = TW_REJECTED;
     w->r.end = around;
-    return fault;
+    return error;
 }
 
 static inline int tw_sink_checked(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
     w->r.known[framing->keep] = x;
     if (framing->is_checked && tw_check_number(framing, x, w->r.known) < 0)
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (framing->flag_mask)
         w->flag = (x & framing->flag_mask) != 0;
     return tw_sink_number(framing, k, w, at, x);
@@ -174,22 +174,22 @@ static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader 
     const tw_framing *framing = f->framing;
     const uint8_t *start = w->r.p;
     int64_t x;
-    int fault;
+    int error;
     if (TW_UNLIKELY(tw_read_number(f, &w->r, &x) < 0))
-        return TW_REFUSED;
-    fault = tw_sink_checked(framing, k, w, at, x);
-    if (fault == 0 && (framing->frame == TW_EXTENT || framing->frame == TW_EXTENT_OF) && tw_enter(framing, &w->r, x, start) < 0)
-        return TW_REFUSED;
-    return fault;
+        return TW_REJECTED;
+    error = tw_sink_checked(framing, k, w, at, x);
+    if (error == 0 && (framing->frame == TW_EXTENT || framing->frame == TW_EXTENT_OF) && tw_enter(framing, &w->r, x, start) < 0)
+        return TW_REJECTED;
+    return error;
 }
 
-/* Verify the checksum of the bytes from the reader's position to r.end. Return TW_REFUSED if it is wrong. */
+/* Verify the checksum of the bytes from the reader's position to r.end. Return TW_REJECTED if it is wrong. */
 static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
 {
     const tw_crc32c_tables *tables = framing->algorithm == TW_CRC32C ? w->crc32c : w->crc32;
     if (w->r.trusted)
         return 0;
-    return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
+    return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REJECTED;
 }
 
 /* Read a field that may have rules: a condition for its presence, a checksum, or a size that another field
@@ -200,7 +200,7 @@ static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w
     if (framing->is_guarded && !tw_holds(framing, w->r.known))
         return tw_sink_absent(f, k, w, at);
     if (framing->sum && tw_walk_sum(framing, w) < 0)
-        return TW_REFUSED;
+        return TW_REJECTED;
     if (framing->is_number)
         return tw_walk_number(f, k, w, at);
     return framing->extent ? tw_walk_within(f, k, w, at) : tw_walk_value(f, k, w, at);
@@ -212,7 +212,7 @@ static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *
     if (!f->framing->is_number)
         return tw_walk_value(f, k, w, at);
     if (tw_read_number(f, &w->r, &x) < 0)
-        return TW_REFUSED;
+        return TW_REJECTED;
     w->r.known[f->framing->keep] = x;
     return tw_sink_number(f->framing, k, w, at, x);
 }
@@ -222,12 +222,12 @@ static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_re
     const uint8_t *around = w->r.end;
     for (Py_ssize_t index = 0; index < s->items_count; index++) {
         const tw_field *f = s->items + index;
-        int fault = f->framing->is_usual ? tw_walk_usual(f, sinks + index, w, at) : tw_walk_item(f, sinks + index, w, at);
-        if (TW_UNLIKELY(fault < 0))
-            return fault;
+        int error = f->framing->is_usual ? tw_walk_usual(f, sinks + index, w, at) : tw_walk_item(f, sinks + index, w, at);
+        if (TW_UNLIKELY(error < 0))
+            return error;
     }
     if (TW_UNLIKELY(s->enclosed && w->r.p != w->r.end))
-        return TW_REFUSED;
+        return TW_REJECTED;
     w->r.end = around;
     return 0;
 }

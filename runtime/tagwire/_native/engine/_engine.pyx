@@ -74,7 +74,7 @@ cdef int TAG_MAX = 0xFFFF  # the highest tag in an optional buffer (KIP-482 draf
 cdef int HAS_GC = 1 << 14  # the value of CPython's Py_TPFLAGS_HAVE_GC
 cdef object TRUE = True, FALSE = False  # Python objects, because Cython would convert a bare `True` to a C number
 cdef object NO_LIMITS = DEFAULT_LIMITS  # a C variable, because reading a Python global is slower
-cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
+cdef tuple WRITE_ERRORS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"
 include "engine/coercion.pxi"

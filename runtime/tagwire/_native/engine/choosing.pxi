@@ -170,7 +170,7 @@ cdef class Choosing(Owner):
         if tw_splice_message(self.root, &x, self.whole) == 0:
             return taken(tw_finish(&x.w))
         tw_discard(&x.w)
-        refused_value()
+        rejected_value()
         return None
 
     cdef object rows(self, bytes data, Py_ssize_t offset, object limits, Marks marks):
@@ -192,7 +192,7 @@ cdef class Choosing(Owner):
         if not limit(&c.w.r, limits, &depth):
             return None
         if depth < self.plan.depth:  # the message may be too deep: walk.h checks this, the C loop below doesn't
-            self.plan.refuse(data, offset, True, limits)
+            self.plan.reject(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width
         c.marking = marks is not None
@@ -203,7 +203,7 @@ cdef class Choosing(Owner):
             return rows
         if PyErr_Occurred() != NULL:
             reraise()
-        self.plan.refuse(data, offset, True, limits)
+        self.plan.reject(data, offset, True, limits)
         return None
 
 

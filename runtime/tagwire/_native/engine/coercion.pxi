@@ -2,7 +2,7 @@
 compare values.
 
 C calls these functions by the names declared in coercion.h. They accept the same values as the pure Python engine, and
-call its functions where possible. They reject a value by raising one of the exceptions in WRITE_FAULTS.
+call its functions where possible. They reject a value by raising one of the exceptions in WRITE_ERRORS.
 """
 
 

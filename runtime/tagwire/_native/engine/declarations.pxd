@@ -23,7 +23,7 @@ cdef extern from "engine/spans.h":
     int tw_finish_spans(tw_spans *) except -1
 
 cdef extern from "engine/walk.h":
-    int TW_NO_FAULT
+    int TW_NO_ERROR
     ctypedef struct tw_walk:
         tw_reader r
         int64_t depth

@@ -101,14 +101,14 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     PyObject *unknown = NULL;
     if (s->section == TW_OPTIONAL_BUFFER && tw_read_section(s, r, object, &unknown) < 0)
-        goto fault;
+        goto error;
     if (tw_read_items(s, r, object) < 0)
-        goto fault;
+        goto error;
     if (s->section == TW_TAGGED_SECTION) {
         if (TW_LIKELY(r->p < r->end && *r->p == 0))
             r->p++;
         else if (tw_read_section(s, r, object, &unknown) < 0)
-            goto fault;
+            goto error;
     }
     if (unknown == NULL) {
         unknown = r->shared->no_tags;
@@ -117,7 +117,7 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
         PyObject_GC_Track(object); /* users can create reference cycles through the unknown tags */
     TW_SLOT(object, s->unknown_slot) = unknown;
     return tw_fill_in(s, object, r->untracked);
-fault:
+error:
     Py_XDECREF(unknown);
     return -1;
 }

@@ -135,7 +135,7 @@ cdef class Elements:
         w.highest = highest
         if self.write_all(tuple(elements), &w) < 0:
             tw_discard(&w)
-            refused_value()
+            rejected_value()
             return None, (), bool(w.unsure)
         self.last_size = (w.p - w.start) + SLACK
         data = taken(tw_finish(&w))
@@ -225,14 +225,14 @@ cdef class Reading:
                 tw_leave(&self.claimed)
                 self.last = self.last_but_one = None
                 raise StopIteration
-            return self.refused(start, elements)
+            return self.rejected(start, elements)
         if self.left < 0:
             self.r.elements -= 1
         self.busy = True
         value = NULL if self.r.elements < 0 else self.read()
         self.busy = False
         if value == NULL:
-            return self.refused(start, elements)
+            return self.rejected(start, elements)
         if self.left > 0:
             self.left -= 1
         self.index += 1
@@ -251,7 +251,7 @@ cdef class Reading:
         self.last_but_one = None
         return tw_read_again(self.plan.element, &self.r, record)
 
-    cdef object refused(self, const uint8_t *start, int64_t elements):
+    cdef object rejected(self, const uint8_t *start, int64_t elements):
         """Let the layout interpreter continue at the rejected element and raise the error."""
         try:
             return self.by_layout(start, elements)

@@ -20,7 +20,7 @@ static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* Return -1 if a field that this version doesn't have is not ignorable, and its value is not the default. */
-static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
+static inline int tw_reject_missing(const tw_struct *s, PyObject *object)
 {
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++) {
         if (f->ignorable)
@@ -34,9 +34,9 @@ static inline int tw_refuse_missing(const tw_struct *s, PyObject *object)
 
 /* Return -1 if encoding in this version would lose the value of a field that the version doesn't have, or the unknown
  * tags of a struct without a tag section. */
-static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
+static int tw_reject_lost(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
-    if (tw_refuse_missing(s, object) < 0)
+    if (tw_reject_missing(s, object) < 0)
         return -1;
     if (s->section == TW_NO_SECTION) {
         TW_HELD PyObject *value = tw_slot(object, s->unknown_slot);
@@ -100,7 +100,7 @@ static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer
 
 static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
 {
-    if (tw_refuse_lost(s, object, w->shared) < 0 || (TW_UNLIKELY(s->rules != NULL) && !tw_keeps_rules(s, object)))
+    if (tw_reject_lost(s, object, w->shared) < 0 || (TW_UNLIKELY(s->rules != NULL) && !tw_keeps_rules(s, object)))
         return -1;
     if (s->section == TW_OPTIONAL_BUFFER && tw_write_section(s, object, w) < 0)
         return -1;

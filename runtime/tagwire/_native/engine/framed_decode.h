@@ -13,7 +13,7 @@
 
 /* The next two functions are defined in framing.pxi. They set an exception if they fail. */
 int64_t tw_crc32(const uint8_t *data, Py_ssize_t size);
-PyObject *tw_unpacked(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
+PyObject *tw_decompressed(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits);
 
 static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const uint8_t *data, Py_ssize_t size)
 {
@@ -55,9 +55,9 @@ static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
     if (TW_LIKELY(tuple != NULL)) {
         if (tuple != Py_None)
             r->good[0] = (tw_good){start, r->p, TW_TUPLE_SIZE(tuple), r->elements, INT64_MIN};
-    } else if (r->refused != NULL && r->filled > 0 && !f->element->marker && r->good_count < TW_MOST_GOOD)
+    } else if (r->rejected != NULL && r->filled > 0 && !f->element->marker && r->good_count < TW_MOST_GOOD)
         r->good[r->good_count++] = (tw_good){
-            start, r->refused, r->filled, r->refused_elements, framing->ordered ? r->known[framing->ordered] : INT64_MIN};
+            start, r->rejected, r->filled, r->rejected_elements, framing->ordered ? r->known[framing->ordered] : INT64_MIN};
     return tuple;
 }
 
@@ -74,19 +74,19 @@ static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
 }
 
 /* Read an array whose compressed bytes extend to r->end. Return NULL for invalid bytes. */
-static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
+static PyObject *tw_read_compressed(const tw_field *f, tw_reader *r, int64_t codec)
 {
     const uint8_t *end = r->end;
     tw_reader inner = *r;
     PyObject *value, *data;
-    if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
+    if (r->is_decompressed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
-    data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
+    data = tw_decompressed(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
     if (data == NULL || data == Py_None) { /* None: the compressed data is invalid or too large */
         Py_XDECREF(data);
         return NULL;
     }
-    inner.packed = 1;
+    inner.is_decompressed = 1;
     inner.p = inner.start = TW_BYTES_DATA(data);
     inner.end = inner.p + TW_BYTES_SIZE(data);
     inner.numbers_tuple = NULL;
@@ -105,10 +105,10 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
     const tw_framing *framing = f->framing;
     if (f->kind != TW_ARRAY)
         return tw_read_value(f, r);
-    if (framing->packing) {
-        int64_t codec = (r->known[framing->packing] & framing->packing_mask) >> framing->packing_shift;
+    if (framing->codec_register) {
+        int64_t codec = (r->known[framing->codec_register] & framing->codec_mask) >> framing->codec_shift;
         if (codec)
-            return tw_read_packed(f, r, codec);
+            return tw_read_compressed(f, r, codec);
     }
     return tw_read_framed_array(f, r);
 }
@@ -304,10 +304,10 @@ static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *object
         return NULL;
     failed = tw_goes_short(s, r) ? tw_read_short(s, r, object) : tw_read_framed_items(s, r, object);
     if (TW_UNLIKELY(failed < 0 || (s->enclosed && r->p != r->end)))
-        goto fault;
+        goto error;
     if (s->shape == TW_OBJECT) {
         if (TW_UNLIKELY(tw_fill_in(s, object, r->untracked) < 0))
-            goto fault;
+            goto error;
         if (s->unknown_slot)
             TW_SLOT(object, s->unknown_slot) = Py_NewRef(r->shared->no_tags);
     }
@@ -315,9 +315,9 @@ static PyObject *tw_read_into(const tw_struct *s, tw_reader *r, PyObject *object
         PyObject_GC_UnTrack(object);
     r->end = around;
     return object;
-fault:
-    r->refused = start;
-    r->refused_elements = elements;
+error:
+    r->rejected = start;
+    r->rejected_elements = elements;
     Py_DECREF(object);
     return NULL;
 }

@@ -11,7 +11,7 @@
 #include "engine/framed_numbers.h"
 
 /* The next three functions are defined in framing.pxi. They set an exception if they fail. */
-PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
+PyObject *tw_compressed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
@@ -36,10 +36,10 @@ static int tw_write_framed_array(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_value(f, value, w);
 }
 
-static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int64_t codec)
+static int tw_write_compressed(const tw_field *f, PyObject *value, tw_writer *w, int64_t codec)
 {
     int64_t start = tw_written(w);
-    PyObject *packed;
+    PyObject *compressed;
     int failed;
     if (w->counting) {
         w->unsure = 1; /* the size is unknown until Python compresses the value */
@@ -47,12 +47,12 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
     }
     if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
         return -1;
-    packed = tw_packed(TW_TUPLE_GET(f->framing->codecs, codec), w->start + start, (Py_ssize_t)(tw_written(w) - start));
-    if (packed == NULL)
+    compressed = tw_compressed(TW_TUPLE_GET(f->framing->codecs, codec), w->start + start, (Py_ssize_t)(tw_written(w) - start));
+    if (compressed == NULL)
         return -1;
     w->p = w->start + start;
-    failed = tw_put(w, TW_BYTES_DATA(packed), TW_BYTES_SIZE(packed));
-    Py_DECREF(packed);
+    failed = tw_put(w, TW_BYTES_DATA(compressed), TW_BYTES_SIZE(compressed));
+    Py_DECREF(compressed);
     return failed;
 }
 
@@ -61,10 +61,10 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     const tw_framing *framing = f->framing;
     if (f->kind != TW_ARRAY)
         return tw_write_value(f, value, w);
-    if (framing->packing) {
-        int64_t codec = (w->known[framing->packing] & framing->packing_mask) >> framing->packing_shift;
+    if (framing->codec_register) {
+        int64_t codec = (w->known[framing->codec_register] & framing->codec_mask) >> framing->codec_shift;
         if (codec)
-            return tw_write_packed(f, value, w, codec);
+            return tw_write_compressed(f, value, w, codec);
     }
     return tw_write_framed_array(f, value, w);
 }
@@ -354,7 +354,7 @@ static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w)
         return tw_write_dict(s, object, w);
     if (s->shape == TW_TUPLE)
         return tw_write_tuple(s, object, w);
-    if (s->unknown_slot ? tw_refuse_lost(s, object, w->shared) < 0 : tw_refuse_missing(s, object) < 0)
+    if (s->unknown_slot ? tw_reject_lost(s, object, w->shared) < 0 : tw_reject_missing(s, object) < 0)
         return -1;
     return tw_write_framed_items(s, object, w);
 }

@@ -71,7 +71,7 @@ cdef class FramePlan:
             self.last_size = (w.p - w.start) + SLACK
             return taken(tw_finish(&w))
         tw_discard(&w)
-        refused_value()
+        rejected_value()
         return None
 
     cdef object header_with(self, PyObject *correlation_id, PyObject *client_id):

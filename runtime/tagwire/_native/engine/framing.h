@@ -73,7 +73,7 @@ struct tw_framing {
     uint8_t last; /* for a field by which an array is sorted: register with the previous element's number */
     uint8_t ordered;      /* for an array sorted by a field: register with the previous element's number */
     uint8_t sum;          /* for the first field that a checksum covers: register with the checksum */
-    uint8_t packing;      /* register whose bits contain the number of the compression codec */
+    uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
     int8_t measured;      /* `mark` of the length field that contains this field's size; -1 if there is none */
@@ -82,8 +82,8 @@ struct tw_framing {
     int64_t equals;
     int64_t absent;       /* the number to use in place of this field if it is absent */
     int64_t hidden;       /* bits of the number that the attribute does not store */
-    int64_t packing_mask;
-    uint8_t packing_shift;
+    int64_t codec_mask;
+    uint8_t codec_shift;
     PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */
     Py_ssize_t flag_slot; /* slot of a bool attribute that stores the bit `flag_mask` of the number */
     int64_t flag_mask;

@@ -149,8 +149,8 @@ cdef class FramedBuilder(Builder):
             framing.extent = self.register_of(item.extent)
             framing.measured = (<Known>self.scope()[item.extent]).mark if item.extent in self.scope() else -1
         if item.compression is not None and isinstance(type, Array):
-            framing.packing = self.register_of(item.compression.field)
-            framing.packing_mask, framing.packing_shift = number(item.compression.bits.mask), item.compression.bits.shift
+            framing.codec_register = self.register_of(item.compression.field)
+            framing.codec_mask, framing.codec_shift = number(item.compression.bits.mask), item.compression.bits.shift
             framing.codecs = self.keep(item.compression.bits.values)
         return 0
 
@@ -283,7 +283,7 @@ cdef public int64_t crc32_of "tw_crc32"(const uint8_t *data, Py_ssize_t size) ex
     return crc32(PyMemoryView_FromMemory(<char *>data, size, PyBUF_READ))
 
 
-cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
+cdef public object decompressed "tw_decompressed"(PyObject *codec, const uint8_t *data, Py_ssize_t size, PyObject *limits):
     """Decompress data. Return None if the data is invalid or exceeds the limits."""
     from tagwire.wire.compression import DecompressionError, decompress
 
@@ -293,7 +293,7 @@ cdef public object unpacked "tw_unpacked"(PyObject *codec, const uint8_t *data, 
         return None
 
 
-cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_ssize_t size):
+cdef public object compressed "tw_compressed"(PyObject *codec, const uint8_t *data, Py_ssize_t size):
     from tagwire.wire.compression import compress
 
     return compress(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size))

@@ -164,7 +164,7 @@ cdef class Gathering:
             self.is_lost = self.w.bytes == NULL and self.w.block == NULL and self.w.start != self.stack
             if not self.is_lost:
                 self.w.p = self.w.start + used
-            refused_value()
+            rejected_value()
             return False
         if self.count == 0:
             self.first_offset = offset

@@ -220,10 +220,10 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
-    PyObject *said = is_text ? tw_json_read_letters(t, TW_STRING, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *member = NULL;
-    if (said != NULL)
-        member = is_text ? tw_member_of_name(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
-    Py_XDECREF(said);
+    PyObject *value = is_text ? tw_json_read_letters(t, TW_STRING, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *member = NULL;
+    if (value != NULL)
+        member = is_text ? tw_member_of_name(row, value) : tw_member_of_number(t->r, row, PyLong_AsLongLong(value));
+    Py_XDECREF(value);
     return member;
 }
 

@@ -92,7 +92,7 @@ def enclosed(items):
     raise NotNative(f"the engine does not support lengths of type {first.code}")
 
 
-cdef int refuse_unlike(object item) except -1:
+cdef int reject_unlike(object item) except -1:
     """Raise NotNative for a field that only record-format plans support, such as a compressed field."""
     if item.condition is not None:
         raise NotNative(f"the presence of {item.name} depends on another field")

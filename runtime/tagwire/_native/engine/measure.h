@@ -150,7 +150,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
             tw_fetch_parts(s, TW_TUPLE_GET(tuple, index + 2));
         if (TW_UNLIKELY(Py_TYPE(object) != s->measured || TW_SLOT(object, s->unknown_slot) != shared->no_tags))
             return -1;
-        if (s->missing_count && tw_refuse_missing(s, object) < 0)
+        if (s->missing_count && tw_reject_missing(s, object) < 0)
             return -1;
         for (; look < s->looks_end[TW_LOOK_INT]; look++) {
             TW_HELD PyObject *value = tw_slot(object, look->slot);

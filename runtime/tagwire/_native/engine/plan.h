@@ -132,7 +132,7 @@ typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
     PyObject *empty_string;
-    PyObject *write_faults; /* tuple of the exception classes that encoding raises for invalid values */
+    PyObject *write_errors; /* tuple of the exception classes that encoding raises for invalid values */
     PyTypeObject *uuid;     /* the class uuid.UUID; NULL until a plan needs it */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;
@@ -161,13 +161,13 @@ typedef struct {
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers (framing.h): numbers on which other fields of a record format depend */
     PyObject *limits;       /* the Limits object, needed for decompression */
-    int packed;             /* whether the input was decompressed; compressed data in it is then rejected */
+    int is_decompressed;             /* whether the input was decompressed; compressed data in it is then rejected */
     int trusted;            /* whether to skip checksum verification */
     const uint8_t *numbers; /* bytes of the previous int32 array, to reuse its tuple: see tw_same_numbers */
     PyObject *numbers_tuple;
     Py_ssize_t filled;      /* after an error in an array: number of elements read before the error */
-    const uint8_t *refused; /* after an error in a record format: start of the struct with the error; else NULL */
-    int64_t refused_elements;
+    const uint8_t *rejected; /* after an error in a record format: start of the struct with the error; else NULL */
+    int64_t rejected_elements;
     tw_good good[TW_MOST_GOOD];
     int good_count;
 } tw_reader;

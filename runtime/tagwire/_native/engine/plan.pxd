@@ -17,10 +17,10 @@ cdef extern from "engine/framing.h":
         Py_ssize_t slot, flag
     ctypedef struct tw_framing:
         uint8_t frame, is_usual, is_number, counts_itself, algorithm, has_equals, is_checked, is_guarded, unsigned_order, filled
-        uint8_t keep, guard, base, scale, extent, counted_by, last, ordered, sum, packing
+        uint8_t keep, guard, base, scale, extent, counted_by, last, ordered, sum, codec_register
         int8_t mark, of, measured, covered
-        int64_t guard_mask, guard_equals, equals, absent, hidden, packing_mask
-        uint8_t packing_shift
+        int64_t guard_mask, guard_equals, equals, absent, hidden, codec_mask
+        uint8_t codec_shift
         PyObject *codecs
         Py_ssize_t flag_slot
         int64_t flag_mask
@@ -121,7 +121,7 @@ cdef extern from "engine/plan.h":
         PyObject *no_tags
         PyObject *empty_tuple
         PyObject *empty_string
-        PyObject *write_faults
+        PyObject *write_errors
         PyTypeObject *uuid
         allocfunc uuid_alloc
         PyObject *uuid_safety
@@ -140,11 +140,11 @@ cdef extern from "engine/plan.h":
         PyObject *views
         const tw_shared *shared
         int64_t elements, unknown_tags, unknown_tag_bytes
-        int untracked, packed, trusted
+        int untracked, is_decompressed, trusted
         int64_t *known
         PyObject *limits
         PyObject *numbers_tuple
-        const uint8_t *refused
+        const uint8_t *rejected
         tw_good good[4]
         int good_count
     ctypedef struct tw_writer:

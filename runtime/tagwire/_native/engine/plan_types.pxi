@@ -48,7 +48,7 @@ cdef class PlanBuilder(Owner):
         cdef tw_field *fields = <tw_field *>self.memory(len(items) * sizeof(tw_field))
         cdef Py_ssize_t index
         for index, item in enumerate(items):
-            refuse_unlike(item)
+            reject_unlike(item)
             fields[index].tag = -1 if item.tag is None else item.tag
             self.assign_slot(&fields[index], owner, item)
             self.type(&fields[index], item.type, self.part(owner, item))

@@ -111,7 +111,7 @@ cdef class Plan:
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
             if tried and depth < self.depth:  # the C loop does not check the depth, so walk.h must
-                tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
+                tried = not self.framed and self.find_error(buf, offset, end == NULL, limits) is None
         if tried:
             value = tw_read_message(self.root, &r)
             if value != NULL and end == NULL and r.p != r.end:
@@ -121,7 +121,7 @@ cdef class Plan:
                 reraise()
         if value == NULL:
             if walks:
-                self.refuse(buf, offset, end == NULL, limits)
+                self.reject(buf, offset, end == NULL, limits)
             good = good_arrays(&r, at_most(limits.elements)) if tried and strict and self.framed else {}
             return self.read_by_layout(buf, buf if raw is None else raw, offset, end, strict, limits, tried, good)
         if end != NULL:
@@ -145,13 +145,13 @@ cdef class Plan:
             end[0] = stop
         return value
 
-    cdef object fault(self, object buf, Py_ssize_t offset, bint whole, object limits):
+    cdef object find_error(self, object buf, Py_ssize_t offset, bint whole, object limits):
         """Return the `ErrorPosition` of the first error in the bytes; None if they are valid."""
         return Walk(self, buf, offset, whole, limits).error_position
 
-    cdef int refuse(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
+    cdef int reject(self, object buf, Py_ssize_t offset, bint whole, object limits) except -1:
         """Raise a DecodeError for bytes that decode.h rejected. Return only if walk.h can't find the error."""
-        error_position = self.fault(buf, offset, whole, limits)
+        error_position = self.find_error(buf, offset, whole, limits)
         if error_position is not None:
             from tagwire.interpreter.error_positions import reject_bytes
 
@@ -207,7 +207,7 @@ cdef class Plan:
             self.last_size = (w.p - w.start) + SLACK
             return taken(tw_finish(&w))
         tw_discard(&w)
-        refused_value()
+        rejected_value()
         from tagwire.interpreter.writer import encode
 
         data = encode(self.source, message)
@@ -219,7 +219,7 @@ cdef class Plan:
         cdef int64_t size = -1 if self.framed or self.has_rules else tw_measure_message(self.root, <PyObject *>message, self.shared)
         if size >= 0:
             return size
-        refused_value()
+        rejected_value()
         return self.count(message)
 
     cdef object count(self, object message):
@@ -235,7 +235,7 @@ cdef class Plan:
             tw_discard(&w)
             return tw_written(&w)
         tw_discard(&w)
-        refused_value()
+        rejected_value()
         from tagwire.interpreter.writer import encoded_size
 
         size = encoded_size(self.source, message)
@@ -272,7 +272,7 @@ cdef class Walk:
         limit(&w.r, limits, &w.depth)
         w.path = <PyObject *>path
         w.open = <PyObject *>self.open
-        w.stage = TW_NO_FAULT
+        w.stage = TW_NO_ERROR
         w.has_known_tags = False
         tw_start_spans(&w.spans, NULL if rows is None else <PyObject *>rows, first_kind, w.r.start)
         tw_walk_message(plan.root, &w, whole)
@@ -281,7 +281,7 @@ cdef class Walk:
         tw_finish_spans(&w.spans)
         self.end = w.r.p - w.r.start
         self.has_known_tags = w.has_known_tags
-        if w.stage != TW_NO_FAULT:
+        if w.stage != TW_NO_ERROR:
             path.reverse()
             self.open.reverse()
             counts = at_most(limits.elements) - w.r.elements, at_most(limits.unknown_tags) - w.r.unknown_tags
@@ -316,13 +316,13 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
     start_registers(known)
     r.known = known
     r.limits = <PyObject *>limits
-    r.packed = r.trusted = False
+    r.is_decompressed = r.trusted = False
     start_noting(r)
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Forget the valid array elements (`good`) and the rejected struct (`refused`) of an earlier read."""
-    r.refused = r.good[0].start = NULL
+    """Forget the valid array elements (`good`) and the rejected struct (`rejected`) of an earlier read."""
+    r.rejected = r.good[0].start = NULL
     r.good_count = 1
 
 
@@ -351,11 +351,11 @@ cdef int reraise() except -1:
     return -1
 
 
-cdef int refused_value() except -1:
-    """Clear the current exception if it rejects a value (WRITE_FAULTS). Raise any other exception."""
+cdef int rejected_value() except -1:
+    """Clear the current exception if it rejects a value (WRITE_ERRORS). Raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
-    if PyErr_ExceptionMatches(WRITE_FAULTS):
+    if PyErr_ExceptionMatches(WRITE_ERRORS):
         PyErr_Clear()
         return 0
     return -1

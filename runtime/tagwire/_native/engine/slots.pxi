@@ -39,8 +39,8 @@ cdef int check_class(object cls) except -1:
         raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout")
     try:
         object.__new__(cls)
-    except TypeError as fault:
-        raise NotNative(f"{cls.__name__} can't be created without arguments: {fault}") from None
+    except TypeError as error:
+        raise NotNative(f"{cls.__name__} can't be created without arguments: {error}") from None
     for name in ("__setattr__", "__getattribute__"):
         if getattr(cls, name) is not getattr(object, name):
             raise NotNative(f"{cls.__name__} defines its own {name}")
@@ -102,11 +102,11 @@ cdef class Shared:
     cdef list kept
 
     def __cinit__(self):
-        self.kept = [NO_TAGS, (), "", WRITE_FAULTS, DELETED]
+        self.kept = [NO_TAGS, (), "", WRITE_ERRORS, DELETED]
         self.c.no_tags = <PyObject *>self.kept[0]
         self.c.empty_tuple = <PyObject *>self.kept[1]
         self.c.empty_string = <PyObject *>self.kept[2]
-        self.c.write_faults = <PyObject *>WRITE_FAULTS
+        self.c.write_errors = <PyObject *>WRITE_ERRORS
         self.c.moves_views = can_move_views()
         tw_crc32c_prepare(&self.c.crc32c)
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):

@@ -225,7 +225,7 @@ static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 }
 
 /* Return -1 if a row sets a field that this version does not have and that isn't ignorable. */
-static int tw_refuse_new_missing(const tw_choice *ch, tw_splice *x)
+static int tw_reject_new_missing(const tw_choice *ch, tw_splice *x)
 {
     for (const tw_chosen *s = ch->missing, *end = s + ch->missing_count; s < end; s++)
         if (!(s->field->ignorable && s->column >= 0 && !s->each) && tw_is_set(s, x))
@@ -246,7 +246,7 @@ static int tw_splice_field(const tw_chosen *s, tw_splice *x)
 
 static int tw_splice_struct(const tw_choice *ch, tw_splice *x)
 {
-    if (tw_refuse_new_missing(ch, x) < 0)
+    if (tw_reject_new_missing(ch, x) < 0)
         return -1;
     for (Py_ssize_t index = 0; index < ch->items_count; index++)
         if (ch->chosen[index] != NULL && tw_splice_field(ch->chosen[index], x) < 0)

@@ -24,7 +24,7 @@
  * TW_AT_STRUCT_END: after the last field of a struct that is shorter than its stated length
  * TW_AT_MESSAGE_END: at the bytes that follow the message */
 enum tw_stage {
-    TW_NO_FAULT,
+    TW_NO_ERROR,
     TW_AT_VALUE, TW_AT_SECTION, TW_AT_ENTRY, TW_AT_ELEMENT, TW_AT_TAG_END, TW_AT_STRUCT_END, TW_AT_MESSAGE_END,
 };
 
@@ -42,7 +42,7 @@ typedef struct {
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);
 
 /* Record an error at `from`. Discard span number `span` and all spans after it. Return -1. */
-static TW_RARE int tw_refuse(tw_walk *w, int stage, const uint8_t *from, int64_t span)
+static TW_RARE int tw_reject(tw_walk *w, int stage, const uint8_t *from, int64_t span)
 {
     w->stage = stage;
     w->r.p = from;
@@ -50,10 +50,10 @@ static TW_RARE int tw_refuse(tw_walk *w, int stage, const uint8_t *from, int64_t
     return -1;
 }
 
-static TW_RARE int tw_refuse_entry(tw_walk *w, const uint8_t *from, int64_t last)
+static TW_RARE int tw_reject_entry(tw_walk *w, const uint8_t *from, int64_t last)
 {
     w->last = last;
-    return tw_refuse(w, TW_AT_ENTRY, from, w->spans.count);
+    return tw_reject(w, TW_AT_ENTRY, from, w->spans.count);
 }
 
 static int tw_append(PyObject *list, PyObject *item)
@@ -79,7 +79,7 @@ static int tw_walk_unknown_tag(tw_walk *w, int64_t tag, int64_t size, const uint
     const uint8_t *data = r->p;
     int64_t span, raw;
     if (r->unknown_tags < 1 || r->unknown_tag_bytes < size)
-        return tw_refuse_entry(w, entry, last);
+        return tw_reject_entry(w, entry, last);
     r->unknown_tags--;
     r->unknown_tag_bytes -= size;
     r->p += size;
@@ -106,7 +106,7 @@ static int tw_walk_known_tag(const tw_field *f, tw_walk *w, int64_t size, const 
     if (r->p != r->end) {
         w->last = f->tag;
         w->size = size;
-        tw_refuse(w, TW_AT_TAG_END, r->p, w->spans.count);
+        tw_reject(w, TW_AT_TAG_END, r->p, w->spans.count);
         return tw_in_span(w, span), tw_in_field(w, f);
     }
     r->end = around;
@@ -133,7 +133,7 @@ static int64_t tw_walk_entries(const tw_struct *s, tw_walk *w, int64_t left)
         if (more == 0)
             return count;
         if (more < 0)
-            return tw_refuse_entry(w, entry, last);
+            return tw_reject_entry(w, entry, last);
         if (tw_walk_tag(s, w, tag, size, entry, last) < 0)
             return -1;
     }
@@ -153,7 +153,7 @@ static int tw_walk_section(const tw_struct *s, tw_walk *w)
         return -1;
     count = tw_read_entries(s, &w->r);
     if (count < 0 || count * 2 > w->r.end - w->r.p)
-        return tw_refuse(w, TW_AT_SECTION, start, span);
+        return tw_reject(w, TW_AT_SECTION, start, span);
     if (!is_buffer)
         tw_note_span(&w->spans, span, count);
     count = tw_walk_entries(s, w, count);
@@ -166,7 +166,7 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     const uint8_t *start = w->r.p;
     int64_t size = tw_read_length(&w->r, s->length), span;
     if (size < 0 || size > w->r.end - w->r.p)
-        return tw_refuse(w, TW_AT_VALUE, start, w->spans.count), tw_in_field(w, s->enclosing);
+        return tw_reject(w, TW_AT_VALUE, start, w->spans.count), tw_in_field(w, s->enclosing);
     w->r.end = w->r.p + size;
     span = tw_open_span(&w->spans, tw_span_kind(s->enclosing, TW_FIELD), 0, start);
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
@@ -223,7 +223,7 @@ static int tw_walk_struct(const tw_struct *s, tw_walk *w)
     if (tw_walk_fields(s, w) < 0)
         return -1;
     if (s->length != TW_NO_LENGTH && w->r.p != w->r.end)
-        return tw_refuse(w, TW_AT_STRUCT_END, w->r.p, w->spans.count);
+        return tw_reject(w, TW_AT_STRUCT_END, w->r.p, w->spans.count);
     w->r.end = around;
     return 0;
 }
@@ -233,7 +233,7 @@ static int tw_walk_nested(const tw_field *f, tw_walk *w, int64_t span)
     const uint8_t *start = w->r.p;
     int present = tw_is_present(f, &w->r);
     if (present < 0 || (present && w->depth < 1))
-        return tw_refuse(w, TW_AT_VALUE, start, span);
+        return tw_reject(w, TW_AT_VALUE, start, span);
     if (!present)
         return tw_close_span(&w->spans, span, TW_SPAN_NULL, w->r.p);
     tw_note_span(&w->spans, span, 1);
@@ -249,7 +249,7 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     int64_t count = 0;
     for (; w->r.p < w->r.end; count++) {
         if (w->r.elements < 1) {
-            tw_refuse(w, TW_AT_ELEMENT, w->r.p, w->spans.count);
+            tw_reject(w, TW_AT_ELEMENT, w->r.p, w->spans.count);
             return tw_in_span(w, span);
         }
         w->r.elements--;
@@ -302,7 +302,7 @@ static int tw_walk_array(const tw_field *f, tw_walk *w, int64_t span)
     if (count == TW_NULL && f->nullable)
         return tw_close_span(&w->spans, span, TW_SPAN_NULL, r->p);
     if (count < 0 || count * f->element->minimum > r->end - r->p || r->elements < count)
-        return tw_refuse(w, TW_AT_VALUE, start, span);
+        return tw_reject(w, TW_AT_VALUE, start, span);
     r->elements -= count;
     tw_note_span(&w->spans, span, count);
     if (tw_walk_elements(f->element, w, count) < 0)
@@ -363,7 +363,7 @@ static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step)
     if (f->kind == TW_STRUCT)
         return tw_walk_nested(f, w, span);
     if (TW_UNLIKELY(tw_walk_leaf(f, &w->r) < 0))
-        return tw_refuse(w, TW_AT_VALUE, start, span);
+        return tw_reject(w, TW_AT_VALUE, start, span);
     return tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
@@ -374,14 +374,14 @@ static TW_MAYBE_UNUSED int tw_walk_message(const tw_struct *root, tw_walk *w, in
     if (span < 0)
         return -1;
     if (w->depth < 1)
-        return tw_refuse(w, TW_AT_VALUE, w->r.p, span);
+        return tw_reject(w, TW_AT_VALUE, w->r.p, span);
     w->depth--;
     tw_note_span(&w->spans, span, 1);
     if (tw_walk_struct(root, w) < 0)
         return tw_in_span(w, span);
     if (tw_close_span(&w->spans, span, 1, w->r.p) < 0)
         return -1;
-    return whole && w->r.p != w->r.end ? tw_refuse(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
+    return whole && w->r.p != w->r.end ? tw_reject(w, TW_AT_MESSAGE_END, w->r.p, w->spans.count) : 0;
 }
 
 #endif

@@ -113,7 +113,7 @@ static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 /* The maximum value of a length, count or tag. */
 #define TW_UVARINT_MAX 0x7FFFFFFF
 #define TW_NULL (-1)              /* the length that means null */
-#define TW_FAULT (-2)
+#define TW_INVALID (-2)
 
 #define TW_PADDED (-2)
 
@@ -147,12 +147,12 @@ static inline int tw_read_varint(tw_reader *r, int size, uint64_t *value)
     return tw_read_long_varint(r, size, value);
 }
 
-/* Read a length, count or tag: an unsigned varint of at most TW_UVARINT_MAX. Return TW_FAULT if it is invalid. */
+/* Read a length, count or tag: an unsigned varint of at most TW_UVARINT_MAX. Return TW_INVALID if it is invalid. */
 static inline int64_t tw_read_uvarint(tw_reader *r)
 {
     uint64_t value;
     if (tw_read_varint(r, 5, &value) < 0 || value > TW_UVARINT_MAX)
-        return TW_FAULT;
+        return TW_INVALID;
     return (int64_t)value;
 }
 
@@ -185,7 +185,7 @@ static inline uint8_t *tw_put_varint(uint8_t *p, uint64_t x)
     return p;
 }
 
-/* Read a length that is encoded as `code` specifies. Return TW_NULL if it means null, or TW_FAULT if it is invalid. */
+/* Read a length that is encoded as `code` specifies. Return TW_NULL if it means null, or TW_INVALID if it is invalid. */
 static inline int64_t tw_read_length(tw_reader *r, int code)
 {
     int64_t n;
@@ -195,28 +195,28 @@ static inline int64_t tw_read_length(tw_reader *r, int code)
         return r->end - r->p; /* without a length, the value extends to the end of the data */
     case TW_COMPACT:
         n = tw_read_uvarint(r);
-        return n < 0 ? TW_FAULT : n - 1;
+        return n < 0 ? TW_INVALID : n - 1;
     case TW_LENGTH_INT16:
         if (r->end - r->p < 2)
-            return TW_FAULT;
+            return TW_INVALID;
         n = (int16_t)tw_get16(r->p);
         r->p += 2;
         break;
     case TW_LENGTH_INT32:
         if (r->end - r->p < 4)
-            return TW_FAULT;
+            return TW_INVALID;
         n = (int32_t)tw_get32(r->p);
         r->p += 4;
         break;
     case TW_LENGTH_VARINT:
         if (tw_read_varint(r, 5, &x) < 0)
-            return TW_FAULT;
+            return TW_INVALID;
         n = tw_from_zigzag(x);
         break;
     default:
         return tw_read_uvarint(r);
     }
-    return n < TW_NULL ? TW_FAULT : n;
+    return n < TW_NULL ? TW_INVALID : n;
 }
 
 /* Read the marker byte of a nullable value, if the field has one. Return 1 if a value follows, 0 for null, or -1 for an
@@ -261,7 +261,7 @@ static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left,
         if ((*left)-- == 0)
             return 0;
         *tag = tw_read_uvarint(r);
-        *size = *tag <= last ? TW_FAULT : tw_read_uvarint(r);
+        *size = *tag <= last ? TW_INVALID : tw_read_uvarint(r);
     } else {
         *size = tw_read_length(r, s->entry_length);
         if (*size == 0)

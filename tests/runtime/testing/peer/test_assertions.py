@@ -10,7 +10,7 @@ from tagwire_messages.metadata_request import MetadataRequestTopic
 
 BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
 ORDERS, BILLS = MetadataRequestTopic(name="orders"), MetadataRequestTopic(name="bills")
-ASKED = kafka.MetadataRequest(topics=[ORDERS, BILLS])
+REQUEST = kafka.MetadataRequest(topics=[ORDERS, BILLS])
 
 
 def send(connection: PeerConnection, message: Message, version: int) -> None:
@@ -24,27 +24,27 @@ def peer() -> MockPeer:
     peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse())
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
     first, second = peer.connect(), peer.connect()
-    send(first, ASKED, 9)
-    send(second, ASKED.replace(topics=[ORDERS]), 12)
+    send(first, REQUEST, 9)
+    send(second, REQUEST.replace(topics=[ORDERS]), 12)
     send(first, BEAT, 4)
     send(second, BEAT, 3)
     return peer
 
 
 def test_assertions_that_pass(peer: MockPeer) -> None:
-    peer.assert_received(ASKED)
-    peer.assert_received(ASKED, version=9, times=1)
+    peer.assert_received(REQUEST)
+    peer.assert_received(REQUEST, version=9, times=1)
     peer.assert_received(kafka.HeartbeatRequest, times=2)
     peer.assert_received(kafka.HeartbeatRequest, version=3, times=1)
-    peer.assert_not_received(ASKED, version=12)
+    peer.assert_not_received(REQUEST, version=12)
     peer.assert_not_received(kafka.FetchRequest)
-    peer.assert_order(ASKED, kafka.MetadataRequest, BEAT, BEAT)
+    peer.assert_order(REQUEST, kafka.MetadataRequest, BEAT, BEAT)
     peer.assert_no_problems()
     assert [each.version for each in peer.received(kafka.HeartbeatRequest)] == [4, 3]
 
 
 def test_the_closest_requests_are_shown_with_what_differs(peer: MockPeer) -> None:
-    expected = ASKED.replace(topics=[MetadataRequestTopic(name="order")], allow_auto_topic_creation=False)
+    expected = REQUEST.replace(topics=[MetadataRequestTopic(name="order")], allow_auto_topic_creation=False)
     with pytest.raises(AssertionError) as caught:
         peer.assert_received(expected)
     assert str(caught.value).splitlines() == [
@@ -64,7 +64,7 @@ def test_the_closest_requests_are_shown_with_what_differs(peer: MockPeer) -> Non
 
 def test_a_wrong_version_is_one_of_the_differences(peer: MockPeer) -> None:
     with pytest.raises(AssertionError, match=r"version  expected 11, received 9"):
-        peer.assert_received(ASKED, version=11)
+        peer.assert_received(REQUEST, version=11)
 
 
 def test_too_many_are_listed(peer: MockPeer) -> None:

@@ -11,7 +11,7 @@ from tagwire.testing.peer.actions import Send
 from tagwire.testing.peer.server import _MOST_WAITING, _Waiting
 
 BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
-ASKED = len(BEAT).to_bytes(4, "big") + BEAT
+REQUEST = len(BEAT).to_bytes(4, "big") + BEAT
 OK = kafka.HeartbeatResponse()
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
@@ -36,8 +36,8 @@ def test_in_a_thread(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK)
     with peer.running() as address, connected(address) as client:
         assert (peer.address, address.host) == (address, "127.0.0.1")
-        client.sendall(ASKED[:5])
-        client.sendall(ASKED[5:] + ASKED)
+        client.sendall(REQUEST[:5])
+        client.sendall(REQUEST[5:] + REQUEST)
         assert read(client, 32) == ANSWER * 2
         assert [each.address for each in peer.requests] == [address] * 2
     assert peer.address is None
@@ -52,7 +52,7 @@ def test_in_a_running_loop(peer: MockPeer) -> None:
     async def ask() -> bytes:
         async with peer.serving() as address:
             reader, writer = await asyncio.open_connection(*address)
-            writer.write(ASKED)
+            writer.write(REQUEST)
             found = await asyncio.to_thread(peer.wait_for, kafka.HeartbeatRequest)
             assert len(found) == 1
             data = await reader.readexactly(16)
@@ -75,7 +75,7 @@ def test_in_a_running_loop(peer: MockPeer) -> None:
 def test_the_connection_ends(peer: MockPeer, reply: Reply, expected: bytes) -> None:
     peer.on(kafka.HeartbeatRequest).reply(reply)
     with peer.running() as address, connected(address) as client:
-        client.sendall(ASKED)
+        client.sendall(REQUEST)
         assert read(client, 100) == expected
 
 
@@ -83,7 +83,7 @@ def test_parts_arrive_one_by_one(peer: MockPeer, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(replies, "_PAUSE", 0.5)  # a busy machine must not receive both parts at once
     peer.on(kafka.HeartbeatRequest).reply(OK, split_at=[6])
     with peer.running() as address, connected(address) as client:
-        client.sendall(ASKED)
+        client.sendall(REQUEST)
         assert client.recv(100) == ANSWER[:6]
         assert read(client, 10) == ANSWER[6:]
 
@@ -92,9 +92,9 @@ def test_a_delay_holds_later_answers_back_but_no_requests(peer: MockPeer) -> Non
     peer.on(kafka.HeartbeatRequest).reply([Reply(OK, delay=0.2), OK])
     with peer.running() as address, connected(address) as client:
         before = time.monotonic()
-        client.sendall(ASKED)
+        client.sendall(REQUEST)
         time.sleep(0.02)
-        client.sendall(ASKED)
+        client.sendall(REQUEST)
         assert len(peer.wait_for(kafka.HeartbeatRequest, count=2)) == 2
         assert read(client, 32) == ANSWER * 2
         assert time.monotonic() - before >= 0.2
@@ -104,7 +104,7 @@ def test_closing_does_not_wait_for_clients(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK, delay=600)
     before = time.monotonic()
     with peer.running() as address, connected(address) as waiting, connected(address) as idle:
-        waiting.sendall(ASKED)
+        waiting.sendall(REQUEST)
         peer.wait_for(kafka.HeartbeatRequest)
     assert time.monotonic() - before < 30
     assert idle.fileno() == -1
@@ -115,7 +115,7 @@ def test_client_that_does_not_read_blocks_nobody(peer: MockPeer, close: bool) ->
     peer.on(kafka.HeartbeatRequest).reply(raw=bytes(50_000_000), close=close)
     before = time.monotonic()
     with peer.running() as address, connected(address) as client:
-        client.sendall(ASKED)
+        client.sendall(REQUEST)
         peer.wait_for(kafka.HeartbeatRequest)
         assert client.recv(10) == bytes(10)
     assert time.monotonic() - before < 30
@@ -129,7 +129,7 @@ def test_answers_to_a_client_that_does_not_read_are_bounded(peer: MockPeer, monk
         client.settimeout(2)
         with pytest.raises(TimeoutError):
             while True:
-                client.sendall(ASKED * 1000)
+                client.sendall(REQUEST * 1000)
                 assert len(peer.journal.requests) < 300_000
 
 
@@ -153,9 +153,9 @@ def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
         for _ in range(5):
             with connected(address) as client:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # closes with a reset
-                client.sendall(ASKED * 50)
+                client.sendall(REQUEST * 50)
         with connected(address) as client:
-            client.sendall(ASKED)
+            client.sendall(REQUEST)
             assert read(client, 16) == ANSWER
     assert peer.problems == []
 
@@ -167,7 +167,7 @@ def test_an_error_of_a_callback_ends_no_connection(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK)
     peer.journal.on_received = fail
     with peer.running() as address, connected(address) as client:
-        client.sendall(ASKED * 2)
+        client.sendall(REQUEST * 2)
         assert read(client, 32) == ANSWER * 2
     assert [type(each.cause) for each in peer.problems] == [BrokenPipeError] * 2
 
@@ -177,7 +177,7 @@ def test_many_connections_at_once(peer: MockPeer) -> None:
     with peer.running() as address:
         clients = [connected(address) for _ in range(100)]
         for client in clients:
-            client.sendall(ASKED)
+            client.sendall(REQUEST)
         assert all(read(client, 16) == ANSWER for client in clients)
         for client in clients:
             client.close()
@@ -187,7 +187,7 @@ def test_many_connections_at_once(peer: MockPeer) -> None:
 def test_a_client_that_closes_its_side_gets_its_answers(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK, delay=0.05)
     with peer.running() as address, connected(address) as client:
-        client.sendall(ASKED)
+        client.sendall(REQUEST)
         client.shutdown(socket.SHUT_WR)
         assert read(client, 100) == ANSWER
 
