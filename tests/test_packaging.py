@@ -76,8 +76,8 @@ def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
     """Build a wheel or sdist, and return its path. To save time, the compiler does not optimize the engine."""
     more = {"CFLAGS": "-O0", **more}
     run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
-    (made,) = folder.iterdir()
-    return made
+    (wheel,) = folder.iterdir()
+    return wheel
 
 
 @pytest.fixture(scope="module")

@@ -93,28 +93,28 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def task(tasks: Any, version: int) -> Any:
     state, kind = tasks.TaskState, tasks.TaskKind
-    made = tasks.Task(id=7, state=state.RUNNING, kind=kind.STREAM)
+    result = tasks.Task(id=7, state=state.RUNNING, kind=kind.STREAM)
     if version:
-        made = made.replace(past=(state.LOST_TRACK, 9), kinds=(kind.PROBE,))
-    return made.replace(next=state.DONE) if version == 2 else made
+        result = result.replace(past=(state.LOST_TRACK, 9), kinds=(kind.PROBE,))
+    return result.replace(next=state.DONE) if version == 2 else result
 
 
 @pytest.mark.parametrize("version", range(3))
 def test_the_bytes_in_both_engines(tasks: Any, version: int) -> None:
-    cls, made, data = tasks.Task, task(tasks, version), golden(version)
+    cls, message, data = tasks.Task, task(tasks, version), golden(version)
     assert native_obstacle(cls, version) == ""
-    assert made.encode(version) == data and made.encoded_size(version) == len(data)
+    assert message.encode(version) == data and message.encoded_size(version) == len(data)
     serializer = python_serializer(cls, version)
     out = bytearray()
-    serializer.write(made, out)
-    assert bytes(out) == data == encode_by_layout(cls.serializer(version).layout(), made)
+    serializer.write(message, out)
+    assert bytes(out) == data == encode_by_layout(cls.serializer(version).layout(), message)
     read = [
         cls.decode(data, version),
         serializer.read(data, data, 0)[0],
         decode(cls.serializer(version).layout(), data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0],
     ]
     for found in read:
-        assert found == made
+        assert found == message
         assert found.state is tasks.TaskState.RUNNING and found.kind is tasks.TaskKind.STREAM
         assert found.next is (tasks.TaskState.DONE if version == 2 else tasks.TaskState.RUNNING)
         assert [type(each) for each in found.past] == ([tasks.TaskState, int] if version else [])
@@ -166,16 +166,16 @@ def test_lenient_reader_keeps_numbers_missing_from_a_closed_register(tasks: Any)
 @pytest.mark.parametrize("style", ["lossless", "kafka"])
 @pytest.mark.parametrize("version", range(3))
 def test_json_has_names(tasks: Any, version: int, style: str) -> None:
-    cls, made = tasks.Task, task(tasks, version)
+    cls, message = tasks.Task, task(tasks, version)
     expected: dict[str, Any] = {"id": 7, "state": "RUNNING", "kind": "STREAM"}
     if version:
         expected |= {"past": ["lost.track", 9], "kinds": ["PROBE"]}
     if version == 2:
         expected["next"] = "DONE"
-    assert made.to_json(version, style=style) == expected
-    assert json.loads(made.to_json_text(version, style=style)) == expected
+    assert message.to_json(version, style=style) == expected
+    assert json.loads(message.to_json_text(version, style=style)) == expected
     root = cls.serializer(version).layout().root
-    assert _Writer(style == "lossless").struct(root, made) == expected, "without the native engine"
+    assert _Writer(style == "lossless").struct(root, message) == expected, "without the native engine"
     numbers = {"id": 7, "state": 1, "kind": 6, "past": [-1, 9], "kinds": [60000], "next": 2}
     numbers = {key: value for key, value in numbers.items() if key in expected}
     for given_json in (expected, numbers):
@@ -185,7 +185,7 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
             _Reader(cls.NAME, version).struct(cls, given_json, version),
         ]
         for each in found:
-            assert each == made and each.state is tasks.TaskState.RUNNING
+            assert each == message and each.state is tasks.TaskState.RUNNING
             assert [type(one) for one in each.past] == ([tasks.TaskState, int] if version else [])
 
 
@@ -234,9 +234,9 @@ def test_columns_stay_ints(tasks: Any) -> None:
 
 
 def test_copies_and_pickles(tasks: Any) -> None:
-    made = task(tasks, 2)
-    for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
-        assert other == made and other.state is tasks.TaskState.RUNNING
+    message = task(tasks, 2)
+    for other in (copy.copy(message), copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+        assert other == message and other.state is tasks.TaskState.RUNNING
 
 
 def test_select_and_rewrite(tasks: Any) -> None:
@@ -258,15 +258,15 @@ def test_select_and_rewrite(tasks: Any) -> None:
 @given(st.data(), st.integers(0, 2))
 def test_engines_agree(tasks: Any, data: st.DataObject, version: int) -> None:
     cls = tasks.Task
-    made = data.draw(strategies_of(cls, version))
-    encoded = made.encode(version)
+    message = data.draw(strategies_of(cls, version))
+    encoded = message.encode(version)
     serializer = python_serializer(cls, version)
     out = bytearray()
-    serializer.write(made, out)
+    serializer.write(message, out)
     assert bytes(out) == encoded
     again = cls.decode(encoded, version)
-    assert again == made == serializer.read(encoded, encoded, 0)[0]
-    assert cls.from_json(made.to_json(version), version) == made
+    assert again == message == serializer.read(encoded, encoded, 0)[0]
+    assert cls.from_json(message.to_json(version), version) == message
     at = data.draw(st.integers(0, len(encoded) - 1))
     broken = encoded[:at] + bytes([data.draw(st.integers(0, 255))]) + encoded[at + 1 :]
     assert outcome(lambda: cls.decode(broken, version)) == outcome(lambda: serializer.decode(broken))

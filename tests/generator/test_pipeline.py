@@ -23,7 +23,7 @@ def spec_set(tmp_path: Path) -> SpecSet:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that collects the path of each spec for which code is generated."""
     names: list[str] = []
     make = pipeline._make
@@ -61,26 +61,26 @@ def test_cache_processes_and_a_fresh_run_agree(spec_set: SpecSet) -> None:
     assert list(fresh.files) == list(parallel.files)
 
 
-def test_only_changed_specs_are_rendered_again(spec_set: SpecSet, made: list[str]) -> None:
+def test_only_changed_specs_are_rendered_again(spec_set: SpecSet, rendered: list[str]) -> None:
     generate(spec_set)
-    assert len(made) == 2
+    assert len(rendered) == 2
     generate(spec_set)
-    assert len(made) == 2
+    assert len(rendered) == 2
     edit_spec(spec_set.root, "PingRequest", "Nonce", "Number")
     changed = generate(spec_set)
-    assert made[2:] == ["message_specs/PingRequest.json"]
+    assert rendered[2:] == ["message_specs/PingRequest.json"]
     assert "number" in changed.files["ping_request.py"]
     generate(spec_set, use_cache=False)
-    assert len(made) == 5
+    assert len(rendered) == 5
 
 
-def test_a_spec_that_moves_is_made_again(spec_set: SpecSet, made: list[str]) -> None:
+def test_a_spec_that_moves_is_made_again(spec_set: SpecSet, rendered: list[str]) -> None:
     generate(spec_set)
     (spec_set.specs / "more").mkdir()
     for name in ("PingRequest.json", "PingResponse.json"):
         (spec_set.specs / name).rename(spec_set.specs / "more" / name)
     assert "message_specs/more/PingRequest.json" in generate(spec_set).files["ping_request.py"]
-    assert len(made) == 4
+    assert len(rendered) == 4
 
 
 def test_the_cache_holds_no_more_than_the_last_run(spec_set: SpecSet) -> None:

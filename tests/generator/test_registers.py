@@ -112,9 +112,9 @@ def test_a_set_has_its_registers_from_a_folder_of_their_own(tmp_path: Path) -> N
     for _ in range(2):  # the first run renders the module, the second reads it from the cache
         package = generate(spec_set, jobs=1)
         assert not package.has_errors
-        made: dict[str, Any] = {}
-        exec(package.files["keys.py"], made)
-        assert made["Keys"].A_B_ID == 1 and made["name_of"](1) == "a.b" and made["key_of"]("a.b") is made["Keys"].A_B_ID
+        keys: dict[str, Any] = {}
+        exec(package.files["keys.py"], keys)
+        assert keys["Keys"].A_B_ID == 1 and keys["name_of"](1) == "a.b" and keys["key_of"]("a.b") is keys["Keys"].A_B_ID
         assert '"Keys": "keys"' in package.files["__init__.py"] and "Keys as Keys" in package.files["__init__.pyi"]
     path.write_text(json.dumps(register(entry(16))))
     assert [problem.rule for problem in generate(spec_set, jobs=1).problems] == ["TW013"]

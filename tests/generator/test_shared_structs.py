@@ -134,18 +134,18 @@ def test_values_missing_from_the_version_of_a_struct_are_rejected(shapes: Any) -
 
 
 def test_json_requires_fields_of_the_struct_version(shapes: Any) -> None:
-    made = {"name": "ab", "at": {"x": 1, "y": -2}, "via": []}
-    assert shapes.PlaceRequest.from_json(made, 2).at == shapes.Point(x=1, y=-2)
+    obj = {"name": "ab", "at": {"x": 1, "y": -2}, "via": []}
+    assert shapes.PlaceRequest.from_json(obj, 2).at == shapes.Point(x=1, y=-2)
     with pytest.raises(tagwire.EncodeError, match="the key 'z' is missing"):
-        shapes.PlaceRequest.from_json(made, 3)
+        shapes.PlaceRequest.from_json(obj, 3)
 
 
 def test_columns_have_the_fields_of_all_versions(shapes: Any) -> None:
     rows = [bytes.fromhex(data) for version, data in REQUEST_BYTES.items() if version == 3]
-    made = arrow.decode_column(pa.array(rows, pa.binary()), shapes.PlaceRequest, 3)
-    [row] = pa.array(made).to_pylist()
+    decoded = arrow.decode_column(pa.array(rows, pa.binary()), shapes.PlaceRequest, 3)
+    [row] = pa.array(decoded).to_pylist()
     assert (row["at"]["label"], row["at"]["z"], row["via"][0]["x"]) == ("hi", 5, 3)
-    assert pa.array(arrow.encode_column(made, shapes.PlaceRequest, 3)).to_pylist() == rows
+    assert pa.array(arrow.encode_column(decoded, shapes.PlaceRequest, 3)).to_pylist() == rows
 
 
 def test_selection_goes_into_shared_structs(shapes: Any) -> None:
@@ -165,12 +165,12 @@ def test_strategies(shapes: Any, data: st.DataObject) -> None:
 
 
 def test_a_change_of_a_shared_struct_makes_its_users_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root, made = make_shapes(tmp_path), list[str]()
+    root, rendered = make_shapes(tmp_path), list[str]()
     (spec_set,) = load(root).sets
     make = pipeline._make
 
     def recorded(task: pipeline._Task) -> CacheEntry:
-        made.append(task.source)
+        rendered.append(task.source)
         return make(task)
 
     other = root / "specs" / "Alone.json"
@@ -178,15 +178,15 @@ def test_a_change_of_a_shared_struct_makes_its_users_anew(tmp_path: Path, monkey
     generate(spec_set, jobs=1)
     monkeypatch.setattr(pipeline, "_make", recorded)
     generate(spec_set, jobs=1)
-    assert made == []
+    assert rendered == []
     line = root / "specs" / "Line.json"
     line.write_text(line.read_text().replace('"To"', '"Until"'))
     generate(spec_set, jobs=1)
-    assert made == ["specs/Line.json", "specs/PlaceResponse.json"]
-    made.clear()
+    assert rendered == ["specs/Line.json", "specs/PlaceResponse.json"]
+    rendered.clear()
     point = root / "specs" / "geometry" / "Point.json"
     point.write_text(point.read_text().replace('"Z"', '"Height"'))
     assert "height" in generate(spec_set, jobs=1).files["serializers/place_response.py"]
     every = ["specs/Line.json", "specs/PlaceRequest.json", "specs/PlaceResponse.json", "specs/geometry/Point.json"]
-    assert sorted(made) == every
+    assert sorted(rendered) == every
     assert read_tree(root / "specs")

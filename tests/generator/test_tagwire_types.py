@@ -201,10 +201,10 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, bytes]:
     cls = getattr(package, name)
     values, text = GOLDEN[name, version]
-    return cls, cls(**made(package, values)), bytes.fromhex(text)
+    return cls, cls(**converted(package, values)), bytes.fromhex(text)
 
 
-def made(package: ModuleType, values: Any) -> Any:
+def converted(package: ModuleType, values: Any) -> Any:
     """Return the field values, with each dict converted to a `Point`."""
     point = importlib.import_module(f"{package.__name__}.grids_message").Point
 

@@ -256,9 +256,9 @@ def test_the_constructor_wants_required_fields(package: Any) -> None:
 
 def test_a_fresh_object_has_the_defaults_of_required_fields(package: Any) -> None:
     assert fresh(package.Person) == package.Person(name="")
-    made = fresh(package.Parcel)
-    assert made == parcel(package, id=0)
-    assert made.sender is not fresh(package.Parcel).sender
+    parcel_object = fresh(package.Parcel)
+    assert parcel_object == parcel(package, id=0)
+    assert parcel_object.sender is not fresh(package.Parcel).sender
     text = Path(str(package.__file__)).with_name("serializers").joinpath("parcel.py").read_text(encoding="utf-8")
     assert "fresh(Person)" in text and "._fresh" not in text, "generated code calls what its door has"
 

@@ -75,6 +75,6 @@ ERRORS = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_errors_cross_processes(error: tagwire.TagwireError) -> None:
-    for made in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
-        assert type(made) is type(error)
-        assert (str(made), made.args, vars(made)) == (str(error), error.args, vars(error))
+    for copied in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+        assert type(copied) is type(error)
+        assert (str(copied), copied.args, vars(copied)) == (str(error), error.args, vars(error))

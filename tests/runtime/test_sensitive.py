@@ -164,8 +164,8 @@ def test_no_exception_holds_a_secret(call: str, engine: str, monkeypatch: pytest
 
 
 def test_json_for_people() -> None:
-    made = hidden_json(CREDENTIALS, CREDENTIALS.to_json(0))
-    assert made["upsertions"][0] == {
+    obj = hidden_json(CREDENTIALS, CREDENTIALS.to_json(0))
+    assert obj["upsertions"][0] == {
         "name": "alice",
         "mechanism": 0,
         "iterations": 0,
@@ -195,11 +195,11 @@ def test_which_fields_of_kafka_are_marked() -> None:
 def test_redacted_frames(same_length: bool) -> None:
     redaction = Redaction(registry, same_length=same_length)
     frame = registry.encode_request(LOGIN, 2, correlation_id=1, client_id="c")
-    made = redaction.request(frame)
-    assert not shown(repr(made))
+    redacted = redaction.request(frame)
+    assert not shown(repr(redacted))
     want = bytes(len(SECRET)) if same_length else b""
-    assert made == registry.encode_request(LOGIN.replace(auth_bytes=want), 2, correlation_id=1, client_id="c")
-    assert (len(made) == len(frame)) is same_length
+    assert redacted == registry.encode_request(LOGIN.replace(auth_bytes=want), 2, correlation_id=1, client_id="c")
+    assert (len(redacted) == len(frame)) is same_length
     answer = messages.DescribeDelegationTokenResponse(tokens=[DescribedDelegationToken(hmac=SECRET, token_id="t")])
     frame = registry.encode_response(answer, 3, correlation_id=1)
     seen = registry.decode_response(redaction.response(frame, 41, 3), 41, 3).message

@@ -58,9 +58,9 @@ def json_differs(sample: Sample, message: Any) -> str | None:
                 f"to_json_text {style} {indent}",
                 lambda: message.to_json_text(version, style=style, indent=indent),  # noqa: B023
             )
-        made = None if difference else outcome(lambda: message.to_json(version, style=style))  # noqa: B023
-        if isinstance(made, dict):
-            text, obj = message.to_json_text(version, style=style), made
+        converted = None if difference else outcome(lambda: message.to_json(version, style=style))  # noqa: B023
+        if isinstance(converted, dict):
+            text, obj = message.to_json_text(version, style=style), converted
             difference = _differs(f"from_json {style}", lambda: _shown(cls.from_json(obj, version)))  # noqa: B023
             difference = difference or text_differs(sample, text)
         if difference:

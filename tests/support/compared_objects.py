@@ -75,14 +75,14 @@ def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple
 
 def _constructed(cls: Any, fields: dict[str, Any]) -> Any:
     """Create an object with Python's `__init__`, because calling the class would use the native constructor."""
-    made = object.__new__(cls)
-    cls.__init__(made, **fields)
-    return made
+    constructed = object.__new__(cls)
+    cls.__init__(constructed, **fields)
+    return constructed
 
 
 def _pickled(one: Any) -> Any:
-    made, args, fields, _, _, fill = PYTHON["__reduce__"](one)
-    copied = made(*args)
+    constructor, args, fields, _, _, fill = PYTHON["__reduce__"](one)
+    copied = constructor(*args)
     fill(copied, pickle.loads(pickle.dumps(fields)))
     return copied
 

@@ -60,10 +60,10 @@ def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Calla
 
 def subclassed(message: Any) -> bytes:
     """Encode and decode with a new subclass of a message class, while other threads may call that class first."""
-    made = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
-    assert made.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
-    data: bytes = made.encode(message.LATEST_STABLE)
-    assert type(made).decode(data, message.LATEST_STABLE) == made
+    instance = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
+    assert instance.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
+    data: bytes = instance.encode(message.LATEST_STABLE)
+    assert type(instance).decode(data, message.LATEST_STABLE) == instance
     return data
 
 

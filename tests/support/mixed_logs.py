@@ -61,23 +61,23 @@ def record(offset: int, format: str) -> Record:
 
 
 def batches_of(formats: list[str], codec: str = "none", size: int = 4) -> list[tuple[str, list[Record], bytes]]:
-    made = []
+    batches = []
     for number, format in enumerate(formats):
         records = [record(number * size + index, format) for index in range(size)]
-        made.append((format, records, build(records, format, compression=codec).encode()))
-    return made
+        batches.append((format, records, build(records, format, compression=codec).encode()))
+    return batches
 
 
 def log_of(folder: Path, mixture: Mixture, codec: str = "none") -> list[tuple[str, Record]]:
     """Write two segments, each with batches of all formats in `mixture`. Return all records with their formats."""
     folder.mkdir(parents=True)
-    made = batches_of([*mixture.formats, *mixture.formats], codec)
+    batches = batches_of([*mixture.formats, *mixture.formats], codec)
     middle = len(mixture.formats)
-    for part in (made[:middle], made[middle:]):
+    for part in (batches[:middle], batches[middle:]):
         base = part[0][1][0].offset
         (folder / f"{base:020}.log").write_bytes(b"".join(data for _, _, data in part))
-    return flat(made)
+    return flat(batches)
 
 
-def flat(made: list[tuple[str, list[Record], bytes]]) -> list[tuple[str, Record]]:
-    return [(format, each) for format, records, _ in made for each in records]
+def flat(batches: list[tuple[str, list[Record], bytes]]) -> list[tuple[str, Record]]:
+    return [(format, each) for format, records, _ in batches for each in records]

@@ -60,32 +60,32 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
         return False
 
 
-def broken_claims(made: Mutation) -> list[str]:
+def broken_claims(mutation: Mutation) -> list[str]:
     """Describe each false claim of a mutation (its kind or error), and each disagreement between engines about it."""
-    cls, version = made.message, made.version
-    ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
+    cls, version = mutation.message, mutation.version
+    ways = [_by_layout(cls, version, mutation.data), *_natively(cls, version, mutation.data)]
     found = []
     if len({str(error) for _, _, error in ways}) > 1 or any(value != ways[0][1] for _, value, _ in ways):
         found.append("the engines differ")
-    if _reads_purely(cls, version, made.data) != (ways[0][2] is None):
+    if _reads_purely(cls, version, mutation.data) != (ways[0][2] is None):
         found.append("generated code differs from the interpreter")
     for name, value, error in ways:
-        if made.kind == "valid":
-            found += [f"{name}: {text}" for text in _not_valid(made, value, error)]
-        if made.error is not None and (error is None or (error.path, error.offset) != made.error[1:]):
-            found.append(f"{name}: {error}, and not {made.error}")
-    return [f"{cls.NAME} v{version} {made.data.hex()} {made.changes}: {text}" for text in found]
+        if mutation.kind == "valid":
+            found += [f"{name}: {text}" for text in _not_valid(mutation, value, error)]
+        if mutation.error is not None and (error is None or (error.path, error.offset) != mutation.error[1:]):
+            found.append(f"{name}: {error}, and not {mutation.error}")
+    return [f"{cls.NAME} v{version} {mutation.data.hex()} {mutation.changes}: {text}" for text in found]
 
 
-def _not_valid(made: Mutation, value: Any, error: DecodeError | None) -> Iterator[str]:
-    assert made.version is not None
+def _not_valid(mutation: Mutation, value: Any, error: DecodeError | None) -> Iterator[str]:
+    assert mutation.version is not None
     if error is not None:
         yield f"rejected: {error}"
         return
-    written = value.encode(made.version)
-    if (written == made.data) != made.canonical:
-        yield f"canonical is {made.canonical}, and it is written as {written.hex()}"
-    if type(value).decode(written, made.version) != value:
+    written = value.encode(mutation.version)
+    if (written == mutation.data) != mutation.canonical:
+        yield f"canonical is {mutation.canonical}, and it is written as {written.hex()}"
+    if type(value).decode(written, mutation.version) != value:
         yield "is another value when it is written and read again"
 
 
@@ -107,9 +107,9 @@ def main() -> int:
     counts: Counter[str] = Counter()
     broken = 0
     for cls, version in versions:
-        for made in mutations(registry, cls, version, each):
-            counts[made.error.rule if made.error else made.kind] += 1
-            for text in broken_claims(made):
+        for mutation in mutations(registry, cls, version, each):
+            counts[mutation.error.rule if mutation.error else mutation.kind] += 1
+            for text in broken_claims(mutation):
                 broken += 1
                 print(text)
     print(f"{counts.total()} mutations, {broken} broken claims", file=sys.stderr)

@@ -39,9 +39,9 @@ def forget_engine() -> None:
     """Make record formats and message classes forget which engine they use, so that they choose one again."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
-    for made in RecordFormat.__subclasses__():
-        if "_plan" in vars(made):
-            del made._plan
+    for record_format in RecordFormat.__subclasses__():
+        if "_plan" in vars(record_format):
+            del record_format._plan
     for owner, name, first in _METHODS:
         setattr(owner, name, first)
     for cls in Message.__subclasses__():

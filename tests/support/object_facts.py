@@ -35,14 +35,14 @@ def facts(message: Struct) -> Iterator[str]:
     yield repr(message)
     fields = {name: getattr(message, name) for name in message.__slots__}
     again = type(message)(**fields)
-    for made in (
+    for created in (
         again,
         message.replace(),
         copy.copy(message),
         copy.deepcopy(message),
         pickle.loads(pickle.dumps(message)),
     ):
-        yield f"{made == message} {made != message} {type(made).__name__} {made!r}"
+        yield f"{created == message} {created != message} {type(created).__name__} {created!r}"
     for name, value in fields.items():
         for other in changed_values(value):
             try:

@@ -42,8 +42,8 @@ def give_old_header(root: Path, kind: str) -> None:
 
 def proofs(*words: str) -> list[tuple[str, str]]:
     found = json.loads(tagwire_result("breaking", *words, "--output-format", "json").stdout)
-    made: list[dict[str, Any]] = [each["proof"] for each in found if each["rule"] == "TW913"]
-    return [(proof["old"], proof["new"]) for proof in made]
+    rejections: list[dict[str, Any]] = [each["proof"] for each in found if each["rule"] == "TW913"]
+    return [(proof["old"], proof["new"]) for proof in rejections]
 
 
 @pytest.fixture

@@ -130,8 +130,8 @@ def test_without_jsonl_values_follow_each_other() -> None:
 )
 def test_fields_missing_from_a_header_are_defaults(header: dict[str, Any], fields: str) -> None:
     value = {"message": "LeaveGroupRequest", "version": 0, "body": LEAVE, **header}
-    made = run("encode", "--frames", "request", "--hex", stdin=json.dumps(value))
-    assert made.stdout == f"{len(fields + LEAVE_HEX) // 2:08x}{fields}{LEAVE_HEX}\n"
+    encoded = run("encode", "--frames", "request", "--hex", stdin=json.dumps(value))
+    assert encoded.stdout == f"{len(fields + LEAVE_HEX) // 2:08x}{fields}{LEAVE_HEX}\n"
 
 
 def test_with_message_and_version_each_value_is_a_body(tmp_path: Path) -> None:
@@ -145,16 +145,17 @@ def test_with_message_and_version_each_value_is_a_body(tmp_path: Path) -> None:
 
 
 def test_messages_without_headers() -> None:
-    made = run("encode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=lines(LEAVE, LEAVE))
-    assert made.stdout_bytes == stream([bytes.fromhex(LEAVE_HEX)] * 2)
-    decoded = run("decode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=made.stdout_bytes)
+    encoded = run("encode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=lines(LEAVE, LEAVE))
+    assert encoded.stdout_bytes == stream([bytes.fromhex(LEAVE_HEX)] * 2)
+    decoded = run("decode", "LeaveGroupRequest", "0", "--frames", "message", "--jsonl", stdin=encoded.stdout_bytes)
     assert decoded.stdout == lines(LEAVE, LEAVE)
 
 
 def test_lines_of_hex_are_messages_alone() -> None:
-    made = run("encode", "LeaveGroupRequest", "0", "--jsonl", "--hex", stdin=lines(LEAVE) + "\n" + lines(LEAVE))
-    assert made.stdout == f"{LEAVE_HEX}\n" * 2
-    assert run("decode", "LeaveGroupRequest", "0", "--jsonl", "--hex", stdin=made.stdout).stdout == lines(LEAVE, LEAVE)
+    encoded = run("encode", "LeaveGroupRequest", "0", "--jsonl", "--hex", stdin=lines(LEAVE) + "\n" + lines(LEAVE))
+    assert encoded.stdout == f"{LEAVE_HEX}\n" * 2
+    decoded = run("decode", "LeaveGroupRequest", "0", "--jsonl", "--hex", stdin=encoded.stdout)
+    assert decoded.stdout == lines(LEAVE, LEAVE)
 
 
 def test_a_message_of_no_bytes_is_an_empty_line() -> None:
@@ -172,8 +173,8 @@ def test_unknown_tags_are_kept() -> None:
     header = {**HEADER, "requestApiVersion": 4, "_unknownTags": {"5": "AQI="}}
     body = {"groupId": "g", "members": [], "_unknownTags": {"9": ""}}
     text = lines({"message": "LeaveGroupRequest", "version": 4, "header": header, "body": body})
-    made = run("encode", "--frames", "request", "--jsonl", stdin=text)
-    assert run("decode", "--frames", "request", "--jsonl", stdin=made.stdout_bytes).stdout == text
+    encoded = run("encode", "--frames", "request", "--jsonl", stdin=text)
+    assert run("decode", "--frames", "request", "--jsonl", stdin=encoded.stdout_bytes).stdout == text
 
 
 @pytest.mark.parametrize("options", [[], ["--no-headers"]])
@@ -189,9 +190,9 @@ def test_custom_protocol(options: list[str], tmp_path: Path, monkeypatch: pytest
         header = {"requestApiKey": 1, "requestApiVersion": 0, "correlationId": 1, "clientId": "c"}
         text = lines({"message": "HelloRequest", "version": 0, "header": header, "body": {"name": "Ada"}})
         words = ["--frames", "request"]
-    made = run("encode", *words, "--jsonl", stdin=text)
-    assert made.exit_code == 0, made.stderr
-    assert run("decode", *words, "--jsonl", stdin=made.stdout_bytes).stdout == text
+    encoded = run("encode", *words, "--jsonl", stdin=text)
+    assert encoded.exit_code == 0, encoded.stderr
+    assert run("decode", *words, "--jsonl", stdin=encoded.stdout_bytes).stdout == text
 
 
 GOOD = bytes.fromhex(FRAME_HEX)

@@ -47,8 +47,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
     init("pings", *flags)
-    made = set(read_tree(folder))
-    assert {name for name in made if not name.startswith(("src/", ".tagwire_cache/"))} == FILES | (
+    files = set(read_tree(folder))
+    assert {name for name in files if not name.startswith(("src/", ".tagwire_cache/"))} == FILES | (
         set() if flags else HEADERS
     )
     tested = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)

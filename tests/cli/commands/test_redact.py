@@ -99,12 +99,12 @@ def test_real_captures() -> None:
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     done = run("redact", str(CAPTURES), "--keep-unreadable")
-    made = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(made) == len(rows)
-    changed = {row["api_key"] for row, new in zip(rows, made, strict=True) if row != new}
+    redacted = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(redacted) == len(rows)
+    changed = {row["api_key"] for row, new in zip(rows, redacted, strict=True) if row != new}
     # only the APIs for SASL, delegation tokens and SCRAM credentials have secrets
     assert changed <= {36, 38, 39, 40, 41, 51}
-    assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, made, strict=True))
+    assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, redacted, strict=True))
 
 
 def test_complete_lines_of_a_truncated_capture_are_read() -> None:

@@ -108,9 +108,9 @@ def test_show_diff_and_json(project: Path) -> None:
 
     def shown(*words: str) -> str:
         command = [sys.executable, "-c", code, *words, "--package", "shapes_messages"]
-        made = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        assert made.returncode == 0, made.stderr
-        return made.stdout
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     table = shown("show", "PlaceRequest")
     assert "Point, version 0 in 0-1, version 1 in 2, version 2 in 3+" in table

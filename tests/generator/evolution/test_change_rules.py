@@ -27,11 +27,11 @@ EXTENDED = '"dialect": "tagwire",'
 def alternatives(*unions: str, since: str = "1+") -> str:
     """Return a tagged string field for each argument: the name of the field's union, or "" if it is in no union."""
     null = f', "nullableVersions": "{since}", "default": "null"'
-    made = []
+    fields = []
     for tag, union in enumerate(unions):
         union_key = f', "union": {"§" * union.startswith("§")}"{union.lstrip("§")}"' if union else ""
-        made.append(tagged("ABCD"[tag], str(tag), "string", null + union_key, since=since))
-    return ", ".join(made)
+        fields.append(tagged("ABCD"[tag], str(tag), "string", null + union_key, since=since))
+    return ", ".join(fields)
 
 
 def boxes(more: str = "") -> str:

@@ -54,9 +54,9 @@ def changed(path: str, **changes: Any) -> MessageSpec:
 
 
 def swapped(fields: list[dict[str, Any]], one: int, other: int) -> list[dict[str, Any]]:
-    made = list(fields)
-    made[one], made[other] = made[other], made[one]
-    return made
+    swapped_fields = list(fields)
+    swapped_fields[one], swapped_fields[other] = swapped_fields[other], swapped_fields[one]
+    return swapped_fields
 
 
 BITS = FIELDS[3]["bits"]

@@ -47,16 +47,16 @@ Json = dict[str, Any]
 def json_field(draw: st.DrawFn, depth: int) -> Json:
     """Draw a field's JSON without its name. A `tag` applies to all versions that allow tags."""
     kind = draw(st.sampled_from(("S", "[]S", *TYPES, "records", "[]int32", "[]string") if depth else TYPES))
-    made: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
+    field: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
     if kind.endswith("S"):
-        made["fields"] = draw(json_fields(0))
+        field["fields"] = draw(json_fields(0))
     if kind.startswith("[]") or kind in ("string", "bytes", "records", "S"):
-        made["nullable"] = draw(st.booleans())
+        field["nullable"] = draw(st.booleans())
     if kind in DEFAULTS:
-        made["default"] = draw(st.sampled_from(DEFAULTS[kind]))
-    elif made.get("nullable") and draw(st.booleans()):
-        made["default"] = "null"
-    return made
+        field["default"] = draw(st.sampled_from(DEFAULTS[kind]))
+    elif field.get("nullable") and draw(st.booleans()):
+        field["default"] = "null"
+    return field
 
 
 @st.composite
@@ -105,14 +105,14 @@ def spec_pairs(draw: st.DrawFn) -> tuple[Json, Json]:
     sections = draw(st.sampled_from([(False, False), (True, True), (True, True), (False, True), (True, False)]))
     old = draw(json_fields(1))
     new = draw(st.one_of(changed(old), changed(old), json_fields(1)))
-    made = []
+    specs = []
     for fields, has_section in zip((old, new), sections, strict=True):
         names = iter(f"S{number}" for number in range(9))
         members = _members(fields, has_section=has_section, draft=draft, names=names)
         head: Json = {"type": "data", "name": "Sample", "validVersions": "0"}
         head["versionsWithOptional" if draft else "flexibleVersions"] = "0+" if has_section else "none"
-        made.append(head | members)
-    return made[0], made[1]
+        specs.append(head | members)
+    return specs[0], specs[1]
 
 
 def _members(fields: Mapping[str, Json], *, has_section: bool, draft: bool, names: Any) -> Json:
@@ -122,17 +122,17 @@ def _members(fields: Mapping[str, Json], *, has_section: bool, draft: bool, name
     for name, field in fields.items():
         tag = field["tag"] if has_section and field["type"] != "records" and field["tag"] not in tags else None
         is_nullable = field.get("nullable") and not (tag is not None and draft and field["type"] == "S")
-        made: Json = {"name": name, "type": field["type"]}
+        member: Json = {"name": name, "type": field["type"]}
         if field.get("default") is not None and (field["default"] != "null" or is_nullable):
-            made["default"] = field["default"]
+            member["default"] = field["default"]
         if "fields" in field:
-            made["type"] = field["type"].replace("S", next(names))
-            made |= _members(field["fields"], has_section=has_section, draft=draft, names=names)
+            member["type"] = field["type"].replace("S", next(names))
+            member |= _members(field["fields"], has_section=has_section, draft=draft, names=names)
         if tag is not None and draft:
-            optional.append(made | {"tag": tag, "nullable": bool(is_nullable)})
+            optional.append(member | {"tag": tag, "nullable": bool(is_nullable)})
         else:
             ranges = {"versions": "0+", **({"nullableVersions": "0+"} if is_nullable else {})}
-            plain.append(made | ranges | ({} if tag is None else {"tag": tag, "taggedVersions": "0+"}))
+            plain.append(member | ranges | ({} if tag is None else {"tag": tag, "taggedVersions": "0+"}))
         tags |= set() if tag is None else {tag}
     return {"fields": plain} | ({"optionalFields": optional} if optional else {})
 

@@ -35,11 +35,11 @@ WEIGHT = {"name": "Weight", "type": "int32"}
     ([NESTED], ()), ([NESTED], ("s", "b")),
 ])  # fmt: skip
 def test_samples_are_valid_messages(fields: Any, names: tuple[str, ...]) -> None:
-    made = layout(*fields)
-    found = [*samples(made, names, ())]
+    struct = layout(*fields)
+    found = [*samples(struct, names, ())]
     assert len(found) > 1
     for value in found[:1] if names else found:  # later values of a field may be invalid
-        again, _ = decode(made, encode(made, value), whole=True, strict=True, limits=DEFAULT_LIMITS)
+        again, _ = decode(struct, encode(struct, value), whole=True, strict=True, limits=DEFAULT_LIMITS)
         assert {key: again[key] for key in value} == value
 
 

@@ -161,8 +161,8 @@ def test_header_types_do_not_change_the_classes_at_run_time(packages: dict[str, 
     cls = traced.OrderRequest
     assert cls.__bases__ == (Message,) and isinstance(cls(), Message) and issubclass(cls, Message)
     assert str(inspect.signature(cls)).startswith("(*, item: 'str' = ")
-    made = getattr(traced, "OrderRequest")(item="pie")  # noqa: B009 # its type is unknown to checkers
-    assert pickle.loads(pickle.dumps(made)) == made
+    request = getattr(traced, "OrderRequest")(item="pie")  # noqa: B009 # its type is unknown to checkers
+    assert pickle.loads(pickle.dumps(request)) == request
     assert pickle.loads(pickle.dumps(cls)) is cls
     assert not hasattr(cls(), "__dict__") and cls.__slots__ == ("item", "unknown_tags")
     assert "traced.request_header" not in getattr(cls, "__annotations__", {})

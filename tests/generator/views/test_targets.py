@@ -51,9 +51,9 @@ class TestOwnTargets:
     def test_files_are_added_to_the_package(self, project: Path) -> None:
         folder_of(project, LISTING, a=MARK + "{{ view.name }} {{ view.wire[1].header }}\n")
         run("generate", "--templates", "mine")
-        made = read_tree(project / "src/pings")
-        assert made["notes/ping_request-pings.txt"].decode() == MARK + "PingRequest 2\n"
-        assert {"ping_request.py", "serializers/ping_request.py", "notes/ping_response-pings.txt"} <= set(made)
+        files = read_tree(project / "src/pings")
+        assert files["notes/ping_request-pings.txt"].decode() == MARK + "PingRequest 2\n"
+        assert {"ping_request.py", "serializers/ping_request.py", "notes/ping_response-pings.txt"} <= set(files)
         assert "would delete src/pings/notes/ping_request-pings.txt" in run("generate", "--check", code=1)
 
     def test_files_replace_the_package(self, project: Path) -> None:
@@ -142,8 +142,8 @@ class TestOwnTargets:
 
 class TestTheKit:
     def test_a_template_that_is_fine(self) -> None:
-        made = render_corpus("@wireshark", ("drafts/kip482", "records"))
-        assert "messages/foo_request.lua" in made["drafts/kip482"] and set(made["records"]) == {"dissector.lua"}
+        files = render_corpus("@wireshark", ("drafts/kip482", "records"))
+        assert "messages/foo_request.lua" in files["drafts/kip482"] and set(files["records"]) == {"dissector.lua"}
 
     def test_a_template_that_fails_somewhere(self, tmp_path: Path) -> None:
         mine = folder_of(tmp_path, "python = false\n" + LISTING, a=MARK + "{{ view.wire[70].number }}")

@@ -53,9 +53,9 @@ def test_small_views() -> None:
 
 def test_no_rows_and_no_values() -> None:
     for data in (pa.array([], pa.binary()), pa.array([], pa.binary_view()), pa.array([], pa.null())):
-        made = arrow.decode_column(data, C, 8)
-        assert column(made) == []
-        assert column(arrow.encode_column(made, C, 8)) == []
+        decoded = arrow.decode_column(data, C, 8)
+        assert column(decoded) == []
+        assert column(arrow.encode_column(decoded, C, 8)) == []
     assert column(arrow.decode_column(pa.array([None, None]), C, 8)) == [None, None]
     assert column(arrow.encode_column(pa.array([None, None]), C, 8)) == [None, None]
     empty = pa.chunked_array([], pa.binary())
@@ -63,9 +63,9 @@ def test_no_rows_and_no_values() -> None:
 
 
 def test_messages_without_fields() -> None:
-    made = arrow.decode_column(pa.array([b"", None, b""]), messages.ListGroupsRequest, 0)
-    assert column(made) == [{}, None, {}]
-    assert column(arrow.encode_column(made, messages.ListGroupsRequest, 0)) == [b"", None, b""]
+    decoded = arrow.decode_column(pa.array([b"", None, b""]), messages.ListGroupsRequest, 0)
+    assert column(decoded) == [{}, None, {}]
+    assert column(arrow.encode_column(decoded, messages.ListGroupsRequest, 0)) == [b"", None, b""]
 
 
 def test_lists_and_numbers_of_all_kinds() -> None:
@@ -113,23 +113,23 @@ def test_offset_of_a_struct_array_applies_to_its_children() -> None:
     origin = type(request().origin)
     rows = [request(origin=origin(host=host), user_agent=host) for host in ("a", "b", "c", "d")]
     data = [row.encode(9) for row in rows]
-    made = pa.array(arrow.decode_column(pa.array(data), request, 9))
+    decoded = pa.array(arrow.decode_column(pa.array(data), request, 9))
     for first in range(4):
-        sliced = made[first:]
+        sliced = decoded[first:]
         assert column(arrow.encode_column(sliced, request, 9)) == data[first:]
-    parts = [made.field(index)[1:] for index in range(made.type.num_fields)]
-    again = pa.StructArray.from_arrays(parts, fields=list(made.type))
+    parts = [decoded.field(index)[1:] for index in range(decoded.type.num_fields)]
+    again = pa.StructArray.from_arrays(parts, fields=list(decoded.type))
     assert column(arrow.encode_column(again, request, 9)) == data[1:]
 
 
 def test_chunks_come_out_as_chunks() -> None:
     data = pa.chunked_array([[DATA], [], [None, DATA]])
-    made = arrow.decode_column(data, C, 8)
-    assert not hasattr(made, "__arrow_c_array__") or isinstance(made, pa.ChunkedArray)
-    columns = pa.chunked_array(made)
+    decoded = arrow.decode_column(data, C, 8)
+    assert not hasattr(decoded, "__arrow_c_array__") or isinstance(decoded, pa.ChunkedArray)
+    columns = pa.chunked_array(decoded)
     assert [len(chunk) for chunk in columns.chunks] == [1, 0, 2]
-    encoded = pa.chunked_array(arrow.encode_column(made, C, 8))
-    assert encoded.to_pylist() == data.to_pylist() and len(made) == 3
+    encoded = pa.chunked_array(arrow.encode_column(decoded, C, 8))
+    assert encoded.to_pylist() == data.to_pylist() and len(decoded) == 3
     versions = pa.chunked_array([[8], [], [8, 8]], pa.int16())
     assert pa.chunked_array(arrow.decode_column(data, C, versions, versions=[8])).equals(columns)
 
@@ -141,8 +141,8 @@ def test_with_polars() -> None:
     assert frame["value"].struct["group_id"].to_list() == ["g", None, None, "g"]
     assert pl.Series(arrow.encode_column(frame["value"], C, 8)).to_list() == [DATA, None, None, DATA]
     topics = messages.MetadataResponse(topics=[messages.metadata_response.MetadataResponseTopic(name="x")]).encode(12)
-    made = pl.Series(arrow.decode_column(pl.Series([topics]), messages.MetadataResponse, pl.Series([12])))
-    assert pl.Series(arrow.encode_column(made, messages.MetadataResponse, pl.Series([12]))).to_list() == [topics]
+    decoded = pl.Series(arrow.decode_column(pl.Series([topics]), messages.MetadataResponse, pl.Series([12])))
+    assert pl.Series(arrow.encode_column(decoded, messages.MetadataResponse, pl.Series([12]))).to_list() == [topics]
 
 
 def test_structs_are_table_rows_in_every_library(engine: str) -> None:
@@ -151,10 +151,10 @@ def test_structs_are_table_rows_in_every_library(engine: str) -> None:
     for rows in (table, pl.DataFrame(table), table.to_batches()[0]):
         encoded = pa.chunked_array(arrow.encode_column(rows, C, 8))
         assert encoded.to_pylist() == expected
-    made = arrow.decode_column(encoded, C, 8, fields=["group_id", "member_id"])
+    decoded = arrow.decode_column(encoded, C, 8, fields=["group_id", "member_id"])
     if engine == "native":
-        assert pa.table(made).equals(table.cast(pa.schema(arrow.schema(C, 8, fields=["group_id", "member_id"]))))
-        assert pl.DataFrame(made).equals(pl.DataFrame(table))
+        assert pa.table(decoded).equals(table.cast(pa.schema(arrow.schema(C, 8, fields=["group_id", "member_id"]))))
+        assert pl.DataFrame(decoded).equals(pl.DataFrame(table))
 
 
 def test_with_duckdb_and_nanoarrow(engine: str) -> None:

@@ -52,10 +52,10 @@ def commits(count: int) -> Any:
 
 def test_an_array_that_is_taken_is_released_once() -> None:
     producer = HandMade("z", [None, offsets(0, 7, 14), HEARTBEAT * 2], 2)
-    made = arrow.decode_column(producer, messages.HeartbeatResponse, 4)
+    decoded = arrow.decode_column(producer, messages.HeartbeatResponse, 4)
     gc.collect()
     assert sorted(producer.released) == ["array", "schema"]
-    assert len(made) == 2
+    assert len(decoded) == 2
     with pytest.raises(arrow.ColumnError, match="returned an array that was already released"):
         arrow.decode_column(producer, messages.HeartbeatResponse, 4)
     assert sorted(producer.released) == ["array", "schema"]
@@ -90,13 +90,13 @@ def traced(call: Callable[[], object]) -> int:
 
 def test_exported_arrays_live_as_long_as_any_part() -> None:
     def parts() -> None:
-        made = arrow.decode_column(commits(50), C, 8)
-        capsules = [made.__arrow_c_array__() for _ in range(3)]
-        array = pa.array(made)
+        decoded = arrow.decode_column(commits(50), C, 8)
+        capsules = [decoded.__arrow_c_array__() for _ in range(3)]
+        array = pa.array(decoded)
         names = array.field("topics").flatten().field("name")
         tags = array.field("unknown_tags")
-        batches = pa.RecordBatchReader.from_stream(made)
-        del made, capsules, array
+        batches = pa.RecordBatchReader.from_stream(decoded)
+        del decoded, capsules, array
         gc.collect()
         assert names.to_pylist() == ["t"] * 50
         assert tags.to_pylist() == [[(9, b"tag")]] * 50
@@ -213,9 +213,9 @@ def test_limit_of_int32_offsets() -> None:
 
 
 def new_decoder(most: int = 0x7FFFFFFF) -> Any:
-    made: Any = plans._decoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
-    made.most = most
-    return made
+    decoded: Any = plans._decoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
+    decoded.most = most
+    return decoded
 
 
 def test_counts_that_lie_cost_nothing() -> None:
@@ -239,7 +239,7 @@ def test_memory_of_the_worst_arrays() -> None:
 
 def test_gil_is_released() -> None:
     data = commits(20_000)
-    made = arrow.decode_column(data, C, 8)
+    decoded = arrow.decode_column(data, C, 8)
     counted, started, stop = [0], Event(), Event()
 
     def count() -> None:
@@ -262,7 +262,7 @@ def test_gil_is_released() -> None:
         during = counted[0] - before
         before = counted[0]
         for _ in range(5):
-            arrow.encode_column(made, C, 8)
+            arrow.encode_column(decoded, C, 8)
             if counted[0] > before:
                 break
         during_encoding = counted[0] - before
@@ -278,8 +278,8 @@ def test_threads_share_plans() -> None:
     expected = pa.array(arrow.decode_column(data, C, 8))
 
     def work(_: int) -> bool:
-        made = pa.array(arrow.decode_column(data, C, 8))
-        return bool(made.equals(expected)) and bool(pa.array(arrow.encode_column(made, C, 8)).equals(data))
+        decoded = pa.array(arrow.decode_column(data, C, 8))
+        return bool(decoded.equals(expected)) and bool(pa.array(arrow.encode_column(decoded, C, 8)).equals(data))
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(100)))

@@ -45,9 +45,10 @@ def test_wide_unsigned_numbers() -> None:
     listener = messages.broker_registration_request.Listener(name="l", host="h", port=65535)
     data = messages.BrokerRegistrationRequest(listeners=[listener]).encode(0)
     for wide_unsigned in (False, True):
-        made = arrow.decode_column(pa.array([data]), messages.BrokerRegistrationRequest, 0, wide_unsigned=wide_unsigned)
-        assert column(made)[0]["listeners"][0]["port"] == 65535
-        assert column(arrow.encode_column(made, messages.BrokerRegistrationRequest, 0)) == [data]
+        cls = messages.BrokerRegistrationRequest
+        decoded = arrow.decode_column(pa.array([data]), cls, 0, wide_unsigned=wide_unsigned)
+        assert column(decoded)[0]["listeners"][0]["port"] == 65535
+        assert column(arrow.encode_column(decoded, cls, 0)) == [data]
 
 
 def test_a_schema_shows_itself() -> None:
@@ -58,8 +59,8 @@ def test_a_schema_shows_itself() -> None:
 
 
 def test_fields_that_are_chosen() -> None:
-    made = arrow.decode_column(pa.array([DATA]), C, 8, fields=["topics.partitions.partition_index", "group_id"])
-    assert column(made) == [{"group_id": "g", "topics": [{"partitions": [{"partition_index": 3}]}]}]
+    decoded = arrow.decode_column(pa.array([DATA]), C, 8, fields=["topics.partitions.partition_index", "group_id"])
+    assert column(decoded) == [{"group_id": "g", "topics": [{"partitions": [{"partition_index": 3}]}]}]
     assert column(arrow.decode_column(pa.array([DATA, None]), C, 8, fields=[])) == [{}, None]
     assert column(arrow.decode_column(pa.array([DATA]), C, 8, unknown_tags=False)) == [
         in_columns(C.decode(DATA, 8), 8, unknown_tags=False)
@@ -98,8 +99,8 @@ def test_a_version_for_each_row() -> None:
     rows[1] = C(retention_time_ms=77).encode(2)
     for type in (pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64()):
         versions = pa.array([0, *numbers], type)[1:]
-        made = arrow.decode_column(pa.array([b"", *rows])[1:], C, versions, fields=["group_id", "retention_time_ms"])
-        assert [row and row["retention_time_ms"] for row in column(made)] == [-1, 77, None, -1, -1]
+        decoded = arrow.decode_column(pa.array([b"", *rows])[1:], C, versions, fields=["group_id", "retention_time_ms"])
+        assert [row and row["retention_time_ms"] for row in column(decoded)] == [-1, 77, None, -1, -1]
         everything = arrow.decode_column(pa.array(rows), C, versions)
         assert column(arrow.encode_column(everything, C, versions)) == rows
 
@@ -126,8 +127,8 @@ def test_unknown_versions() -> None:
 
 
 def test_versions_that_may_occur() -> None:
-    made = arrow.decode_column(pa.array([DATA]), C, pa.array([8]), versions=[8, 9])
-    assert pa.array(made).type == pa.struct(pa.schema(arrow.schema(C, [8, 9])))
+    decoded = arrow.decode_column(pa.array([DATA]), C, pa.array([8]), versions=[8, 9])
+    assert pa.array(decoded).type == pa.struct(pa.schema(arrow.schema(C, [8, 9])))
     with pytest.raises(arrow.ColumnError, match="`versions` is only for an Arrow array of versions, but"):
         arrow.decode_column(pa.array([DATA]), C, 8, versions=[8])
     with pytest.raises(arrow.ColumnError, match="pass a version, because the columns depend"):
@@ -168,9 +169,9 @@ def test_errors_as_nulls_and_as_a_column() -> None:
     data = pa.array([SHORT, DATA, None, b"", DATA, SHORT])
     found = column(arrow.decode_column(data, C, 8, fields=["group_id"], errors="null"))
     assert found == [None, {"group_id": "g"}, None, None, {"group_id": "g"}, None]
-    made = arrow.decode_column(data, C, 8, fields=["group_id"], errors="column")
-    assert pa.array(made).type == pa.struct(pa.schema(arrow.schema(C, 8, fields=["group_id"], errors="column")))
-    found = column(made)
+    decoded = arrow.decode_column(data, C, 8, fields=["group_id"], errors="column")
+    assert pa.array(decoded).type == pa.struct(pa.schema(arrow.schema(C, 8, fields=["group_id"], errors="column")))
+    found = column(decoded)
     assert [row["value"] for row in found] == [None, {"group_id": "g"}, None, None, {"group_id": "g"}, None]
     assert found[2]["error"] is None
     assert found[3]["error"] == {"path": "group_id", "offset": 0, "reason": "found 0 bytes left, expected 1 byte"}

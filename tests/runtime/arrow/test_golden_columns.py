@@ -39,14 +39,14 @@ def kafkas() -> Rows:
 def check(cls: Any, version: int, rows: list[bytes]) -> None:
     data = [each for row in rows for each in (row, None)]
     array = pa.array([b"before", *data, b"behind"], pa.binary())[1:-1]
-    made = arrow.decode_column(array, cls, version)
-    columns = pa.array(made)
+    stream = arrow.decode_column(array, cls, version)
+    columns = pa.array(stream)
     columns.validate(full=True)
     assert columns.type == pa.struct(pa.schema(arrow.schema(cls, version)))
     decoded = [None if row is None else cls.decode(row, version) for row in data]
     expected = [None if value is None else in_columns(value, version) for value in decoded]
     assert repr(columns.to_pylist()) == repr(expected)  # in `repr`, -0.0 differs from 0.0, and NaN equals NaN
-    encoded = pa.array(arrow.encode_column(made, cls, version))
+    encoded = pa.array(arrow.encode_column(stream, cls, version))
     encoded.validate(full=True)
     assert encoded.to_pylist() == [None if value is None else value.encode(version) for value in decoded]
 
@@ -81,14 +81,14 @@ def test_all_versions_in_one_array() -> None:
     for cls, found in by_message().items():
         numbers = pa.array([sample.version for sample in found], pa.int16())
         data = pa.array([sample.data for sample in found], pa.binary())
-        made = arrow.decode_column(data, cls, numbers)
-        columns = pa.array(made)
+        decoded = arrow.decode_column(data, cls, numbers)
+        columns = pa.array(decoded)
         columns.validate(full=True)
         assert columns.type == pa.struct(pa.schema(arrow.schema(cls, cls.VERSIONS)))
         for sample, row in zip(found, columns.to_pylist(), strict=True):
             alone = in_columns(cls.decode(sample.data, sample.version), sample.version)
             assert_within(alone, row)
-        encoded = pa.array(arrow.encode_column(made, cls, numbers)).to_pylist()
+        encoded = pa.array(arrow.encode_column(decoded, cls, numbers)).to_pylist()
         again = [cls.decode(sample.data, sample.version).encode(sample.version) for sample in found]
         assert encoded == again
 

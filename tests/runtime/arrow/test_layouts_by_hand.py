@@ -167,8 +167,8 @@ class ManyTags(tagwire.Message):
 def test_layouts_that_native_columns_do_not_support(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWIRE_ENGINE", "native")
     rows = [ManyTags(field_3=7, field_64=-1).encode(0), None, ManyTags().encode(0)]
-    made = arrow.decode_column(pa.array(rows), ManyTags, 0)
-    assert isinstance(made, pa.StructArray)
-    found = made.to_pylist()
+    decoded = arrow.decode_column(pa.array(rows), ManyTags, 0)
+    assert isinstance(decoded, pa.StructArray)
+    found = decoded.to_pylist()
     assert (found[0]["field_3"], found[0]["field_64"], found[1], found[2]["field_3"]) == (7, -1, None, 0)
-    assert arrow.encode_column(made, ManyTags, 0).to_pylist() == rows
+    assert arrow.encode_column(decoded, ManyTags, 0).to_pylist() == rows

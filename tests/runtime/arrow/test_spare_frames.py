@@ -42,8 +42,8 @@ def metadata(random: Random) -> bytes:
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
     """Return random rows, of which the fraction `damaged` is invalid, and half as many are null."""
     good = [metadata(random) for _ in range(50)]
-    made = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
-    return pa.array([None if random.random() < damaged / 2 else row for row in made], pa.binary())
+    values = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
+    return pa.array([None if random.random() < damaged / 2 else row for row in values], pa.binary())
 
 
 def decoder_with(most: int, errors: str = "raise", **how: Any) -> Any:
@@ -75,12 +75,12 @@ def test_frame_is_reused() -> None:
 @pytest.mark.parametrize("held", ["array", "child", "capsule"])
 def test_frames_in_use_are_not_reused(held: str) -> None:
     data, decoder = rows(Random(2), ROWS), decoder_with(1 << 24)
-    made = decoder.decode(data, None, "raise", True, DEFAULT_LIMITS)
-    expected = pa.array(made).to_pylist()
+    result = decoder.decode(data, None, "raise", True, DEFAULT_LIMITS)
+    expected = pa.array(result).to_pylist()
     kept = {"array": pa.array, "child": lambda each: pa.array(each).field("topics"), "capsule": ArrayCapsule}[held](
-        made
+        result
     )
-    del made
+    del result
     gc.collect()
     for seed in range(3):
         decoded(decoder, rows(Random(seed), ROWS))
@@ -91,8 +91,8 @@ def test_frames_in_use_are_not_reused(held: str) -> None:
 class ArrayCapsule:
     """Exports the capsules of another object, without keeping that object alive."""
 
-    def __init__(self, made: Any) -> None:
-        self.capsules = made.__arrow_c_array__()
+    def __init__(self, array: Any) -> None:
+        self.capsules = array.__arrow_c_array__()
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
         return self.capsules

@@ -218,10 +218,10 @@ def test_tags_are_counted_and_sized() -> None:
     data = messages.HeartbeatRequest(group_id="g", unknown_tags={99: b"!", 100: b"?"}).encode(4)
     text = annotate(tagwire.trace(messages.HeartbeatRequest, data, 4))
     edited = text.replace("  21  ", "  21*200  ").replace("  3f  ", '  "what"  ')
-    [made] = assemble(edited, fix=True)
-    assert messages.HeartbeatRequest.decode(made, 4).unknown_tags == {99: 200 * b"!", 100: b"what"}
-    [made] = assemble("\n".join(line for line in text.splitlines() if "[99]" not in line), fix=True)
-    assert messages.HeartbeatRequest.decode(made, 4).unknown_tags == {100: b"?"}
+    [assembled] = assemble(edited, fix=True)
+    assert messages.HeartbeatRequest.decode(assembled, 4).unknown_tags == {99: 200 * b"!", 100: b"what"}
+    [assembled] = assemble("\n".join(line for line in text.splitlines() if "[99]" not in line), fix=True)
+    assert messages.HeartbeatRequest.decode(assembled, 4).unknown_tags == {100: b"?"}
 
 
 @pytest.mark.parametrize("format", ["v0", "v1", "v2", "v3", "kip82-str"])
@@ -229,8 +229,8 @@ def test_batches_are_whole_again(format: str) -> None:
     data = BatchBuilder(format).append(value=b"before").build().encode()
     [text] = [annotate(seen) for seen in trace_batches(data, format)]
     assert text.count("62 65 66 6f 72 65") == 1
-    [made] = assemble(text.replace("62 65 66 6f 72 65", '"and afterwards"'), fix=True)
-    [batch] = read_batches(made, format)
+    [assembled] = assemble(text.replace("62 65 66 6f 72 65", '"and afterwards"'), fix=True)
+    [batch] = read_batches(assembled, format)
     assert [record.value for record in batch] == [b"and afterwards"]
 
 
@@ -238,16 +238,16 @@ def test_records_may_be_doubled_in_a_batch() -> None:
     data = BatchBuilder("v2").append(value=b"a").build().encode()
     [text] = [annotate(seen) for seen in trace_batches(data, "v2")]
     record = "".join(f"{line}\n" for line in text.splitlines() if "records[0]" in line)
-    [made] = assemble(text.replace(record, 3 * record), fix=True)
-    [seen] = trace_batches(made, "v2")
+    [assembled] = assemble(text.replace(record, 3 * record), fix=True)
+    [seen] = trace_batches(assembled, "v2")
     assert seen.error is None and sum(node.path.endswith(".value") for node in seen.root.walk()) == 3
 
 
 def test_null_stays_null_until_it_has_content() -> None:
     text = annotate(tagwire.trace(messages.HeartbeatRequest, HEARTBEAT, 4))
     line = next(line for line in text.splitlines() if "group_instance_id" in line)
-    [made] = assemble(text.replace(line, line.replace("  00  ", '  00 "me"  ')), fix=True)
-    assert messages.HeartbeatRequest.decode(made, 4).group_instance_id == "me"
+    [assembled] = assemble(text.replace(line, line.replace("  00  ", '  00 "me"  ')), fix=True)
+    assert messages.HeartbeatRequest.decode(assembled, 4).group_instance_id == "me"
 
 
 def test_optional_fields_of_the_draft_dialect_stay() -> None:

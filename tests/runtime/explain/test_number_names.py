@@ -48,9 +48,9 @@ def acls(operation: int) -> messages.DescribeAclsRequest:
     (messages.HeartbeatResponse(throttle_time_ms=3, error_code=27), {"throttleTimeMs": 3, "errorCode": 27}),
 ])  # fmt: skip
 def test_names_of_enums_replace_numbers_in_json(message: Any, expected: dict[str, Any]) -> None:
-    made = message.to_json(3)
-    put_names(made, type(message), registers_by_field(messages.registry), message.NAME)
-    assert {key: made[key] for key in expected} == expected
+    obj = message.to_json(3)
+    put_names(obj, type(message), registers_by_field(messages.registry), message.NAME)
+    assert {key: obj[key] for key in expected} == expected
 
 
 def test_a_header_before_the_message_does_not_matter() -> None:

@@ -176,12 +176,12 @@ def test_words_of_bits(number: int, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "value", "made"),
+    ("number", "value", "expected"),
     [(0, 3, 0b11000000), (0b11111111, 1, 0b01111111), (0b01, 2, 0b10000001), (0, 5, 0b01000000)],
 )
-def test_a_group_of_bits_is_changed_alone(number: int, value: int, made: int) -> None:
-    assert ATTRIBUTES[3].put(number, value) == made
-    assert ATTRIBUTES[3].of(made) == value & 3
+def test_a_group_of_bits_is_changed_alone(number: int, value: int, expected: int) -> None:
+    assert ATTRIBUTES[3].put(number, value) == expected
+    assert ATTRIBUTES[3].of(expected) == value & 3
 
 
 def described(struct: StructLayout) -> list[str]:

@@ -90,17 +90,17 @@ def test_batches_keep_their_shape(tmp_path: Path) -> None:
     records = [Record(n, OLD + n, b"k%d" % (n % 2), b"v", ((f"h{n}", None),)) for n in range(5, 9)]
     settings: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 40, "partition_leader_epoch": 3}
     batch = build(records, "v2", compression="lz4", last_offset=11, **settings)
-    _, (made, _) = compact(write(tmp_path / "alpha-0", [batch, one(12, b"k0", b"w")]))
-    assert list(made) == records[2:3]
+    _, (compacted, _) = compact(write(tmp_path / "alpha-0", [batch, one(12, b"k0", b"w")]))
+    assert list(compacted) == records[2:3]
     for name in ("base_offset", "last_offset", "compression", "timestamp_type", *settings):
-        assert getattr(made, name) == getattr(batch, name), name
+        assert getattr(compacted, name) == getattr(batch, name), name
 
 
 def test_append_time_stays(tmp_path: Path) -> None:
     records = [Record(n, NOW, b"k%d" % (n % 2), b"v") for n in range(4)]
     batch = build(records, "v2", timestamp_type="append", append_time=NOW)
-    _, (made,) = compact(write(tmp_path / "alpha-0", [batch]))
-    assert (made.timestamp_type, made.max_timestamp, list(made)) == ("append", NOW, records[2:])
+    _, (compacted,) = compact(write(tmp_path / "alpha-0", [batch]))
+    assert (compacted.timestamp_type, compacted.max_timestamp, list(compacted)) == ("append", NOW, records[2:])
 
 
 def test_nothing_to_do_is_nothing_done(tmp_path: Path) -> None:
@@ -114,18 +114,18 @@ def test_nothing_to_do_is_nothing_done(tmp_path: Path) -> None:
 def test_keys_that_only_begin_alike(tmp_path: Path) -> None:
     keys = [b"", b"k", b"k" * 15, b"k" * 16, b"k" * 17, b"k" * 400]
     batches = [one(n, key, b"v") for n, key in enumerate(keys)]
-    report, made = compact(write(tmp_path / "alpha-0", batches))
-    assert (offsets(made), report.keys) == (list(range(6)), 6)
+    report, compacted = compact(write(tmp_path / "alpha-0", batches))
+    assert (offsets(compacted), report.keys) == (list(range(6)), 6)
 
 
 @pytest.mark.parametrize("format", ["v2", "v3"])
 def test_tombstone_is_removed_after_its_delete_horizon(tmp_path: Path, format: str) -> None:
     batches = [one(0, b"a", b"v", format), one(1, b"a", None, format), one(2, b"b", b"v", format)]
     folder = write(tmp_path / "alpha-0", batches)
-    report, made = compact(folder, delete_retention_ms=1000, format=format)
-    assert offsets(made) == [1, 2]
-    assert [batch.delete_horizon_ms for batch in made] == [NOW + 1000, None]
-    assert [record.timestamp for record in made[0]] == [OLD + 1]
+    report, compacted = compact(folder, delete_retention_ms=1000, format=format)
+    assert offsets(compacted) == [1, 2]
+    assert [batch.delete_horizon_ms for batch in compacted] == [NOW + 1000, None]
+    assert [record.timestamp for record in compacted[0]] == [OLD + 1]
     assert report.segments[0].kept == {"tombstone": 1, "latest": 1}
     for later, kept in ((NOW + 999, [1, 2]), (NOW + 1000, [2])):
         target = tmp_path / str(later)
@@ -135,10 +135,10 @@ def test_tombstone_is_removed_after_its_delete_horizon(tmp_path: Path, format: s
 
 
 def test_tombstone_without_retention_is_removed_immediately(tmp_path: Path) -> None:
-    report, made = compact(
+    report, compacted = compact(
         write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, b"a", None), one(2, b"b", b"v")]), delete_retention_ms=0
     )
-    assert (offsets(made), report.segments[0].removed) == ([2], {"superseded": 1, "expired_tombstone": 1})
+    assert (offsets(compacted), report.segments[0].removed) == ([2], {"superseded": 1, "expired_tombstone": 1})
 
 
 @pytest.mark.parametrize("format", ["v0", "v1", "kip82-int", "kip87", "kip82-str"])
@@ -152,8 +152,8 @@ def test_in_older_formats_the_segment_is_as_old_as_the_tombstone(tmp_path: Path,
         [message(4, b"c", None), message(5, b"z", b"v")],
     ]
     folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - DAY, NOW - DAY + 1, NOW])
-    report, made = compact(folder, format=format)
-    assert offsets(made) == [1, 2, 3, 4, 5]
+    report, compacted = compact(folder, format=format)
+    assert offsets(compacted) == [1, 2, 3, 4, 5]
     assert [each.removed for each in report.segments] == [{"expired_tombstone": 1}, {}, {}]
 
 
@@ -173,23 +173,23 @@ def test_tombstone_flag_of_kip_87(tmp_path: Path) -> None:
     plain = build([Record(1, OLD, b"b", b"v", tombstone=False)], "kip87")
     segments = [[flagged], [plain]]
     folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, NOW])
-    report, made = compact(folder, format="kip87")
-    assert (offsets(made), report.segments[0].removed) == ([1], {"expired_tombstone": 1})
+    report, compacted = compact(folder, format="kip87")
+    assert (offsets(compacted), report.segments[0].removed) == ([1], {"expired_tombstone": 1})
 
 
 def test_aborted_records_go_and_hide_nothing(tmp_path: Path) -> None:
     batches = [txn(0, b"a"), marker(1, COMMIT), txn(2, b"a"), txn(3, b"b"), marker(4, ABORT), one(5, b"c", b"v")]
-    report, made = compact(write(tmp_path / "alpha-0", batches))
-    assert offsets(made) == [0, 1, 4, 5]
-    assert [batch.delete_horizon_ms for batch in made] == [None, None, NOW + DAY, None]
+    report, compacted = compact(write(tmp_path / "alpha-0", batches))
+    assert offsets(compacted) == [0, 1, 4, 5]
+    assert [batch.delete_horizon_ms for batch in compacted] == [None, None, NOW + DAY, None]
     assert report.segments[0].removed == {"aborted": 2}
 
 
 def test_marker_is_removed_after_its_transaction_and_horizon(tmp_path: Path) -> None:
     batches = [txn(0, b"a"), marker(1, COMMIT), one(2, b"a", b"w"), txn(3, b"b"), marker(4, COMMIT), one(5, b"c", b"v")]
     folder = write(tmp_path / "alpha-0", batches)
-    _report, made = compact(folder)
-    assert [(batch.base_offset, batch.delete_horizon_ms) for batch in made] == [
+    _report, compacted = compact(folder)
+    assert [(batch.base_offset, batch.delete_horizon_ms) for batch in compacted] == [
         *((1, NOW + DAY), (2, None), (3, None), (4, None), (5, None))
     ]
     compact_partition(
@@ -206,8 +206,8 @@ def test_transactions_of_several_producers_side_by_side(tmp_path: Path) -> None:
         *(marker(3, ABORT, producer=2), txn(4, b"d", producer=1), marker(5, COMMIT, producer=1)),
         *(txn(6, b"b", producer=2), marker(7, COMMIT, producer=2), one(8, b"e", b"v")),
     ]
-    _, made = compact(write(tmp_path / "alpha-0", batches))
-    assert offsets(made) == [0, 2, 3, 4, 5, 6, 7, 8]
+    _, compacted = compact(write(tmp_path / "alpha-0", batches))
+    assert offsets(compacted) == [0, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_from_the_segment_of_an_open_transaction_on_nothing_is_touched(tmp_path: Path) -> None:
@@ -215,8 +215,8 @@ def test_from_the_segment_of_an_open_transaction_on_nothing_is_touched(tmp_path:
         [one(0, b"a", b"v"), one(1, b"a", b"w")],
         [one(2, b"a", b"x"), txn(3, b"b"), one(4, b"a", b"y"), one(5, b"a", b"z")],
     ]
-    report, made = compact(write(tmp_path / "alpha-0", *segments))
-    assert (offsets(made), report.compacted_to) == ([1, 2, 3, 4, 5], 2)
+    report, compacted = compact(write(tmp_path / "alpha-0", *segments))
+    assert (offsets(compacted), report.compacted_to) == ([1, 2, 3, 4, 5], 2)
     assert report.because == "the segment there has an open transaction of producer 1"
 
 
@@ -226,10 +226,10 @@ def test_the_last_batch_of_an_active_producer_stays_empty(
 ) -> None:
     records = [Record(n, NOW - age, b"a", b"v") for n in range(4)]
     batch = build(records, "v2", producer_id=5, producer_epoch=2, base_sequence=17, compression="gzip")
-    report, made = compact(write(tmp_path / "alpha-0", [batch, one(4, b"a", b"w")]))
-    assert [(each.base_offset, each.last_offset, len(each)) for each in made[:-1]] == left
+    report, compacted = compact(write(tmp_path / "alpha-0", [batch, one(4, b"a", b"w")]))
+    assert [(each.base_offset, each.last_offset, len(each)) for each in compacted[:-1]] == left
     assert report.segments[0].emptied == len(left)
-    for each in made[:-1]:
+    for each in compacted[:-1]:
         assert (each.producer_id, each.producer_epoch, each.base_sequence) == (5, 2, 17)
         assert (each.compression, each.base_timestamp, each.max_timestamp) == ("none", -1, NOW - age)
 
@@ -237,25 +237,26 @@ def test_the_last_batch_of_an_active_producer_stays_empty(
 def test_the_marker_with_the_last_epoch_of_an_active_producer_stays_empty(tmp_path: Path) -> None:
     old = {"delete_horizon_ms": NOW - 1}
     folder = write(tmp_path / "alpha-0", [marker(0, ABORT, epoch=3, **old), one(1, b"a", b"v")])
-    _, made = compact(folder, producer_expiration_ms=60 * DAY)
-    assert [(batch.base_offset, batch.is_control, len(batch)) for batch in made] == [(0, True, 0), (1, False, 1)]
-    assert made[0].producer_epoch == 3
+    _, compacted = compact(folder, producer_expiration_ms=60 * DAY)
+    assert [(batch.base_offset, batch.is_control, len(batch)) for batch in compacted] == [(0, True, 0), (1, False, 1)]
+    assert compacted[0].producer_epoch == 3
 
 
 def test_control_records_of_other_kinds_stay(tmp_path: Path) -> None:
     leader = build([Record(0, OLD, b"\0\0\0\2", b"\0\0")], "v2", is_control=True)
-    report, made = compact(write(tmp_path / "alpha-0", [leader, one(1, b"a", b"v")]))
-    assert (offsets(made), report.segments[0].kept) == ([0, 1], {"control": 1, "latest": 1})
+    report, compacted = compact(write(tmp_path / "alpha-0", [leader, one(1, b"a", b"v")]))
+    assert (offsets(compacted), report.segments[0].kept) == ([0, 1], {"control": 1, "latest": 1})
 
 
 def test_the_active_segment_is_left_alone(tmp_path: Path) -> None:
     segments = [[one(0, b"a", b"v"), one(1, b"b", b"v")], [one(2, b"a", b"w"), one(3, b"a", b"x")]]
     folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, NOW])
-    report, made = compact(folder, include_active=False)
-    assert (offsets(made), report.compacted_to, report.because) == ([0, 1, 2, 3], 2, "the active segment begins there")
+    report, compacted = compact(folder, include_active=False)
+    assert (offsets(compacted), report.compacted_to) == ([0, 1, 2, 3], 2)
+    assert report.because == "the active segment begins there"
     all_of_it = folder.rename(make(tmp_path / "more") / folder.name)
-    report, made = compact(all_of_it, include_active=True)
-    assert (offsets(made), report.compacted_to) == ([1, 3], 4)
+    report, compacted = compact(all_of_it, include_active=True)
+    assert (offsets(compacted), report.compacted_to) == ([1, 3], 4)
 
 
 def make(folder: Path) -> Path:
@@ -266,38 +267,38 @@ def make(folder: Path) -> Path:
 def test_records_younger_than_the_lag_are_not_compacted(tmp_path: Path) -> None:
     segments = [[one(n, b"a", b"v"), one(n + 1, b"a", b"w")] for n in (0, 10, 20)]
     folder = write(tmp_path / "alpha-0", *segments)
-    report, made = compact(folder, min_compaction_lag_ms=NOW - OLD - 11 + 1)
-    assert (offsets(made), report.compacted_to) == ([1, 10, 11, 20, 21], 10)
+    report, compacted = compact(folder, min_compaction_lag_ms=NOW - OLD - 11 + 1)
+    assert (offsets(compacted), report.compacted_to) == ([1, 10, 11, 20, 21], 10)
     assert report.because == "the segment there is younger than the lag"
 
 
 def test_the_last_offset_is_not_lost(tmp_path: Path) -> None:
     tombstone = one(1, b"b", None, delete_horizon_ms=NOW - 1)
-    _, made = compact(write(tmp_path / "alpha-0", [one(0, b"a", b"v"), tombstone]))
-    assert [(batch.last_offset, len(batch)) for batch in made] == [(0, 1), (1, 0)]
+    _, compacted = compact(write(tmp_path / "alpha-0", [one(0, b"a", b"v"), tombstone]))
+    assert [(batch.last_offset, len(batch)) for batch in compacted] == [(0, 1), (1, 0)]
 
 
 def test_in_formats_without_empty_batches_the_last_message_stays(tmp_path: Path) -> None:
     segments = [[one(0, b"a", None, "v1")], [one(1, b"a", None, "v1")]]
     folder = write(tmp_path / "alpha-0", *segments, modified=[OLD, OLD])
-    report, made = compact(folder, delete_retention_ms=0)
-    assert offsets(made) == [1]
+    report, compacted = compact(folder, delete_retention_ms=0)
+    assert offsets(compacted) == [1]
     assert report.segments[1].kept == {"last_offset": 1}
 
 
 def test_compacted_segments_need_no_keys_in_memory(tmp_path: Path) -> None:
     segments = [[one(0, b"a", b"v"), one(1, b"b", b"v")], [one(2, b"a", b"w")]]
-    report, made = compact(write(tmp_path / "alpha-0", *segments), dirty_from=2)
-    assert (offsets(made), report.keys) == ([1, 2], 1)
+    report, compacted = compact(write(tmp_path / "alpha-0", *segments), dirty_from=2)
+    assert (offsets(compacted), report.keys) == ([1, 2], 1)
 
 
 def test_empty_segments_except_the_first_are_removed(tmp_path: Path) -> None:
     segments = [[one(n, b"a", b"v"), one(n + 1, b"a", b"w")] for n in (5, 10, 20)]
     folder = write(tmp_path / "alpha-0", *segments, modified=[NOW - 3000, NOW - 2000, NOW])
     compact(folder)
-    made = log.Partition(folder.with_name("compacted-0"))
-    assert [(segment.base_offset, segment.size > 0) for segment in made.segments] == [(5, False), (20, True)]
-    assert [segment.path.stat().st_mtime_ns // 1_000_000 for segment in made.segments] == [NOW - 3000, NOW]
+    partition = log.Partition(folder.with_name("compacted-0"))
+    assert [(segment.base_offset, segment.size > 0) for segment in partition.segments] == [(5, False), (20, True)]
+    assert [segment.path.stat().st_mtime_ns // 1_000_000 for segment in partition.segments] == [NOW - 3000, NOW]
 
 
 def test_small_segments_are_merged(tmp_path: Path) -> None:
@@ -342,8 +343,8 @@ def test_record_without_a_key_is_rejected_or_removed(tmp_path: Path) -> None:
     with pytest.raises(CompactionError, match=r"00000\.log: the record at offset 1 has no key.*`drop_keyless=True`"):
         compact(folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
-    report, made = compact(folder, drop_keyless=True)
-    assert (offsets(made), report.segments[0].removed) == ([0, 2], {"no_key": 1})
+    report, compacted = compact(folder, drop_keyless=True)
+    assert (offsets(compacted), report.segments[0].removed) == ([0, 2], {"no_key": 1})
 
 
 def test_too_many_keys_are_rejected(tmp_path: Path) -> None:
@@ -390,9 +391,9 @@ def test_compacting_again_changes_nothing(tmp_path: Path) -> None:
         magics = [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]
         folder = tmp_path / str(seed) / "alpha-0"
         RandomLog(seed, magics).write(folder)
-        report, made = compact(folder, include_active=seed % 2 == 0)
+        report, compacted = compact(folder, include_active=seed % 2 == 0)
         before = [record for batch in log.Partition(folder).batches() for record in batch]
-        after = [record for batch in made for record in batch]
+        after = [record for batch in compacted for record in batch]
         assert all(record in before for record in after)
         for segment in report.segments:
             reasons |= segment.kept.keys() | segment.removed.keys()

@@ -36,12 +36,12 @@ def natively(batch: RecordBatch) -> tuple[bytes, int | None]:
 
 def records(seed: int) -> list[Record]:
     random = Random(seed)
-    made = []
+    result = []
     for n in range(random.randrange(1, 20)):
         key, value = (random.choice((None, random.randbytes(random.randrange(12)))) for _ in range(2))
         headers = [(random.choice(KEYS), random.choice((None, b"", random.randbytes(5)))) for _ in range(n % 4)]
-        made.append(Record(1000 + 3 * n, random.choice((-1, 0, 1 << 40)), key, value, headers))
-    return made
+        result.append(Record(1000 + 3 * n, random.choice((-1, 0, 1 << 40)), key, value, headers))
+    return result
 
 
 @pytest.mark.parametrize("format", ["v2", "v3"])

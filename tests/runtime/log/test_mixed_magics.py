@@ -62,17 +62,17 @@ def test_nothing_is_wrong_with_it_and_nothing_is_left_out(tmp_path: Path, mixtur
 
 @some_mixtures
 def test_damage_affects_only_its_own_batch(tmp_path: Path, mixture: Mixture) -> None:
-    made = batches_of(mixture.formats, "gzip")
+    batches = batches_of(mixture.formats, "gzip")
     folder = tmp_path / "t-0"
     folder.mkdir()
-    for number, (_, records, data) in enumerate(made):
-        parts = [each for _, _, each in made]
+    for number, (_, records, data) in enumerate(batches):
+        parts = [each for _, _, each in batches]
         parts[number] = data[:-9] + bytes(byte ^ 0x55 for byte in data[-9:])
         (folder / f"{0:020}.log").write_bytes(b"".join(parts))
         [report] = salvage(log.Partition(folder), tmp_path / f"saved {number}", mixture.named)
         assert report.lost_bytes == len(data)
         saved = [record for _, record in records_of(tmp_path / f"saved {number}" / "t-0", mixture.named)]
-        assert saved == [record for _, each, _ in made for record in each if each is not records]
+        assert saved == [record for _, each, _ in batches for record in each if each is not records]
 
 
 @with_codecs

@@ -67,10 +67,10 @@ def test_moved_records_equal_what_a_builder_writes(base_timestamp: int | None) -
             run = new_run(3, base_timestamp)
             found.move(run, kept)
             records = [record for number, record in enumerate(batch) if kept is None or kept[number]]
-            made = BatchBuilder("v2", base_offset=3).build_run(run)
+            moved = BatchBuilder("v2", base_offset=3).build_run(run)
             first = records[0].timestamp if base_timestamp is None else base_timestamp
             expected = build(records, "v2", base_offset=3, base_timestamp=first)
-            assert (made.encode(), found.left, len(run)) == (expected.encode(), 0, len(records))
+            assert (moved.encode(), found.left, len(run)) == (expected.encode(), 0, len(records))
 
 
 def test_facts_of_records() -> None:
@@ -120,8 +120,8 @@ def test_damaged_records_are_left_to_python() -> None:
             if found is not None:
                 run = new_run(found.batch.base_offset, 0)
                 found.move(run)
-                made = BatchBuilder("v2", base_offset=found.batch.base_offset).build_run(run)
-                assert list(made) == records != []
+                moved = BatchBuilder("v2", base_offset=found.batch.base_offset).build_run(run)
+                assert list(moved) == records != []
     assert rejected > 100
 
 

@@ -45,8 +45,8 @@ def name(offset: int) -> str:
 
 
 def batch(offset: int, count: int = 2, format: str = "v2", **fields: int) -> bytes:
-    made = build([Record(n, 5, b"k%d" % n, b"v") for n in range(count)], format)
-    return made.replace(base_offset=offset, **fields).encode()
+    built = build([Record(n, 5, b"k%d" % n, b"v") for n in range(count)], format)
+    return built.replace(base_offset=offset, **fields).encode()
 
 
 FOLDERS: dict[str, dict[str, bytes]] = {
@@ -197,9 +197,9 @@ def test_segment_removed_during_verification(removed: int, rules: list[str], tmp
 )
 def test_gap_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any], tmp_path: Path) -> None:
     path = tmp_path / file
-    with path.open("wb") as made:
-        made.write(struct.pack(">h", 1))
-        made.truncate(4 << 30)
+    with path.open("wb") as stream:
+        stream.write(struct.pack(">h", 1))
+        stream.truncate(4 << 30)
     with pytest.raises(log.LogError, match="more than"):
         read(path)
 

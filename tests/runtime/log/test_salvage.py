@@ -42,13 +42,13 @@ class Damaged:
 
     def saved(self) -> bytes:
         (report,) = salvage(log.Partition(self.folder), self.output)
-        made = self.output / "alpha-0"
-        data = (made / SEGMENT).read_bytes()
-        assert [each.problems for each in verify_partition(log.Partition(made))] == [[], []]
+        saved_folder = self.output / "alpha-0"
+        data = (saved_folder / SEGMENT).read_bytes()
+        assert [each.problems for each in verify_partition(log.Partition(saved_folder))] == [[], []]
         assert (report.bytes, report.lost_bytes) == (len(data), self.size - len(data) if report.problems else 0)
-        for path in made.iterdir():
+        for path in saved_folder.iterdir():
             path.unlink()
-        made.rmdir()
+        saved_folder.rmdir()
         return data
 
 
@@ -163,15 +163,15 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     partition = log.Partition(logs / name)
     reports = salvage(partition, tmp_path)
     assert all(not report.problems and not report.lost_bytes for report in reports)
-    made = tmp_path / name.split("/")[1]
-    for path in made.iterdir():
+    saved_folder = tmp_path / name.split("/")[1]
+    for path in saved_folder.iterdir():
         if path.suffix not in (
             ".index",
             ".timeindex",
         ):  # the broker adds index entries at other intervals
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
-    assert all(not report.problems for report in verify_partition(log.Partition(made)))
-    left_out = {path.suffix for path in partition.files} - {path.suffix for path in made.iterdir()}
+    assert all(not report.problems for report in verify_partition(log.Partition(saved_folder)))
+    left_out = {path.suffix for path in partition.files} - {path.suffix for path in saved_folder.iterdir()}
     assert left_out <= {".snapshot"}
 
 
@@ -183,10 +183,10 @@ def test_epochs_and_snapshots_that_are_damaged(copy_of: CopyOf, tmp_path: Path) 
     (snapshot,) = folder.glob("*.checkpoint")
     snapshot.write_bytes(snapshot.read_bytes()[:-1])
     *_, report = salvage(log.Partition(folder), tmp_path / "saved")
-    made = tmp_path / "saved" / folder.name
+    saved_folder = tmp_path / "saved" / folder.name
     assert report.file == snapshot and report.bytes == 0 and report.lost_bytes == snapshot.stat().st_size
-    assert (made / "leader-epoch-checkpoint").read_text().split()[2:] == whole.split()[2:]
-    assert not (made / "partition.metadata").exists() and not (made / snapshot.name).exists()
+    assert (saved_folder / "leader-epoch-checkpoint").read_text().split()[2:] == whole.split()[2:]
+    assert not (saved_folder / "partition.metadata").exists() and not (saved_folder / snapshot.name).exists()
 
 
 def test_nothing_is_overwritten_or_left_incomplete(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

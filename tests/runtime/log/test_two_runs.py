@@ -121,8 +121,8 @@ def test_second_of_two_runs_without_locks_is_rejected_at_the_end(
     target = tmp_path / "new" / "folder" / "alpha-0"
 
     def second() -> None:
-        with whole_folder(target) as made:
-            (made / "second").write_bytes(b"2")
+        with whole_folder(target) as folder:
+            (folder / "second").write_bytes(b"2")
             with whole_folder(target) as other:
                 (other / "first").write_bytes(b"1")
 

@@ -27,9 +27,9 @@ def test_copies_are_equal(name: str) -> None:
     message = SAMPLES[name]
     copies = [copy.copy(message), copy.deepcopy(message), message.replace()]
     copies += [pickle.loads(pickle.dumps(message, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
-    for made in copies:
-        assert type(made) is type(message) and made is not message
-        assert made == message
+    for copied in copies:
+        assert type(copied) is type(message) and copied is not message
+        assert copied == message
 
 
 def test_a_deep_copy_shares_nothing() -> None:
@@ -41,8 +41,8 @@ def test_a_deep_copy_shares_nothing() -> None:
 
 def test_copies_that_leave_hold_bytes_where_there_were_views() -> None:
     seen = MESSAGE.replace(payload=memoryview(b"xyz"))
-    for made in (pickle.loads(pickle.dumps(seen)), copy.deepcopy(seen)):
-        assert made == seen and type(made.payload) is bytes
+    for copied in (pickle.loads(pickle.dumps(seen)), copy.deepcopy(seen)):
+        assert copied == seen and type(copied.payload) is bytes
     assert copy.copy(seen).payload is seen.payload
 
 

@@ -49,9 +49,9 @@ class TestDeletedDefaults:
     @pytest.fixture
     def partition(self) -> Any:
         FetchResponse.decode(FetchResponse().encode(17), 17)  # from now on, default structs are created on first access
-        made = PartitionData()
-        del made.diverging_epoch
-        return made
+        result = PartitionData()
+        del result.diverging_epoch
+        return result
 
     def test_each_method_raises_what_python_raises(self, partition: Any) -> None:
         other = PartitionData()
@@ -68,16 +68,16 @@ class TestDeletedDefaults:
 
     def test_replacing_it_is_a_way_back(self, partition: Any) -> None:
         whole = PartitionData()
-        made = partition.replace(diverging_epoch=whole.diverging_epoch)
-        assert made == whole == PYTHON["replace"](partition, diverging_epoch=whole.diverging_epoch)
+        replaced = partition.replace(diverging_epoch=whole.diverging_epoch)
+        assert replaced == whole == PYTHON["replace"](partition, diverging_epoch=whole.diverging_epoch)
 
 
 @pytest.mark.parametrize(
     "deep_copy", [copy.deepcopy, lambda one: PYTHON["__deepcopy__"](one, {})], ids=["engine", "Python"]
 )
 def test_deep_copies_keep_types_and_leave_views(deep_copy: Any) -> None:
-    made = SyncGroupResponse(throttle_time_ms=False, error_code=0.0)  # type: ignore[arg-type]
-    copied = deep_copy(made)
+    sync = SyncGroupResponse(throttle_time_ms=False, error_code=0.0)  # type: ignore[arg-type]
+    copied = deep_copy(sync)
     assert copied.throttle_time_ms is False and type(copied.error_code) is float
     response: Any = MetadataResponse()
     response.topics = [memoryview(b"ab"), [memoryview(b"c")]]

@@ -74,8 +74,9 @@ class TestConstructing:
 
     def test_arguments_are_stored_as_documented(self) -> None:
         nodes = (number for number in (1, 2))
-        made = Partition(replica_nodes=nodes, isr_nodes=[3], **{"".join(["leader", "_id"]): 7})
-        assert (made.replica_nodes, made.isr_nodes, made.offline_replicas, made.leader_id) == ((1, 2), (3,), (), 7)
+        partition = Partition(replica_nodes=nodes, isr_nodes=[3], **{"".join(["leader", "_id"]): 7})
+        assert (partition.replica_nodes, partition.isr_nodes, partition.offline_replicas) == ((1, 2), (3,), ())
+        assert partition.leader_id == 7
         assert MetadataResponse(topics=[]).topics == () and Topic().topic_id == UUID(int=0)
         assert type(FetchRequest().replica_state) is ReplicaState
         assert FetchRequest().replica_state is not FetchRequest().replica_state
@@ -119,17 +120,17 @@ class TestConstructing:
             alias: str
 
             def __new__(cls, **fields: Any) -> "Named":  # pyright: ignore[reportInconsistentConstructor]
-                made = super().__new__(cls)
-                made.alias = "a"
-                return made
+                instance = super().__new__(cls)
+                instance.alias = "a"
+                return instance
 
         class Plain(MetadataResponseTopic):
             pass
 
         for _ in range(3):
             assert Counted(name="x").name == "xx"
-            made: Any = Named
-            assert made(name="y").alias == "a" and made(name="y").name == "y"
+            named: Any = Named
+            assert named(name="y").alias == "a" and named(name="y").name == "y"
             assert type(Plain(name="z")) is Plain and Plain(name="z") == Plain(name="z") != Topic(name="z")
 
     def test_a_constructor_that_is_replaced_later_is_called(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,10 +149,10 @@ class TestConstructing:
         assert HeartbeatRequest(group_id="h").group_id == "h" and len(seen) == 1
 
     def test_objects_are_collected(self) -> None:
-        made: Any = Topic()
-        made.name = made
-        kept = {id(made)}
-        del made
+        topic: Any = Topic()
+        topic.name = topic
+        kept = {id(topic)}
+        del topic
         gc.collect()
         assert not [
             thing for thing in gc.get_objects() if type(thing) is Topic and id(thing) in kept and thing.name is thing
@@ -234,9 +235,9 @@ class TestHostileValues:
         topic, message = Topic(name="t"), MetadataResponse()
         for whole, inner in ((topic, topic), (message, topic)):
             setattr(whole, "partitions" if whole is topic else "topics", (inner, Partition()))
-            made = make(whole)
-            first = made.partitions[0] if whole is topic else made.topics[0]
-            assert made is not whole and first.name == "t" and first.partitions[0] is first
+            copied = make(whole)
+            first = copied.partitions[0] if whole is topic else copied.topics[0]
+            assert copied is not whole and first.name == "t" and first.partitions[0] is first
         together = make(topic.partitions)
         assert together[0].partitions[0] is together[0]
 
@@ -284,8 +285,8 @@ class TestCopies:
     def test_fields_of_a_decoded_message_that_hold_defaults(self) -> None:
         data = FetchRequest(topics=[]).encode(15)
         seen = FetchRequest.decode(data, 15)
-        for made in (copy.deepcopy(seen), seen.replace(), copy.copy(seen), pickle.loads(pickle.dumps(seen))):
-            assert made == seen and type(made.replica_state) is ReplicaState
+        for copied in (copy.deepcopy(seen), seen.replace(), copy.copy(seen), pickle.loads(pickle.dumps(seen))):
+            assert copied == seen and type(copied.replica_state) is ReplicaState
         assert repr(FetchRequest.decode(data, 15)) == repr(FetchRequest())
 
 
@@ -372,21 +373,21 @@ class TestSubclasses:
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:
-        made = cls(7) if cls is Made else cls(name="t7")
-        made.partitions = (Partition(leader_id=3),)
-        other = made.replace(name="other")
-        assert repr(made) == f"{cls.__name__}(name='t7', partitions=({made.partitions[0]!r},))"
-        assert made != other and (other.name, other.partitions) == ("other", made.partitions)
-        copies = [copy.copy(made), copy.deepcopy(made), made.replace(), pickle.loads(pickle.dumps(made))]
+        topic = cls(7) if cls is Made else cls(name="t7")
+        topic.partitions = (Partition(leader_id=3),)
+        other = topic.replace(name="other")
+        assert repr(topic) == f"{cls.__name__}(name='t7', partitions=({topic.partitions[0]!r},))"
+        assert topic != other and (other.name, other.partitions) == ("other", topic.partitions)
+        copies = [copy.copy(topic), copy.deepcopy(topic), topic.replace(), pickle.loads(pickle.dumps(topic))]
         for copied in copies:
-            assert type(copied) is cls and copied == made and copied is not made
+            assert type(copied) is cls and copied == topic and copied is not topic
         with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
-            made.replace(nothing=1)
+            topic.replace(nothing=1)
 
     def test_a_message_is_read_without_its_constructor(self) -> None:
-        made = Topmost(5)
-        assert Topmost.from_json(made.to_json(12), 12) == Topmost.decode(made.encode(12), 12) == made
-        assert Topmost.from_json_text(made.to_json_text(12), 12) == pickle.loads(pickle.dumps(made)) == made
+        message = Topmost(5)
+        assert Topmost.from_json(message.to_json(12), 12) == Topmost.decode(message.encode(12), 12) == message
+        assert Topmost.from_json_text(message.to_json_text(12), 12) == pickle.loads(pickle.dumps(message)) == message
 
 
 def test_decoded_and_constructed_partitions_compare() -> None:

@@ -49,12 +49,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(NATIVE.parent, folder / "tagwire", ignore=shutil.ignore_patterns("_native", "*.so", "__pycache__"))
     include, suffix = run(PYTHON, "-c", SCRIPT).split()
     for module, sources in MODULES.items():
-        made = folder / f"{module}.c"
+        source = folder / f"{module}.c"
         name = ("--module-name", f"tagwire.{module}")
-        run(sys.executable, "-m", "cython", "-3", "-I.", *name, f"{sources}/{module}.pyx", "-o", made)
+        run(sys.executable, "-m", "cython", "-3", "-I.", *name, f"{sources}/{module}.pyx", "-o", source)
         folders = ["-I.", f"-I{sources}", f"-I{folder}", f"-I{include}"]
         options = [*folders, "-shared", "-fPIC", "-O1", "-fvisibility=hidden"]
-        run(*COMPILER, *options, made, *NATIVE.glob(f"{sources}/*.c"), "-o", folder / "tagwire" / f"{module}{suffix}")
+        run(*COMPILER, *options, source, *NATIVE.glob(f"{sources}/*.c"), "-o", folder / "tagwire" / f"{module}{suffix}")
     return folder
 
 

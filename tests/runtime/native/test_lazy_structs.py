@@ -35,9 +35,9 @@ def test_unread_defaults() -> None:
     one, other = partitions(12)
     assert one == other == PartitionData(partition_index=1)
     assert repr(one) == "PartitionData(partition_index=1)"
-    for made in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), one.replace()):
-        assert made == one
-        assert made.current_leader is not other.current_leader
+    for copied in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one)), one.replace()):
+        assert copied == one
+        assert copied.current_leader is not other.current_leader
     assert PartitionData(partition_index=1).diverging_epoch == EpochEndOffset()
 
 

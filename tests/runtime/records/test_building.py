@@ -150,8 +150,8 @@ def test_custom_format(monkeypatch: pytest.MonkeyPatch) -> None:
             ),
         ),
     )
-    made = register(layout)
-    assert format_of("pairs") is made is register(layout)
+    format = register(layout)
+    assert format_of("pairs") is format is register(layout)
     batch = build([Record(1, -1, b"k", None)], "pairs")
     assert batch.encode().hex() == "0000000000000001" "00" "0001" "6b" "ffff"
     assert [record.key for each in read_batches(batch.encode(), "pairs") for record in each] == [b"k"]
@@ -170,9 +170,9 @@ def test_codec_bits_in_record_attributes_are_rejected(name: str, number: int) ->
     record = Record(0, -1 if name == "v0" else 5, b"k", b"v", attributes=number)
     for making in (lambda: build([record], name), lambda: BatchBuilder(name).append(b"k", b"v", attributes=number)):
         with pytest.raises(EncodeError, match="without the bits of compression") as caught:
-            made = making()
-            assert isinstance(made, BatchBuilder)
-            made.build()
+            builder = making()
+            assert isinstance(builder, BatchBuilder)
+            builder.build()
         assert caught.value.path == "records[0].attributes"
 
 

@@ -281,12 +281,12 @@ def test_copies(duplicate: Any, headers: Any) -> None:
     sent = ProducerRecord("t", b"v", b"k", timestamp=7, headers=headers)
     received = ConsumerRecord("t", 3, Record(5, 300, b"k", None, headers))
     for record in (sent, received):
-        made = duplicate(record)
-        assert made == record and made is not record and repr(made) == repr(record)
-        assert list(made.headers) == list(record.headers)
-    made = duplicate(sent)
-    made.set_header(1 if headers and headers[0][0] == 1 else "h", b"other")
-    assert made != sent and received != ConsumerRecord("t", 3, Record(5, 300, b"k", b"v", headers))
+        copied = duplicate(record)
+        assert copied == record and copied is not record and repr(copied) == repr(record)
+        assert list(copied.headers) == list(record.headers)
+    copied = duplicate(sent)
+    copied.set_header(1 if headers and headers[0][0] == 1 else "h", b"other")
+    assert copied != sent and received != ConsumerRecord("t", 3, Record(5, 300, b"k", b"v", headers))
     assert repr(received).startswith(
         "ConsumerRecord(topic='t', partition=3, offset=5, timestamp=300, key=b'k', value=None"
     )
@@ -297,9 +297,9 @@ def test_copies(duplicate: Any, headers: Any) -> None:
 def test_copies_of_batches(duplicate: Any, format: str, compression: str) -> None:
     records = [Record(7, 300, b"k", b"v"), Record(9, 301, None, None)]
     batch = build(records, format, compression=compression)
-    made = duplicate(batch)
-    assert made == batch and hash(made) == hash(batch) and list(made) == records and made.last_offset == 9
-    assert made != build(records[:1], format, compression=compression)
+    copied = duplicate(batch)
+    assert copied == batch and hash(copied) == hash(batch) and list(copied) == records and copied.last_offset == 9
+    assert copied != build(records[:1], format, compression=compression)
     [second] = duplicate(list(read_batches(build(records[:1], format).encode() + batch.encode()))[1:2])
     assert second.base_offset == 7
 

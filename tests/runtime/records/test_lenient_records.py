@@ -88,8 +88,8 @@ def test_lenient_readers_accept_what_kafka_accepts(
         assert strict_run.exit_code == 1 and f"{path}: " in strict_run.output and not list(tmp_path.glob(f"{name}/*"))
         run = tagwire_result(*words, "--lenient")
         assert run.exit_code == 1 and run.stderr.count(f"{path}: ") == 1, run.output
-        made = log.read(tmp_path / name / "t-0")
-        assert [record.offset for batch in made for record in batch] == (offsets if left is None else left)
+        batches = log.read(tmp_path / name / "t-0")
+        assert [record.offset for batch in batches for record in batch] == (offsets if left is None else left)
 
 
 def test_damage_stays_damage(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
         words = ["log", *name.split(), str(path.parent), "--lenient", "--output", str(tmp_path / name)]
         run = tagwire_result(*words)
         assert (run.exit_code, run.stderr.count("skipped: ")) == (1, 3), run.output
-        made = list(log.read(tmp_path / name / "t-0", skip=skipped.append, strict=False))
-        assert [record.offset for batch in made for record in batch][-1:] == [1]
+        batches = list(log.read(tmp_path / name / "t-0", skip=skipped.append, strict=False))
+        assert [record.offset for batch in batches for record in batch][-1:] == [1]
 
 
 def test_element_with_an_error_is_counted_once() -> None:

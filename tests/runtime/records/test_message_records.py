@@ -31,18 +31,18 @@ def answer(*data: bytes | None, package: Any = messages) -> Any:
     cls = package.registry["FetchResponse"]
     parts = [{"partitionIndex": index, "errorCode": 0, "highWatermark": 9} for index in range(len(data))]
     value = {"responses": [{"topic": "t", "partitions": [{**part, "records": None} for part in parts]}]}
-    made = cls.from_json({"throttleTimeMs": 0, **value}, 3)
-    for part, each in zip(made.responses[0].partitions, data, strict=True):
+    response = cls.from_json({"throttleTimeMs": 0, **value}, 3)
+    for part, each in zip(response.responses[0].partitions, data, strict=True):
         part.records = each
-    return made
+    return response
 
 
 def request(data: bytes, package: Any = messages) -> Any:
     cls = package.registry["ProduceRequest"]
     part = {"index": 0, "records": None}
-    made = cls.from_json({"acks": 1, "timeoutMs": 5, "topicData": [{"name": "t", "partitionData": [part]}]}, 2)
-    made.topic_data[0].partition_data[0].records = data
-    return made
+    result = cls.from_json({"acks": 1, "timeoutMs": 5, "topicData": [{"name": "t", "partitionData": [part]}]}, 2)
+    result.topic_data[0].partition_data[0].records = data
+    return result
 
 
 def read(message: Any, version: int | None = None, **how: Any) -> list[list[list[Record]]]:
@@ -87,13 +87,13 @@ def test_fetch_of_every_version(version: int, views: bool) -> None:
 def test_the_others_that_carry_records() -> None:
     assert [*messages.ShareFetchResponse.VERSIONS] == [0, 1, 2]
     for name, version, format in (("ProduceRequest", 9, "v2"), ("FetchResponse", 12, "v2")):
-        made = request if name == "ProduceRequest" else answer
+        message = request if name == "ProduceRequest" else answer
         cls = kip482_rpcs.registry[name]
         fields = cls.FIELDS
         while not any(row.record_formats for row in fields):
             fields = next(row.struct.FIELDS for row in fields if row.struct is not None)
         assert next(row for row in fields if row.record_formats).record_format(version) == format
-        assert made is not None
+        assert message is not None
 
 
 def test_records_of_a_lower_magic_keep_their_format() -> None:

@@ -114,11 +114,11 @@ def test_rebuilt_from_its_records(row: dict[str, Any]) -> None:
         settings |= {name: getattr(batch, name) for name in (*names, "is_control", "base_offset", "last_offset")}
         settings |= {"max_timestamp": batch.max_timestamp, "delete_horizon_ms": batch.delete_horizon_ms}
         settings["base_timestamp"] = batch.base_timestamp
-    made = build(batch, batch.format, **settings)
-    assert list(made) == list(batch)
+    rebuilt = build(batch, batch.format, **settings)
+    assert list(rebuilt) == list(batch)
     if batch.compression == "none" and (batch.timestamp_type == "create" or batch.magic < 2):
-        assert made.encode() == bytes.fromhex(row["hex"])
-    [again] = read_batches(made.encode())
+        assert rebuilt.encode() == bytes.fromhex(row["hex"])
+    [again] = read_batches(rebuilt.encode())
     assert list(again) == list(batch)
     assert (again.compression, again.timestamp_type) == (batch.compression, batch.timestamp_type)
 

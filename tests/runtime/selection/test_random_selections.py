@@ -110,8 +110,8 @@ class Change:
         way: list[Step] = selection._paths.way
         if sum(step.each for step in way) != 1 or selection._paths.element is None or self.random.random() < 0.7:
             return ()
-        made = [selection._paths.element() for _ in range(self.random.randrange(3))]
-        return tuple([changed(one, self.random) or one for one in made])
+        created = [selection._paths.element() for _ in range(self.random.randrange(3))]
+        return tuple([changed(one, self.random) or one for one in created])
 
 
 def test_rewrites_equal_decode_change_encode() -> None:

@@ -119,9 +119,9 @@ def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> It
         result = tagwire_result("generate")
         assert result.exit_code == 0, result.output
     archive = folder / "trades.zip"
-    with zipfile.ZipFile(archive, "w") as made:
+    with zipfile.ZipFile(archive, "w") as zipped:
         for path in sorted((folder / "src").rglob("*.py")):
-            made.write(path, path.relative_to(folder / "src"))
+            zipped.write(path, path.relative_to(folder / "src"))
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder / "src"))
         spark.sparkContext.addPyFile(str(archive))
@@ -180,11 +180,11 @@ def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
 
 def test_values_from_sql(spark: "SparkSession") -> None:
     """Check values from SQL: a uint64 field accepts any numeric type, and times are rounded down to the unit."""
-    made = """named_struct(
+    struct = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
         'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,
         'left', interval '1.9' second, 'price', named_struct('amount', 1.5BD)) as m"""
-    [row] = spark.range(1).selectExpr(made).select(to_message("m", "Trade", 0, PACKAGE).alias("m")).collect()
+    [row] = spark.range(1).selectExpr(struct).select(to_message("m", "Trade", 0, PACKAGE).alias("m")).collect()
     trade = decoding("Trade", 0, PACKAGE, None).cls.decode(bytes(row.m), 0)
     fields: Any = trade
     assert (fields.id, fields.parts, fields.parent) == (7, (2**64 - 1,), 8)
@@ -232,8 +232,8 @@ def test_numbers_that_no_message_holds() -> None:
     encoder = encoding("Trade", 0, PACKAGE)
     with pytest.raises(PipelineError, match=r"\[UNENCODABLE_KAFKA_MESSAGE\] row 1: Trade: id has a value that does"):
         encoder.encode(ids)
-    made = encoding("Trade", 0, {**PACKAGE, "mode": "PERMISSIVE"}).encode(ids)
-    assert [each is None for each in made.to_pylist()] == [False, True, True]
+    encoded = encoding("Trade", 0, {**PACKAGE, "mode": "PERMISSIVE"}).encode(ids)
+    assert [each is None for each in encoded.to_pylist()] == [False, True, True]
     assert encoder.encode(ids.slice(0, 1)).to_pylist()[0][:8] == (5).to_bytes(8, "big")
 
 
@@ -245,5 +245,5 @@ def test_sliced_columns_and_nulls() -> None:
     assert found.to_pylist() == [None, {"parts": ROW0["parts"], "price": {"amount": Decimal("12.34")}}]
     type = pa.struct([("parts", pa.list_(pa.decimal128(20, 0)))])
     rows = pa.array([{"parts": [Decimal(-1)]}, None, {"parts": [Decimal(3)]}, {"parts": []}], type).slice(1)
-    made = encoding("Trade", 0, PACKAGE).encode(rows).to_pylist()
-    assert [each and each[8:12].hex() for each in made] == [None, "00000001", "00000000"]
+    encoded = encoding("Trade", 0, PACKAGE).encode(rows).to_pylist()
+    assert [each and each[8:12].hex() for each in encoded] == [None, "00000001", "00000000"]

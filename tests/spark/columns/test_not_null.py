@@ -59,17 +59,17 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 def test_null_messages(spark: "SparkSession") -> None:
     """Check that all fields of a null message are null, even fields that can't be null in a message."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
-    for made in (
+    for decoded in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),
         decode_messages(df, NAME, VERSION, into="m").select("m.*"),
         decode_messages(df, NAME, VERSION, into=None),
     ):
         offset = F.col("topics")[0]["partitions"][0]["committed_offset"]
-        chosen = made.select(
+        chosen = decoded.select(
             "group_id", "group_instance_id", offset, F.col("topics")[0]["partitions"][0]["committed_metadata"]
         )
         assert {tuple(row) for row in chosen.collect()} == {BILLING, (None,) * 4}
-        assert made.where("group_id is null").count() == made.where("topics is null").count() == 1
+        assert decoded.where("group_id is null").count() == decoded.where("topics is null").count() == 1
 
 
 def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
@@ -79,8 +79,8 @@ def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
     df = spark.createDataFrame([(bytearray(row.encode(0)),) for row in rows] + [(None,)], "value binary")
     found: Any = schema_of_message(name, 0)
     assert found["cursor"].nullable and all(field.nullable for field in found["cursor"].dataType)
-    for made in (df.select(from_message("value", name, 0).alias("m")), decode_messages(df, name, 0, into="m")):
-        read = made.select("m").toArrow()["m"].to_pylist()
+    for decoded in (df.select(from_message("value", name, 0).alias("m")), decode_messages(df, name, 0, into="m")):
+        read = decoded.select("m").toArrow()["m"].to_pylist()
         assert sorted(((row or {}).get("cursor") or {}).get("topic_name", "") for row in read) == ["", "", "t"]
         assert read.count(None) == 1
 

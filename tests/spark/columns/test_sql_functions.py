@@ -57,8 +57,8 @@ def test_from_message_and_back_in_sql(view: "SparkSession") -> None:
 
 def test_to_message_of_a_struct_in_sql(view: "SparkSession") -> None:
     struct = "named_struct('group_id', 'g', 'generation_id', 7, 'member_id', 'm')"
-    [(made,)] = view.sql(f"select to_message({struct}, 'HeartbeatRequest', 4)").collect()
-    assert made == BEAT.encode(4)
+    [(encoded,)] = view.sql(f"select to_message({struct}, 'HeartbeatRequest', 4)").collect()
+    assert encoded == BEAT.encode(4)
 
 
 def test_from_record_in_sql(view: "SparkSession") -> None:
@@ -84,10 +84,10 @@ def test_udfs_for_one_message_return_structs(view: "SparkSession") -> None:
     registered("from_group", from_record_udf("group"))
     rows = spark.sql("select m.* from (select from_beat(value, version) as m from beats where n < 2)").collect()
     assert [tuple(row) for row in rows] == [("g", 7), ("g", 7)]
-    [(made, record)] = spark.sql(
+    [(encoded, record)] = spark.sql(
         f"select to_beat(named_struct('group_id', 'x')), from_group(unhex('{KEY.hex()}')).message"
     ).collect()
-    assert made == messages.HeartbeatRequest(group_id="x").encode(4) and record == "OffsetCommitKey"
+    assert encoded == messages.HeartbeatRequest(group_id="x").encode(4) and record == "OffsetCommitKey"
     column = from_message_udf("HeartbeatRequest", 4)("value").getField("member_id")
     assert spark.table("beats").where("n = 0").select(column).first()[0] == "m"  # type: ignore[index]
 

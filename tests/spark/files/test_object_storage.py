@@ -38,14 +38,14 @@ def log(base: int = 0, count: int = BATCHES) -> dict[str, bytes]:
 
 @pytest.fixture
 def store() -> Iterator[Any]:
-    made = counted()
+    system = counted()
     for base in (0, 5 * BATCHES):
         for name, data in log(base).items():
-            made.pipe(f"/k/{name}", data)
-    made.pipe(f"/k/orders-1/{0:020}.log", batch(0))
-    made.pipe("/k/log-start-offset-checkpoint", b"0\n1\norders 0 7\n")
-    made.requests.clear()
-    yield made
+            system.pipe(f"/k/{name}", data)
+    system.pipe(f"/k/orders-1/{0:020}.log", batch(0))
+    system.pipe("/k/log-start-offset-checkpoint", b"0\n1\norders 0 7\n")
+    system.requests.clear()
+    yield system
     counted()
 
 

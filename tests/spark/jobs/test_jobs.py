@@ -168,15 +168,15 @@ def test_output_inside_a_source(tmp_path: Path, job: Callable[..., Any]) -> None
 def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     unit = [str(segment), "orders", "orders-0", segment.stat().st_ino]
-    with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as made:
-        first, second = (_convert(unit, str(made.attempts), NOTHING) for _ in range(2))
+    with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as staged:
+        first, second = (_convert(unit, str(staged.attempts), NOTHING) for _ in range(2))
         assert first[0] != second[0]
-        made.take(second[0], "orders-0")
+        staged.take(second[0], "orders-0")
         assert not (tmp_path / "out").exists()
     assert files(tmp_path / "out")[f"orders-0/{segment.name}"] == segment.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     with pytest.raises(LogPathError, match="all workers must mount"):
-        _convert(unit, str(made.attempts), NOTHING)  # a late attempt, after the end of the job
+        _convert(unit, str(staged.attempts), NOTHING)  # a late attempt, after the end of the job
 
 
 def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) -> None:

@@ -165,10 +165,10 @@ def test_two_concurrent_attempts_of_a_write(tmp_path: Path) -> None:
 def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
     [unit, *_], _ = _found(job_inputs(SAMPLE, ExitStack()))
     how = [column_names(None), False, format_set("auto")]
-    with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as made:
-        first, second = (export_part(unit.to_json(), str(made.attempts), how) for _ in range(2))
+    with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as staged:
+        first, second = (export_part(unit.to_json(), str(staged.attempts), how) for _ in range(2))
         assert first["attempt"] != second["attempt"]
-        assert files(made.attempts / first["attempt"]) == files(made.attempts / second["attempt"])
+        assert files(staged.attempts / first["attempt"]) == files(staged.attempts / second["attempt"])
 
 
 _KILLED_AT_EACH_STEP = """

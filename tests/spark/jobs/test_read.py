@@ -146,11 +146,11 @@ def offsets_of(query: LogQuery) -> list[tuple[str, int, int]]:
 
 @pytest.fixture
 def bucket(tmp_path: Path) -> Iterator[Any]:
-    made = fsspec.filesystem("memory")
+    memory = fsspec.filesystem("memory")
     for path in many(tmp_path).rglob("*.log"):
-        made.pipe(f"/k/{path.relative_to(tmp_path).as_posix()}", path.read_bytes())
-    yield made
-    made.rm("/k", recursive=True)
+        memory.pipe(f"/k/{path.relative_to(tmp_path).as_posix()}", path.read_bytes())
+    yield memory
+    memory.rm("/k", recursive=True)
 
 
 def test_a_bucket(bucket: Any) -> None:

@@ -124,8 +124,8 @@ def test_export_and_import(store: Any, broker: Path, tmp_path: Path, options: di
     assert reports(got, "counted://k") == reports(expected, broker)
     put(store, tmp_path / "many", "/archive")
     store.requests.clear()
-    made = import_logs(NO_SPARK, "counted://archive", tmp_path / "back")
-    assert files(tmp_path / "back") == files(broker) and len(made) == len(files(broker))
+    imported = import_logs(NO_SPARK, "counted://archive", tmp_path / "back")
+    assert files(tmp_path / "back") == files(broker) and len(imported) == len(files(broker))
     assert [each for each in store.requests if each.startswith("list")] == ["list /archive"]
 
 
@@ -290,12 +290,12 @@ def test_reads_of_segments_that_are_compacted_separately(
     for seed in range(4):
         formats = [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]
         RandomLog(seed, formats).write(tmp_path / "logs" / f"alpha-{seed}", most=9)
-    made = {}
+    results = {}
     for name, path in (("one", tmp_path / "logs"), ("many", f"local://{tmp_path}/logs")):
         found = compact_logs(spark, path, tmp_path / name, now=1 << 50, include_active=False)
         times = {each.name: each.stat().st_mtime_ns // 10**6 for each in (tmp_path / name).rglob("*.log")}
-        made[name] = files(tmp_path / name), times, reports(found, path)
-    assert made["one"] == made["many"]
+        results[name] = files(tmp_path / name), times, reports(found, path)
+    assert results["one"] == results["many"]
 
 
 @pytest.fixture(scope="module")

@@ -56,8 +56,8 @@ def test_a_segment_that_is_cut_while_a_task_reads_it_is_an_error(
 
 def test_second_job_on_one_output_is_rejected_while_the_first_works(tmp_path: Path) -> None:
     output = tmp_path / "out"
-    with staging(JobOutput(output), NO_SPARK) as made:
-        (made.output / "first").write_bytes(b"1")
+    with staging(JobOutput(output), NO_SPARK) as staged:
+        (staged.output / "first").write_bytes(b"1")
         with (
             pytest.raises(LogPathError, match=f"process {os.getpid()} on .* is writing this folder"),
             staging(JobOutput(output), NO_SPARK),
@@ -73,8 +73,8 @@ def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
     def job(number: int) -> None:
         barrier.wait()
         try:
-            with staging(JobOutput(output), NO_SPARK) as made:
-                (made.output / str(number)).write_bytes(b"")
+            with staging(JobOutput(output), NO_SPARK) as staged:
+                (staged.output / str(number)).write_bytes(b"")
         except LogPathError as error:
             rejected.append(error)
 

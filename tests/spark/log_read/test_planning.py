@@ -137,11 +137,11 @@ def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
 
 def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     listed: list[str] = []
-    made = Partition.__init__
+    original = Partition.__init__
 
     def counted(self: Partition, path: Any) -> None:
         listed.append(os.path.basename(path))  # noqa: PTH119
-        made(self, path)
+        original(self, path)
 
     monkeypatch.setattr(Partition, "__init__", counted)
     return listed

@@ -86,8 +86,8 @@ def test_every_format(tmp_path: Path, format: str, codec: str, headers: Any) -> 
     got = [record for batch in log.Partition(tmp_path / "t-0").batches(format=format) for record in batch]
     assert [(r.offset, r.key, r.value, r.is_tombstone) for r in got] == [(r[1], r[3], r[4], r[6]) for r in rows]
     assert [r.timestamp for r in got] == [-1 if time is None else time // 1000] * len(rows)
-    made = tuple((int(key) if format.startswith("kip82-int") else key, value) for key, value in headers)
-    assert [r.headers for r in got] == [made if n % 2 else () for n in range(200)]
+    expected = tuple((int(key) if format.startswith("kip82-int") else key, value) for key, value in headers)
+    assert [r.headers for r in got] == [expected if n % 2 else () for n in range(200)]
     batch = next(log.Partition(tmp_path / "t-0").batches(format=format))
     assert (batch.format, batch.compression) == (format, codec)
     if format in ("v0", "v1", "v2", "v3"):

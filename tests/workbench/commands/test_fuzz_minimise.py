@@ -45,22 +45,22 @@ run = partial(tagwire_outcome, "fuzz", "minimise")
 
 def test_what_a_function_raises(folder: Path) -> None:
     code, out, err = run("crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", "new/small")
-    made = (folder / "new/small").read_bytes()
-    message = kafka.MetadataResponse.decode(made, 12)
+    minimised = (folder / "new/small").read_bytes()
+    message = kafka.MetadataResponse.decode(minimised, 12)
     assert (code, [topic.is_internal for topic in message.topics]) == (0, [True])
-    assert out.startswith(f"# MetadataResponse v12: {len(made)} bytes\n") and "topics[0].is_internal" in out
+    assert out.startswith(f"# MetadataResponse v12: {len(minimised)} bytes\n") and "topics[0].is_internal" in out
     size = (folder / "crash").stat().st_size
     *printed, last = err.splitlines()
     assert set(printed) == {"called"} and "called" not in out
-    assert re.fullmatch(rf"reduced {size} bytes to {len(made)} in \d+ tries", last)
+    assert re.fullmatch(rf"reduced {size} bytes to {len(minimised)} in \d+ tries", last)
     assert [path.name for path in (folder / "new").iterdir()] == ["small"]
 
 
 def test_what_a_command_prints(folder: Path) -> None:
     words = ["crash", "--command", f"{sys.executable} fuzz_target.py {{}}", "--says", "RuntimeError: internal"]
     code, out, err = run(*words, "MetadataResponse", 12, "--output", "small", "--tries", 12)
-    made = (folder / "small").read_bytes()
-    assert code == 0 and any(topic.is_internal for topic in kafka.MetadataResponse.decode(made, 12).topics)
+    minimised = (folder / "small").read_bytes()
+    assert code == 0 and any(topic.is_internal for topic in kafka.MetadataResponse.decode(minimised, 12).topics)
     assert out.startswith("# MetadataResponse v12") and "in 12 tries; a higher --tries may find a smaller one" in err
 
 

@@ -300,10 +300,10 @@ def test_the_committed_specs_are_what_the_command_makes_of_kafka_2_4_1(tmp_path:
     plan = plan_drafts(tmp_path / "in", tmp_path / "out", only_new=True)
     plan.apply()
     assert sum(draft.new is not None for draft in plan.drafts) == 96
-    made = {path.name: path.read_text() for path in (tmp_path / "out" / "clients").iterdir()}
+    specs = {path.name: path.read_text() for path in (tmp_path / "out" / "clients").iterdir()}
     committed = {path.name: path.read_text() for path in (RPC_DRAFTS / "clients").iterdir()}
     documented_drafts = {
-        name: canonical_text(documented(json.loads(text), RPC_DRAFTS / "clients")) for name, text in made.items()
+        name: canonical_text(documented(json.loads(text), RPC_DRAFTS / "clients")) for name, text in specs.items()
     }
     assert documented_drafts == committed
 

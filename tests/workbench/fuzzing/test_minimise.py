@@ -31,10 +31,10 @@ def test_one_of_many_partitions_remains() -> None:
         found = metadata(data)
         return found is not None and any(p.leader_id == 1 for topic in found.topics for p in topic.partitions)
 
-    made = minimise(many(), keeps, METADATA)
+    result = minimise(many(), keeps, METADATA)
     partition = kafka.metadata_response.MetadataResponsePartition(leader_id=1)
-    found = metadata(made.data)
-    assert made.is_done and found.brokers == () and found.cluster_id in (None, "")
+    found = metadata(result.data)
+    assert result.is_done and found.brokers == () and found.cluster_id in (None, "")
     assert [topic.partitions for topic in found.topics] == [(partition,)] and not found.topics[0].name
 
 
@@ -48,8 +48,8 @@ def test_texts_become_short_and_plain() -> None:
         except DecodeError:
             return False
 
-    made = minimise(data, keeps, framing)
-    assert kafka.HeartbeatRequest.decode(made.data, 4) == kafka.HeartbeatRequest(group_id="aaaa", member_id="")
+    result = minimise(data, keeps, framing)
+    assert kafka.HeartbeatRequest.decode(result.data, 4) == kafka.HeartbeatRequest(group_id="aaaa", member_id="")
 
 
 @pytest.mark.parametrize("rule", sorted(set(RULES) - {"an unknown API key"}))
@@ -66,8 +66,8 @@ def test_minimised_errors_stay_the_same(rule: str) -> None:
             pass
         return ""
 
-    made = minimise(wrong.data, lambda data: words(data) == words(wrong.data), mutator.framing, tries=2000)
-    assert len(made.data) <= len(wrong.data) and words(made.data) == words(wrong.data) != ""
+    result = minimise(wrong.data, lambda data: words(data) == words(wrong.data), mutator.framing, tries=2000)
+    assert len(result.data) <= len(wrong.data) and words(result.data) == words(wrong.data) != ""
 
 
 NO_DIGITS = dict.fromkeys(map(ord, "0123456789s"))
@@ -111,8 +111,8 @@ def test_bytes_alone() -> None:
 
 
 def test_tries_run_out() -> None:
-    made = minimise(bytes(range(200)), lambda data: len(data) > 5, tries=4)
-    assert made.tries == 4 and not made.is_done and len(made.data) < 200
+    result = minimise(bytes(range(200)), lambda data: len(data) > 5, tries=4)
+    assert result.tries == 4 and not result.is_done and len(result.data) < 200
 
 
 def test_the_same_failure_is_the_same_line() -> None:

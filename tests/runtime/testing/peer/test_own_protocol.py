@@ -40,8 +40,8 @@ def asking(tmp_path: Path, own_modules: None) -> ModuleType:
 
 
 def ask(asking: Any, version: int) -> bytes:
-    made = asking.RequestHeader(trace="t1")
-    frame: bytes = asking.registry.encode_request(asking.AskRequest(question="why"), min(version, 2), header=made)
+    header = asking.RequestHeader(trace="t1")
+    frame: bytes = asking.registry.encode_request(asking.AskRequest(question="why"), min(version, 2), header=header)
     frame = frame[:2] + version.to_bytes(2, "big") + frame[4:]
     return len(frame).to_bytes(4, "big") + frame
 

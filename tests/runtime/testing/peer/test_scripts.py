@@ -206,7 +206,7 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("answer", "message"),
     [
         (
             kafka.MetadataResponse(),
@@ -218,9 +218,9 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
         ([], "the list of answers is empty"),
     ],
 )
-def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer, made: Any, message: str) -> None:
+def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer, answer: Any, message: str) -> None:
     with pytest.raises(PeerError) as caught:
-        peer.on(kafka.HeartbeatRequest).reply(made)
+        peer.on(kafka.HeartbeatRequest).reply(answer)
     assert message in str(caught.value)
 
 
@@ -261,12 +261,12 @@ def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
     ],
 )
 def test_faults_have_kinds_and_bounds(peer: MockPeer, fault: dict[str, Any], expected: str) -> None:
-    with pytest.raises(PeerError) as made:
+    with pytest.raises(PeerError) as constructed:
         Reply(OK, **fault)
     with pytest.raises(PeerError) as replied:
         peer.on(kafka.HeartbeatRequest).reply(lambda _: OK, **fault)
-    assert str(made.value) == str(replied.value)
-    assert str(made.value).startswith(expected)
+    assert str(constructed.value) == str(replied.value)
+    assert str(constructed.value).startswith(expected)
     assert peer.offered.keys() == {18}
 
 

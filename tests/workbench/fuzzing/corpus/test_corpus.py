@@ -20,17 +20,17 @@ ALL = [(registry[name], version) for registry in REGISTRIES for name in registry
 
 def test_every_version_has_distinct_valid_seeds() -> None:
     for cls, version in ALL:
-        made = dict(seeds(cls, version))
-        assert made and set(made) <= set(SHAPES)
-        encoded = [message.encode(version) for message in made.values()]
+        seeds_by_shape = dict(seeds(cls, version))
+        assert seeds_by_shape and set(seeds_by_shape) <= set(SHAPES)
+        encoded = [message.encode(version) for message in seeds_by_shape.values()]
         assert len(set(encoded)) == len(encoded)
         assert [cls.decode(data, version).encode(version) for data in encoded] == encoded
 
 
 def test_shapes_of_heartbeat_request_v4() -> None:
     """The fields are a compact string, an int32, two compact strings (the last one nullable), and tagged fields."""
-    made = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
-    assert made == {
+    seeds_by_shape = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
+    assert seeds_by_shape == {
         "empty": "02 61 00 00 00 01 02 61 02 61 00",
         "null": "02 61 00 00 00 01 02 61 00 00",
         "high": "01 7f ff ff ff 01 01 00",
@@ -41,17 +41,17 @@ def test_shapes_of_heartbeat_request_v4() -> None:
 
 
 def test_arrays_have_none_one_and_three_elements() -> None:
-    made: Mapping[str, Any] = dict(seeds(kafka.MetadataResponse, 12))
-    assert [len(made[name].brokers) for name in ("empty", "full", "many")] == [0, 1, 3]
-    assert [len(topic.partitions) for topic in made["many"].topics] == [3, 3, 3]
-    assert made["null"].cluster_id is None
-    assert made["tagged"].topics[0].unknown_tags
+    seeds_by_shape: Mapping[str, Any] = dict(seeds(kafka.MetadataResponse, 12))
+    assert [len(seeds_by_shape[name].brokers) for name in ("empty", "full", "many")] == [0, 1, 3]
+    assert [len(topic.partitions) for topic in seeds_by_shape["many"].topics] == [3, 3, 3]
+    assert seeds_by_shape["null"].cluster_id is None
+    assert seeds_by_shape["tagged"].topics[0].unknown_tags
 
 
 @pytest.mark.parametrize("version", [0, 2, 11])
 def test_records_are_batches_of_the_right_format(version: int) -> None:
-    made: Mapping[str, Any] = dict(seeds(kafka.FetchResponse, version))
-    batch, *more = read_batches(made["full"].responses[0].partitions[0].records)
+    seeds_by_shape: Mapping[str, Any] = dict(seeds(kafka.FetchResponse, version))
+    batch, *more = read_batches(seeds_by_shape["full"].responses[0].partitions[0].records)
     assert (batch.format, more) == ({0: "v0", 2: "v1", 11: "v2"}[version], [])
 
 

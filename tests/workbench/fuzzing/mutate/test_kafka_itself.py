@@ -30,11 +30,11 @@ def all_mutations() -> Iterator[Mutation]:
             yield from mutations(registry, cls, version, 4)
 
 
-def differences(made: Mutation, answer: str) -> Iterator[str]:
-    if made.kind == "valid" and made.canonical and answer != made.data.hex():
+def differences(mutation: Mutation, answer: str) -> Iterator[str]:
+    if mutation.kind == "valid" and mutation.canonical and answer != mutation.data.hex():
         yield "is valid, and not written back"
     try:
-        ours = made.message.decode(made.data, made.version, strict=False).encode(made.version).hex()
+        ours = mutation.message.decode(mutation.data, mutation.version, strict=False).encode(mutation.version).hex()
     except DecodeError:
         ours = "!"
     if ours.startswith("!") != answer.startswith("!"):
@@ -45,12 +45,12 @@ def differences(made: Mutation, answer: str) -> Iterator[str]:
 
 def test_kafka_reads_and_writes_what_is_claimed(tmp_path: Path) -> None:
     words = ["java", "-cp", f"{kafka_jars(tmp_path)}/*", str(PROGRAM)]
-    made = list(all_mutations())
-    lines = [f"{m.message.KIND} {m.message.API_KEY} {m.version} {m.data.hex()}\n" for m in made if m.message]
+    all_of_them = list(all_mutations())
+    lines = [f"{m.message.KIND} {m.message.API_KEY} {m.version} {m.data.hex()}\n" for m in all_of_them if m.message]
     done = subprocess.run(words, input="".join(lines), capture_output=True, text=True, check=True, timeout=300)
     answers = done.stdout.splitlines()
-    assert len(answers) == len(made) > 10_000
-    known = [(m, answer) for m, answer in zip(made, answers, strict=True) if not re.match(LEFT_OUT, answer)]
-    assert len(known) > len(made) / 2
+    assert len(answers) == len(all_of_them) > 10_000
+    known = [(m, answer) for m, answer in zip(all_of_them, answers, strict=True) if not re.match(LEFT_OUT, answer)]
+    assert len(known) > len(all_of_them) / 2
     found = [(m.changes, m.data.hex(), answer, text) for m, answer in known for text in differences(m, answer)]
     assert not found, "\n".join(map(str, found))

@@ -29,7 +29,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def test_the_first_and_last_version_of_every_message() -> None:
-    broken = [text for each in ENDS for made in mutations(*each, 1) for text in broken_claims(made)]
+    broken = [text for each in ENDS for mutation in mutations(*each, 1) for text in broken_claims(mutation)]
     assert broken == []
 
 
@@ -39,8 +39,8 @@ def test_every_version_of_every_message() -> None:
         text
         for name in kafka.registry
         for version in kafka.registry[name].VERSIONS
-        for made in mutations(kafka.registry, kafka.registry[name], version, 8)
-        for text in broken_claims(made)
+        for mutation in mutations(kafka.registry, kafka.registry[name], version, 8)
+        for text in broken_claims(mutation)
     ]
     assert broken == []
 
@@ -49,23 +49,23 @@ def test_every_version_of_every_message() -> None:
 def test_each_rule_is_broken_as_described(rule: str) -> None:
     mutator = Mutator(kafka.registry, frames=True)
     for number in range(20):
-        made = mutator.mutate(b"", number, rule=rule)
-        assert made.error is not None and made.error.rule == rule
+        mutation = mutator.mutate(b"", number, rule=rule)
+        assert mutation.error is not None and mutation.error.rule == rule
         with pytest.raises(DecodeError) as caught:
-            kafka.registry.decode_request(made.data)
-        assert (caught.value.path, caught.value.offset) == made.error[1:]
+            kafka.registry.decode_request(mutation.data)
+        assert (caught.value.path, caught.value.offset) == mutation.error[1:]
 
 
-def decoded(made: Mutation, form: dict[str, Any]) -> Any:
+def decoded(mutation: Mutation, form: dict[str, Any]) -> Any:
     begin = 4 if "prefix" in form else 0
-    rest = made.data[begin:]
+    rest = mutation.data[begin:]
     try:
-        if form.get("frames") and made.message.KIND == "request":
+        if form.get("frames") and mutation.message.KIND == "request":
             return kafka.registry.decode_request(rest).message
         if form.get("frames"):
-            assert made.message.API_KEY is not None
-            return kafka.registry.decode_response(rest, made.message.API_KEY, made.version).message
-        return made.message.decode(rest, made.version)
+            assert mutation.message.API_KEY is not None
+            return kafka.registry.decode_response(rest, mutation.message.API_KEY, mutation.version).message
+        return mutation.message.decode(rest, mutation.version)
     except DecodeError as error:
         error.offset += begin
         return error
@@ -78,17 +78,17 @@ def test_framed_inputs(name: str) -> None:
     mutator, kinds = Mutator(kafka.registry, **form), Counter[str]()
     data = mutator.seed(Random(name))
     for number in range(400):
-        made = mutator.mutate(data, number)
-        kinds[made.kind] += 1
-        if made.kind == "near":
+        mutation = mutator.mutate(data, number)
+        kinds[mutation.kind] += 1
+        if mutation.kind == "near":
             data = mutator.seed(Random(number))
             continue
         if form.get("prefix") == "size":
-            assert int.from_bytes(made.data[:4], "big") == len(made.data) - 4
-        found = decoded(made, form)
-        assert isinstance(found, DecodeError) == (made.kind == "invalid"), (made, found)
+            assert int.from_bytes(mutation.data[:4], "big") == len(mutation.data) - 4
+        found = decoded(mutation, form)
+        assert isinstance(found, DecodeError) == (mutation.kind == "invalid"), (mutation, found)
         if isinstance(found, DecodeError):
-            assert made.error is not None and (found.path, found.offset) == made.error[1:]
+            assert mutation.error is not None and (found.path, found.offset) == mutation.error[1:]
     assert set(kinds) == {"valid", "near", "invalid"}
 
 
@@ -122,9 +122,9 @@ def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
     """Each mutation must either obey the rules for closed enums, unique keys and unions, or break the rule it names."""
     registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
     each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
-    made = [mutation for one in each for mutation in mutations(*one, 60)]
-    assert [text for mutation in made for text in broken_claims(mutation)] == []
-    rules = {mutation.error.rule for mutation in made if mutation.error is not None}
+    found = [mutation for one in each for mutation in mutations(*one, 60)]
+    assert [text for mutation in found for text in broken_claims(mutation)] == []
+    rules = {mutation.error.rule for mutation in found if mutation.error is not None}
     assert rules >= set(DIALECT_RULES)
 
 
@@ -132,10 +132,10 @@ def test_near_bytes_differ_in_one_place() -> None:
     data = next(message for name, message in seeds(kafka.MetadataResponse, 12) if name == "many").encode(12)
     mutator = Mutator(kafka.registry, kafka.MetadataResponse, 12)
     for number in range(500):
-        made = mutator.mutate(data, number, kind="near").data
-        alike = common(made, data)
-        rest = common(made[alike:][::-1], data[alike:][::-1])
-        assert made != data and len(data) - alike - rest <= 16, number
+        mutation = mutator.mutate(data, number, kind="near").data
+        alike = common(mutation, data)
+        rest = common(mutation[alike:][::-1], data[alike:][::-1])
+        assert mutation != data and len(data) - alike - rest <= 16, number
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
@@ -158,11 +158,11 @@ def test_bytes_without_a_message_are_replaced_by_a_seed() -> None:
         (b"\x7f\xff\0\1ab", Mutator(kafka.registry, kind="request", frames=True)),
     ]:
         for number in range(100):
-            made = mutator.mutate(data, number, kind="near")
-            assert made.changes[0] == "a new seed" and made.version in made.message.VERSIONS
+            mutation = mutator.mutate(data, number, kind="near")
+            assert mutation.changes[0] == "a new seed" and mutation.version in mutation.message.VERSIONS
     cut = b"\0\3\0\x0c" + kafka.MetadataRequest(topics=None).encode(12)[:-1]
-    made = Mutator(kafka.registry, kind="request", prefix="key").mutate(cut, 1, kind="near")
-    assert len(made.changes) == 1 and (made.message, made.version) == (kafka.MetadataRequest, 12)
+    mutation = Mutator(kafka.registry, kind="request", prefix="key").mutate(cut, 1, kind="near")
+    assert len(mutation.changes) == 1 and (mutation.message, mutation.version) == (kafka.MetadataRequest, 12)
 
 
 def test_no_more_bytes_than_requested() -> None:
@@ -172,11 +172,12 @@ def test_no_more_bytes_than_requested() -> None:
 
 
 def test_changes_are_reported() -> None:
-    made = Mutator(kafka.registry, kafka.HeartbeatRequest, 4).mutate(
+    mutation = Mutator(kafka.registry, kafka.HeartbeatRequest, 4).mutate(
         kafka.HeartbeatRequest(group_id="g").encode(4), 4, rule="null where there is no null"
     )
-    assert made.error is not None
-    assert str(made.error) == made.changes[-1] == f"{made.error.path} at byte {made.error.offset}: {made.error.rule}"
+    error = mutation.error
+    assert error is not None
+    assert str(error) == mutation.changes[-1] == f"{error.path} at byte {error.offset}: {error.rule}"
 
 
 @pytest.mark.parametrize(
