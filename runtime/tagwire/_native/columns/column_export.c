@@ -121,10 +121,10 @@ int tw_export_array(tw_frame *frame, int32_t column, struct ArrowArray *array)
             return TW_NO_MEMORY;
         }
     }
-    if (frame->words[column] == NULL)
+    if (frame->dictionaries[column] == NULL)
         return 0;
     array->dictionary = tw_zeroed(1, sizeof *array);
-    if (array->dictionary != NULL && tw_export_array(frame->words[column], 0, array->dictionary) == 0)
+    if (array->dictionary != NULL && tw_export_array(frame->dictionaries[column], 0, array->dictionary) == 0)
         return 0;
     tw_release_array(array);
     return TW_NO_MEMORY;

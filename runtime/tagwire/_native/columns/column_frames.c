@@ -5,9 +5,9 @@ void tw_drop_frame(tw_frame *frame)
     tw_pool *pool;
     if (frame == NULL || tw_let_go(frame) > 0)
         return;
-    for (int32_t c = 0; c < frame->columns_count && frame->words != NULL; c++) {
-        tw_drop_frame(frame->words[c]);
-        frame->words[c] = NULL;
+    for (int32_t c = 0; c < frame->columns_count && frame->dictionaries != NULL; c++) {
+        tw_drop_frame(frame->dictionaries[c]);
+        frame->dictionaries[c] = NULL;
     }
     pool = frame->pool;
     if (pool == NULL)
@@ -37,9 +37,9 @@ tw_frame *tw_new_frame(
     frame->levels_count = levels_count;
     frame->most = most;
     frame->buffers = tw_zeroed((size_t)count, sizeof(tw_buffers));
-    frame->words = tw_zeroed((size_t)count, sizeof *frame->words);
+    frame->dictionaries = tw_zeroed((size_t)count, sizeof *frame->dictionaries);
     frame->levels = tw_zeroed((size_t)levels_count, sizeof(tw_level));
-    if (frame->columns == NULL || frame->buffers == NULL || frame->levels == NULL || frame->words == NULL)
+    if (frame->columns == NULL || frame->buffers == NULL || frame->levels == NULL || frame->dictionaries == NULL)
         goto error;
     memcpy(frame->columns, columns, (size_t)count * sizeof(tw_column));
     memcpy(frame->levels, levels, (size_t)levels_count * sizeof(tw_level));

@@ -15,7 +15,7 @@ void tw_release_frame(tw_frame *frame)
         tw_free(frame->buffers[c].values);
         tw_free(frame->buffers[c].data);
     }
-    tw_free(frame->words);
+    tw_free(frame->dictionaries);
     tw_free(frame->columns);
     tw_free(frame->buffers);
     tw_free(frame->levels);

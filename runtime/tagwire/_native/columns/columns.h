@@ -73,7 +73,7 @@ struct tw_column_frame {
     tw_column *columns;  /* the frame's own copy of the columns, because it outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
-    tw_frame **words;    /* for each dictionary column: a frame with the dictionary's strings; otherwise NULL */
+    tw_frame **dictionaries; /* for each dictionary column: a frame with the dictionary's strings; otherwise NULL */
     int64_t most;        /* maximum number of elements in a list column, or of bytes in a string column */
     tw_pool *pool;       /* the pool to which the frame returns after its last release, or NULL */
     tw_frame *next;      /* linked list of the frames in the pool */

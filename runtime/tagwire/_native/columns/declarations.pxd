@@ -53,7 +53,7 @@ cdef extern from "columns/columns.h" nogil:
         tw_column *columns
         tw_level *levels
         tw_buffers *buffers
-        tw_frame **words
+        tw_frame **dictionaries
         tw_pool *pool
         int64_t most
     void tw_put_offset(tw_buffers *, int64_t, int64_t)
@@ -136,7 +136,7 @@ cdef extern from "columns/record_batches.h" nogil:
         int32_t column, slot, test, null_number
         int64_t number, mask, needed, unless
         uint8_t shift
-        const int32_t *words
+        const int32_t *indexes
     ctypedef struct tw_input:
         int32_t register_index, slot
     ctypedef struct tw_record_plan:

@@ -37,7 +37,7 @@ typedef struct {
 /* A column with the same value for all records of a batch.
  *
  * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked with it
- * and then shifted right by `shift`. If `words` isn't NULL, it maps the value to an index into the column's dictionary.
+ * and then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
  * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null unless
  * the number in slot `test` has all bits of `needed` and no bit of `unless`. */
@@ -50,7 +50,7 @@ typedef struct {
     int64_t mask;
     uint8_t shift;
     int64_t needed, unless;
-    const int32_t *words;
+    const int32_t *indexes;
 } tw_constant;
 
 enum tw_halt {

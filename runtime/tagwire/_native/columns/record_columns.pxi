@@ -29,10 +29,10 @@ cdef class RecordPlan(Owner):
     cdef tuple codecs
     cdef int codec_shift
     cdef object format, names
-    cdef dict words
+    cdef dict dictionaries
     cdef tw_constant *file  # the value of the file name column; NULL if there is no such column
 
-    def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict words):
+    def __cinit__(self, Shape shape, format, bint headers_only, bint verified, dict dictionaries):
         cdef Py_ssize_t index
         cdef bint is_outline = headers_only and not verified
         plan = format.plans.outline if is_outline else format.plans.header
@@ -41,7 +41,7 @@ cdef class RecordPlan(Owner):
             raise NotNative(f"the engine does not support the record format {format.name}")
         self.shape, self.format = shape, format
         self.kept += [plan, records]
-        self.words = words
+        self.dictionaries = dictionaries
         self.c.header = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.header.items_count > TW_MOST_HEADER_ITEMS:
             raise NotNative(f"the batch header of {format.name} has {self.c.header.items_count} fields; native columns support {TW_MOST_HEADER_ITEMS}")
@@ -182,7 +182,7 @@ cdef class RecordPlan(Owner):
         if kind == "file":
             self.file = c
         elif kind == "format":
-            c.number = word(self.words[name], self.format.name)
+            c.number = index_of(self.dictionaries[name], self.format.name)
         elif kind == "bits" and column.is_dictionary:
             self.named_bits(c, name, group)
         elif kind == "bits":
@@ -207,18 +207,18 @@ cdef class RecordPlan(Owner):
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no attribute bits with this name
-            c.number = word(self.words[name], "none") if name == "compression" else -1
+            c.number = index_of(self.dictionaries[name], "none") if name == "compression" else -1
             c.null_number = name == "timestamp_type"
             return 0
         if not group.values:
             raise NotNative(f"the record format {self.format.name} does not name the bits of {name}")
-        c.words = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
+        c.indexes = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
         for index, value in enumerate(group.values):
-            numbers[index] = word(self.words[name], value.partition("-")[0])
+            numbers[index] = index_of(self.dictionaries[name], value.partition("-")[0])
         c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         return 0
 
 
-cdef int32_t word(dict words, str text):
+cdef int32_t index_of(dict dictionary, str text):
     """Return a string's index in a dictionary, adding the string if it is new."""
-    return words.setdefault(text, len(words))
+    return dictionary.setdefault(text, len(dictionary))

@@ -11,8 +11,8 @@ static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, 
     *x = c->slot < 0 ? c->number : slots[c->slot];
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
-    if (c->words != NULL)
-        *x = c->words[*x]; /* in range: the bits were checked when the header was read */
+    if (c->indexes != NULL)
+        *x = c->indexes[*x]; /* in range: the bits were checked when the header was read */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);

@@ -17,7 +17,7 @@ cdef class RecordColumns:
     cdef list plans
     cdef tw_batches b
     cdef Chunk chunk
-    cdef dict words  # for each dictionary column, a dict from strings to indexes
+    cdef dict dictionaries  # for each dictionary column, a dict from strings to indexes
     cdef object limits, decompressed, file
     cdef int64_t guess
     cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
@@ -26,8 +26,8 @@ cdef class RecordColumns:
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
                   Spares spares not None, bint verified=False, bint ordered=False):
         self.shape = Shape(root)
-        self.words = {column.name: {} for column in root.children if column.is_dictionary}
-        self.plans = [RecordPlan(self.shape, format, headers_only, verified, self.words) for format in formats.formats]
+        self.dictionaries = {column.name: {} for column in root.children if column.is_dictionary}
+        self.plans = [RecordPlan(self.shape, format, headers_only, verified, self.dictionaries) for format in formats.formats]
         self.tell_apart(formats)
         self.b.w.crc32c, self.b.w.crc32 = &CRC32C, &CRC32
         self.b.most_rows, self.b.most_bytes = most_rows, most_bytes
@@ -92,7 +92,7 @@ cdef class RecordColumns:
         self.file = file
         for plan in self.plans:
             if plan.file != NULL:
-                plan.file.number = word(self.words["file"], file)
+                plan.file.number = index_of(self.dictionaries["file"], file)
         return 0
 
     def leave(self, int64_t position, last_offset):
@@ -177,7 +177,7 @@ cdef class RecordColumns:
         cdef tw_frame *frame = self.chunk.frame
         cdef int64_t row = frame.levels[0].length
         check(tw_reserve(frame, 0, row + 1))
-        numbers = {name: word(words, values[name]) for name, words in self.words.items() if values[name] is not None}
+        numbers = {name: index_of(dictionary, values[name]) for name, dictionary in self.dictionaries.items() if values[name] is not None}
         self.shape.put(frame, 0, row, {**values, **numbers})
         frame.levels[0].length = row + 1
 
@@ -193,26 +193,26 @@ cdef class RecordColumns:
         cdef Chunk chunk = self.chunk
         self.guess = min(chunk.length(), self.b.most_rows)
         self.room = [min(chunk.frame.buffers[index].size, self.b.most_bytes) for index in range(self.shape.count)]
-        for name, words in self.words.items():
-            chunk.frame.words[self.shape.index(self.shape.root.child(name))] = strings_frame(words)
+        for name, dictionary in self.dictionaries.items():
+            chunk.frame.dictionaries[self.shape.index(self.shape.root.child(name))] = strings_frame(dictionary)
         with nogil:
             tw_complete(chunk.frame)
         self.frame()
-        if "file" in self.words:
-            self.words["file"] = {}
+        if "file" in self.dictionaries:
+            self.dictionaries["file"] = {}
             self.name(self.file)
         return exported(self.shape, [chunk], False)
 
 
-cdef tw_frame *strings_frame(words) except NULL:
+cdef tw_frame *strings_frame(strings) except NULL:
     cdef Shape shape = Shape(Column("", "u"))
-    cdef tw_frame *frame = shape.frame(len(words), MOST_BYTES)
+    cdef tw_frame *frame = shape.frame(len(strings), MOST_BYTES)
     try:
-        for row, text in enumerate(words):
-            shape.put(frame, 0, row, text)
+        for row, string in enumerate(strings):
+            shape.put(frame, 0, row, string)
     except:
         tw_drop_frame(frame)
         raise
-    frame.levels[0].length = len(words)
+    frame.levels[0].length = len(strings)
     tw_complete(frame)
     return frame
