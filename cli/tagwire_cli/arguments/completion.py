@@ -36,9 +36,9 @@ def _quiet(offer: Offer) -> Offer:
     return safe
 
 
-def _starting(words: Iterable[str], incomplete: str) -> Items:
+def _starting(names: Iterable[str], incomplete: str) -> Items:
     """Return the candidates that start with the typed text, ignoring case."""
-    return [CompletionItem(text) for text in words if text.lower().startswith(incomplete.lower())]
+    return [CompletionItem(text) for text in names if text.lower().startswith(incomplete.lower())]
 
 
 @_quiet
@@ -56,7 +56,7 @@ def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 
 @_quiet
-def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete MESSAGE VERSION, or API VERSION for a response; file names if neither is expected."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")

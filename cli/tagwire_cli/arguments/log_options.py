@@ -52,9 +52,9 @@ def only_format_option(function: F) -> F:
 
 def _with_formats(function: F) -> F:
     @wraps(function)
-    def called(*words: Any, format: str, only_format: bool, **options: Any) -> Any:
+    def called(*args: Any, format: str, only_format: bool, **options: Any) -> Any:
         strict = not options.get("is_lenient", False)
-        return function(*words, format=formats_of(format, only=only_format, strict=strict), **options)
+        return function(*args, format=formats_of(format, only=only_format, strict=strict), **options)
 
     return cast(F, called)
 

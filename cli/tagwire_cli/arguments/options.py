@@ -43,12 +43,12 @@ def limit_option(function: F) -> F:
 def repeated_options() -> list[str]:
     """Return the options of the running command that a suggested follow-up command must repeat, such as `--hex`."""
     given = click.get_current_context().params
-    words = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
+    args = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
     if given.get("package"):
-        words += ["--package", given["package"]]
+        args += ["--package", given["package"]]
     for limit in given.get("limits", ()):
-        words += ["--limit", limit]
-    return words
+        args += ["--limit", limit]
+    return args
 
 
 def file_option(function: F) -> F:

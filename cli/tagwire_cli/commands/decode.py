@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @click.command("decode")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
+@click.argument("args", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.arguments)
 @frames_option()
 @requests_option
 @capture_options
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 @limit_option
 @package_option
 def command(
-    words: Sequence[str],
+    args: Sequence[str],
     kind: str | None,
     requests_file: str | None,
     is_capture: bool,
@@ -105,7 +105,7 @@ def command(
     if is_capture:
         if kind is not None or requests_file is not None or is_hex:
             raise click.UsageError("--capture can't be combined with --frames, --requests or --hex.")
-        captured = chosen_frames(one_file(words), registry, where, port)
+        captured = chosen_frames(one_file(args), registry, where, port)
         parts = ((f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured)
         if not _print_all(parts, how.indent, keep_going=keep_going):
             raise click.exceptions.Exit(1)
@@ -113,12 +113,12 @@ def command(
     if kind is None:
         if requests_file is not None or keep_going:
             raise click.UsageError("--requests and --keep-going need --frames; --keep-going also works with --capture.")
-        _decode_messages(registry, words, how, is_hex=is_hex, as_lines=as_lines)
+        _decode_messages(registry, args, how, is_hex=is_hex, as_lines=as_lines)
         return
     if requests_file is not None and kind != "response":
         raise click.UsageError("--requests needs --frames response.")
     api_of = None if requests_file is None else ResponseApis(registry, requests_file, how.limits, is_hex=is_hex)
-    decoder, files = _decoder(registry, words, kind, api_of, how)
+    decoder, files = _decoder(registry, args, kind, api_of, how)
     positioned = frames(one_file(files), how.limits, is_hex=is_hex)
     positioned = positioned if api_of is None else api_of.checked(positioned)
     if not _print_all(_with_decoder(positioned, decoder), how.indent, keep_going=keep_going):
@@ -126,10 +126,10 @@ def command(
 
 
 def _decode_messages(
-    registry: "Registry", words: Sequence[str], how: frame_json.JsonOptions, *, is_hex: bool, as_lines: bool
+    registry: "Registry", args: Sequence[str], how: frame_json.JsonOptions, *, is_hex: bool, as_lines: bool
 ) -> None:
     """Decode messages without frames and print them: the whole input or, with `as_lines`, each line of hex."""
-    message, version, files = message_of(registry, words)
+    message, version, files = message_of(registry, args)
     decoder = frame_json.message_decoder(message, version, how)
     if as_lines:
         if not is_hex:
@@ -154,21 +154,21 @@ def _decode_messages(
 
 def _decoder(
     registry: "Registry",
-    words: Sequence[str],
+    args: Sequence[str],
     kind: str,
     api_of: ResponseApis | None,
     how: frame_json.JsonOptions,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
     """Return a decoder for frames of this kind, and the remaining arguments, which should be FILE."""
     if kind == "message":
-        message, version, files = message_of(registry, words)
+        message, version, files = message_of(registry, args)
         return frame_json.message_decoder(message, version, how), files
     require_headers(registry)
     if kind == "request":
-        return frame_json.request_decoder(registry, how), words
+        return frame_json.request_decoder(registry, how), args
     if api_of is not None:
-        return frame_json.response_decoder(registry, api_of, how), words
-    message, version, files = response_of(registry, words, "API VERSION, or --requests FILE")
+        return frame_json.response_decoder(registry, api_of, how), args
+    message, version, files = response_of(registry, args, "API VERSION, or --requests FILE")
     api_key = message.API_KEY
     assert api_key is not None, "a response has an API key"
     return frame_json.response_decoder(registry, lambda _: (api_key, version), how), files

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("encode")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)
+@click.argument("args", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.arguments)
 @frames_option(help_text="Write frames of this kind, with size and header.")
 @click.option(
     "--jsonl",
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--hex", "as_hex", is_flag=True, help="Write hex instead of bytes, one message or frame per line.")
 @package_option
-def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool, package: str | None) -> None:
+def command(args: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool, package: str | None) -> None:
     """Encode JSON as a message or as frames.
 
     The JSON is read from FILE or standard input. It has the form that `tagwire
@@ -58,7 +58,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     if not as_hex:
         reject_terminal()
     if kind is None:
-        message, version, files = message_of(registry, words)
+        message, version, files = message_of(registry, args)
         if as_lines and not as_hex:
             raise click.UsageError("--jsonl needs --hex (one message per line) or --frames.")
         encoder = frame_json.message_encoder(message, version)
@@ -66,7 +66,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
             _write(encoder(read_json(one_file(files))), as_hex=as_hex)
             return
     else:
-        encoder, files = _encoder(registry, kind, words)
+        encoder, files = _encoder(registry, kind, args)
     file = one_file(files)
     for position, value in json_lines(file) if as_lines else json_values(file):
         with at(position):
@@ -74,15 +74,15 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
         _write(data if kind is None else len(data).to_bytes(4, "big") + data, as_hex=as_hex)
 
 
-def _encoder(registry: "Registry", kind: str, words: Sequence[str]) -> "tuple[frame_json.Encoder, Sequence[str]]":
+def _encoder(registry: "Registry", kind: str, args: Sequence[str]) -> "tuple[frame_json.Encoder, Sequence[str]]":
     """Return an encoder for frames of this kind, and the remaining arguments, which should be FILE."""
     if kind == "message":
-        message, version, files = message_of(registry, words)
+        message, version, files = message_of(registry, args)
         return frame_json.message_encoder(message, version), files
     require_headers(registry)
-    if len(words) < 2:
-        return frame_json.frame_encoder(registry, kind), words
-    message, version, files = message_of(registry, words)
+    if len(args) < 2:
+        return frame_json.frame_encoder(registry, kind), args
+    message, version, files = message_of(registry, args)
     if kind != message.KIND:
         raise click.BadParameter(f"{message.NAME} is {a_kind(message.KIND)}, not a {kind}", param_hint="MESSAGE")
     return frame_json.body_encoder(registry, message, version), files

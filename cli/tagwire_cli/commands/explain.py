@@ -36,7 +36,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 
 @click.command("explain")
 @click.argument(
-    "words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE | HEX]", shell_complete=completion.words
+    "args", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE | HEX]", shell_complete=completion.arguments
 )
 @click.option("--request", is_flag=True, help="The input is a request: header and body, without a size.")
 @click.option("--response", is_flag=True, help="The input is a response to a request of API VERSION.")
@@ -74,7 +74,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 @show_sensitive_option
 @limit_option
 @package_option
-def command(words: Sequence[str], **options: Any) -> None:
+def command(args: Sequence[str], **options: Any) -> None:
     """Print every byte with its field, type and value.
 
     The input is FILE, hex on the command line, or standard input. Its kind is
@@ -115,11 +115,11 @@ def command(words: Sequence[str], **options: Any) -> None:
     kind = _kind(options)
     registry = find_registry(options["package"])
     has_sizes = options["kind"] is not None
-    is_detected = kind == "message" and not has_sizes and is_unnamed(words)
+    is_detected = kind == "message" and not has_sizes and is_unnamed(args)
     settings = ExplainSettings(
         registry,
         "guess" if is_detected else kind,
-        () if is_detected else words,
+        () if is_detected else args,
         formats_of(options["format_name"], only=options["only_format"]),
         options["records"],
         opens_records=not options["no_records"],
@@ -129,7 +129,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     )
     encoding = "hex" if options["is_hex"] else options["encoding"]
     if is_detected:
-        found, files = detect(registry, words, encoding), words
+        found, files = detect(registry, args, encoding), args
         is_many, units = explain_detected(settings, found, options["only"], options["port"])
     else:
         explainer, files = explainer_of(settings)

@@ -202,10 +202,10 @@ def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
 
 
 def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
-    words = _DONE if writes else _WOULD
+    verbs = _DONE if writes else _WOULD
     for spec_set, plan in plans:
         for change in plan.changes:
-            say(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
+            say(f"{verbs[change.kind]} {spec_set.source_name(change.path)}", err=True)
         if plan.formatters:
             there, here = plan.formatters
             text = f"note: {spec_set.package} was formatted by {there or 'an unknown version of black'}, not by {here}"

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 @click.command("get")
-@click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.words)
+@click.argument("args", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.arguments)
 @json_lines_option
 @capture_options
 @selection_options("The input is hex; white space is ignored.")
 def command(
-    words: Sequence[str],
+    args: Sequence[str],
     file: str,
     kind: str | None,
     requests_file: str | None,
@@ -69,11 +69,11 @@ def command(
         raise click.UsageError("--where needs --capture.")
     bounds, registry = limits_of(limits), find_registry(package)
     kind = "capture" if is_capture else kind
-    make, rest = source(registry, words, kind, requests_file, bounds, is_hex=is_hex)
+    make, rest = source(registry, args, kind, requests_file, bounds, is_hex=is_hex)
     try:
         selected = make(tuple(rest))
     except SelectionError as error:
-        raise click.BadParameter(with_order_hint(str(error), words), param_hint="PATH") from None
+        raise click.BadParameter(with_order_hint(str(error), args), param_hint="PATH") from None
     parts = selected.captured(chosen_frames(file, registry, where, port)) if is_capture else None
     for number, position, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
         with at(position, str if is_hex or kind else partial(input_hint, data, file)):

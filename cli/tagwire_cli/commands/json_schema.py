@@ -50,8 +50,8 @@ SCHEMAS: Final = {
 
 
 @click.command("json-schema")
-@click.argument("words", nargs=-1, metavar="[COMMAND...]")
-def command(words: Sequence[str]) -> None:
+@click.argument("names", nargs=-1, metavar="[COMMAND...]")
+def command(names: Sequence[str]) -> None:
     """Print the JSON Schema of a command's JSON output, of specs, or of scripts.
 
     Without COMMAND, the commands that have a schema are listed. For editors, `spec`
@@ -68,8 +68,8 @@ def command(words: Sequence[str]) -> None:
       tagwire json-schema log verify > log-verify.json
       tagwire json-schema spec > spec.schema.json
     """
-    name = " ".join(words)
-    if not words:
+    name = " ".join(names)
+    if not names:
         say("\n".join(SCHEMAS), lines=True)
     elif name in _FILES:
         package, file = _FILES[name]

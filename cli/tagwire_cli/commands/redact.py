@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command("redact")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
+@click.argument("args", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.arguments)
 @frames_option()
 @requests_option
 @click.option("--same-length", is_flag=True, help="Replace with zeros or the letter x, so that lengths stay the same.")
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @port_option
 @package_option
 def command(
-    words: Sequence[str],
+    args: Sequence[str],
     kind: str | None,
     requests_file: str | None,
     same_length: bool,
@@ -73,14 +73,14 @@ def command(
     if kind is None and (requests_file is not None or is_hex):
         raise click.UsageError("--requests and --hex need --frames.")
     if kind is None:
-        parts = _capture(redaction, registry, one_file(words), port)
+        parts = _capture(redaction, registry, one_file(args), port)
     else:
         if not is_hex:
             reject_terminal()
         responses = (
             None if requests_file is None else ResponseApis(registry, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
         )
-        redact, files = _redactor(registry, redaction, kind, words, responses)
+        redact, files = _redactor(registry, redaction, kind, args, responses)
         parts = _stream(redact, one_file(files), responses, is_hex=is_hex)
     failed = 0
     for position, data, redact, write in parts:
@@ -163,24 +163,24 @@ def _redactor(
     registry: "Registry",
     redaction: "Redaction",
     kind: str,
-    words: Sequence[str],
+    args: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
     """Return a function that redacts frames of this kind, and the remaining arguments, which name the input file."""
     if kind == "message":
-        message, version, files = message_of(registry, words)
+        message, version, files = message_of(registry, args)
         return lambda data: redaction.message(message, data, version), files
     require_headers(registry)
     if kind == "request":
-        return redaction.request, words
+        return redaction.request, args
     if responses is not None:
 
         def paired(frame: bytes) -> bytes:
             api = responses(frame)
             return _response(redaction, api, responses.rivals(frame, api), frame)
 
-        return paired, words
-    response, version, files = response_of(registry, words)
+        return paired, args
+    response, version, files = response_of(registry, args)
     api_key = response.API_KEY
     assert api_key is not None, "a response has an API key"
     return lambda data: redaction.response(data, api_key, version), files

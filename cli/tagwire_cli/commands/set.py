@@ -28,10 +28,10 @@ _TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
 
 
 @click.command("set")
-@click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH=VALUE...", shell_complete=completion.words)
+@click.argument("args", nargs=-1, metavar="MESSAGE [VERSION] PATH=VALUE...", shell_complete=completion.arguments)
 @selection_options("Read and write hex.")
 def command(
-    words: Sequence[str],
+    args: Sequence[str],
     file: str,
     kind: str | None,
     requests_file: str | None,
@@ -58,12 +58,12 @@ def command(
     if not is_hex:
         reject_terminal()
     bounds = limits_of(limits)
-    make, rest = source(find_registry(package), words, kind, requests_file, bounds, is_hex=is_hex)
+    make, rest = source(find_registry(package), args, kind, requests_file, bounds, is_hex=is_hex)
     named = [_parted(text) for text in rest]
     try:
         selected = make(tuple([path for path, _, _ in named]))
     except SelectionError as error:
-        raise click.BadParameter(with_order_hint(str(error), words), param_hint="PATH=VALUE") from None
+        raise click.BadParameter(with_order_hint(str(error), args), param_hint="PATH=VALUE") from None
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
     for _, position, data, version_of in selected.parts(file, kind, is_hex=is_hex):

@@ -47,50 +47,50 @@ class Detected(NamedTuple):
     """Whether the data is only the payload of a packet."""
 
 
-def is_unnamed(words: Sequence[str]) -> bool:
+def is_unnamed(args: Sequence[str]) -> bool:
     """Return whether the arguments are hex or a file of unknown kind, rather than MESSAGE VERSION [FILE]."""
-    if len(words) <= 1:
+    if len(args) <= 1:
         return True
-    has_no_version = len(words) > 3 or any(len(each) > 4 or (each[0] == "0" and len(each) > 1) for each in words)
-    return has_no_version and are_hex(words)
+    has_no_version = len(args) > 3 or any(len(each) > 4 or (each[0] == "0" and len(each) > 1) for each in args)
+    return has_no_version and are_hex(args)
 
 
-def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
+def detect(registry: "Registry", args: Sequence[str], encoding: str | None) -> Iterator[Detected]:
     """Yield the input that the arguments name. A log folder is yielded segment by segment, other input as a whole.
 
     Raises InputError for empty or unrecognized input, and click.UsageError for a word that is neither a file nor hex.
     """
-    if not words and sys.stdin.isatty():
+    if not args and sys.stdin.isatty():
         raise click.UsageError("give FILE or hex, or bytes on standard input.")
-    word = words[0] if words else "-"
-    path = Path(word)
-    if word != "-" and not path.exists():
-        yield _pasted(registry, words)
+    arg = args[0] if args else "-"
+    path = Path(arg)
+    if arg != "-" and not path.exists():
+        yield _pasted(registry, args)
     elif path.is_dir():
         yield from _log_folder(path)
     else:
         name = log_file(path)
-        title = "" if word == "-" else f"{word}: "
-        data = read_bytes(word, is_hex=False)
+        title = "" if arg == "-" else f"{arg}: "
+        data = read_bytes(arg, is_hex=False)
         if name is None and not log_file_kind(path.name, b""):
             yield _content(title, data, encoding)
         elif name is not None and name.kind in ("log", "checkpoint"):
             yield Detected("format", f"{title}{LOG_FILES[name.kind].partition(' ')[2]}", data)
         else:
-            raise InputError(f"{title}{input_hint(data, word)}")
+            raise InputError(f"{title}{input_hint(data, arg)}")
 
 
-def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
+def _pasted(registry: "Registry", args: Sequence[str]) -> Detected:
     """Parse arguments that consist of hex bytes. Raises click.UsageError for anything else."""
-    text = "".join(words)
+    text = "".join(args)
     if _PASTED.fullmatch(text):
         return _content("", text.encode(), "hex")
     if text.isalnum() and (text in registry or f"{text}Request" in registry or text.isdecimal()):
         example = f"{text} {registry[text].LATEST_STABLE}" if text in registry else example_of(registry)
         raise click.UsageError(f"give MESSAGE VERSION, such as {example}, or omit both and let tagwire detect them.")
     if "." in text or "/" in text:
-        raise UnreadableFileError.of(words[0])
-    raise click.UsageError(f"{words[0]!r} is neither a file nor hex; give FILE, hex, or MESSAGE VERSION.")
+        raise UnreadableFileError.of(args[0])
+    raise click.UsageError(f"{args[0]!r} is neither a file nor hex; give FILE, hex, or MESSAGE VERSION.")
 
 
 def _log_folder(folder: Path) -> Iterator[Detected]:

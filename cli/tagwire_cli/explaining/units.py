@@ -40,7 +40,7 @@ class ExplainSettings(NamedTuple):
     registry: Registry
     kind: str
     """One of `KINDS`."""
-    words: Sequence[str]
+    args: Sequence[str]
     """The arguments of the command: the message, followed by the file."""
     formats: FormatSet
     records: str | None
@@ -77,7 +77,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
         "guess": lambda frame: _guessed(settings, frame),
         "capture": lambda frame: _captured(settings, frame),
     }
-    return explainers.get(settings.kind), settings.words
+    return explainers.get(settings.kind), settings.args
 
 
 def explain_units(
@@ -176,12 +176,12 @@ def explain_captured(settings: ExplainSettings, frame: InputFrame) -> Explained:
 
 def _of_version(settings: ExplainSettings) -> tuple[Explainer, Sequence[str]]:
     if settings.kind == "response":
-        message, version, files = response_of(settings.registry, settings.words)
+        message, version, files = response_of(settings.registry, settings.args)
         api_key = message.API_KEY
         assert api_key is not None, "a response has an API key"
         return lambda frame: _as_response(settings, frame, (api_key, version)), files
     expected = "MESSAGE VERSION, --request, --response API VERSION, or --guess"
-    message, version, files = message_of(settings.registry, settings.words, expected)
+    message, version, files = message_of(settings.registry, settings.args, expected)
     return (
         lambda frame: _opened(
             settings, frame, trace(message, frame.data, version, strict=settings.strict, limits=settings.limits)

@@ -38,21 +38,21 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
     return from_hex(data) if is_hex else data
 
 
-def read_pasted(words: Sequence[str], encoding: str) -> tuple[bytes, str]:
+def read_pasted(args: Sequence[str], encoding: str) -> tuple[bytes, str]:
     """Return the bytes to decode, and their encoding. The arguments are a FILE, or the bytes themselves in hex.
 
     Raises InputError if the file can't be read, and click.UsageError for more than one file.
     """
-    if words and not Path(words[0]).exists() and are_hex(words):
-        return "".join(words).encode(), "hex"
-    return read_bytes(one_file(words), is_hex=False), encoding
+    if args and not Path(args[0]).exists() and are_hex(args):
+        return "".join(args).encode(), "hex"
+    return read_bytes(one_file(args), is_hex=False), encoding
 
 
-def one_file(words: Sequence[str]) -> str:
+def one_file(args: Sequence[str]) -> str:
     """Return the FILE argument, or "-" (standard input) if it is missing. Raises click.UsageError for a second file."""
-    if len(words) > 1:
-        raise click.UsageError(f"give at most one FILE; unexpected argument {words[1]!r}")
-    return words[0] if words else "-"
+    if len(args) > 1:
+        raise click.UsageError(f"give at most one FILE; unexpected argument {args[1]!r}")
+    return args[0] if args else "-"
 
 
 def note_empty(file: str) -> None:
@@ -81,9 +81,9 @@ def open_input(file: str) -> Generator[IO[bytes]]:
             raise InputError(f"{file} can't be read: {error.strerror}") from None
 
 
-def are_hex(words: Sequence[str]) -> bool:
+def are_hex(args: Sequence[str]) -> bool:
     """Return whether all arguments are whole bytes in hex, such as `0012` or `00:12`."""
-    return all(map(_HEX_WORD.fullmatch, words))
+    return all(map(_HEX_WORD.fullmatch, args))
 
 
 def looks_like_hex(data: bytes) -> bool:

@@ -103,9 +103,9 @@ def is_json(data: bytes) -> bool:
     return False
 
 
-def file_hint(words: Sequence[str]) -> str:
+def file_hint(args: Sequence[str]) -> str:
     """Return a hint (see `input_hint`) about the first word that names an existing file; "" if no word does."""
-    file = next((word for word in words if Path(word).is_file()), None)
+    file = next((arg for arg in args if Path(arg).is_file()), None)
     if file is None:
         return ""
     with open_input(file) as stream:

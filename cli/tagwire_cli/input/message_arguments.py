@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 def message_of(
-    registry: "Registry", words: Sequence[str], expected: str = "MESSAGE VERSION"
+    registry: "Registry", args: Sequence[str], expected: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Parse the arguments MESSAGE VERSION. Return the message class, the version and all further arguments.
 
     Raises click.UsageError for an unknown message, and for a version that the message doesn't have.
     """
-    name, version, rest = _name_and_version(registry, words, expected)
+    name, version, rest = _name_and_version(registry, args, expected)
     message = find_message(registry, name)
     require_version(message, version)
     return message, version, rest
 
 
 def response_of(
-    registry: "Registry", words: Sequence[str], expected: str = "API VERSION"
+    registry: "Registry", args: Sequence[str], expected: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
     """Parse the arguments API VERSION. Return the response class, the version and all further arguments.
 
     Raises click.UsageError for an unknown API, and for a version that the response doesn't have.
     """
-    name, version, rest = _name_and_version(registry, words, expected)
+    name, version, rest = _name_and_version(registry, args, expected)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # with a fallback, a response may answer a request of any version
         require_version(message, version)
@@ -48,22 +48,22 @@ def example_of(registry: "Registry") -> str:
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 
 
-def _name_and_version(registry: "Registry", words: Sequence[str], expected: str) -> tuple[str, int, Sequence[str]]:
+def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) -> tuple[str, int, Sequence[str]]:
     example = example_of(registry)
     example = example if expected.startswith("MESSAGE") else example.replace("Request ", " ")
-    if len(words) < 2:
-        hint = _hint(words)
+    if len(args) < 2:
+        hint = _hint(args)
         raise click.UsageError(f"give {expected}, such as {example}.{hint and f' {hint[0].upper()}{hint[1:]}.'}")
-    name, version, *rest = words
+    name, version, *rest = args
     try:
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
         # The arguments may be in the wrong order, or MESSAGE or API may be missing.
-        error.message += f"; {_hint(words) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
+        error.message += f"; {_hint(args) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
         raise
 
 
-def _hint(words: Sequence[str]) -> str:
+def _hint(args: Sequence[str]) -> str:
     """Return a hint if an argument is a file that another command reads, or if the first argument is hex; else ""."""
-    return file_hint(words) or (HEX_ARGUMENT if words and looks_like_hex(words[0].encode()) else "")
+    return file_hint(args) or (HEX_ARGUMENT if args and looks_like_hex(args[0].encode()) else "")

@@ -64,8 +64,8 @@ class Selected:
     def rows(self, data: bytes, version: int) -> list[Any]:
         """Return the selected values of a message, a tuple per output row. Raises DecodeError for invalid bytes."""
         read: Any = self.selection.read
-        words = (data,) if self._is_request else (data, version)
-        rows = read(*words, limits=self._limits)
+        args = (data,) if self._is_request else (data, version)
+        rows = read(*args, limits=self._limits)
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
@@ -74,8 +74,8 @@ class Selected:
         Raises DecodeError for an invalid message, and EncodeError if a new value can't be encoded.
         """
         rewrite: Any = self.selection.rewrite
-        words = (data,) if self._is_request else (data, version)
-        rewritten: bytes = rewrite(*words, function, limits=self._limits)
+        args = (data,) if self._is_request else (data, version)
+        rewritten: bytes = rewrite(*args, function, limits=self._limits)
         return rewritten
 
     @property
@@ -89,7 +89,7 @@ def _fixed(version: int, data: bytes) -> int:
 
 def source(
     registry: "Registry",
-    words: Sequence[str],
+    args: Sequence[str],
     kind: str | None,
     requests_file: str | None,
     limits: "Limits",
@@ -101,28 +101,28 @@ def source(
     Raises click.UsageError if the message or a required version is missing or wrong.
     """
     try:
-        return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)
+        return _source(registry, args, kind, requests_file, limits, is_hex=is_hex)
     except click.UsageError as error:
-        error.message = with_order_hint(error.message, words)  # type: ignore[misc]  # click offers no other way
+        error.message = with_order_hint(error.message, args)  # type: ignore[misc]  # click offers no other way
         raise
 
 
-def with_order_hint(message: str, words: Sequence[str]) -> str:
+def with_order_hint(message: str, args: Sequence[str]) -> str:
     """Add a hint with the order of arguments to an error, if a word is a file, or VERSION is missing or superfluous."""
-    hint = _order_hint(words)
+    hint = _order_hint(args)
     if not hint or hint in message:
         return message
     joint = " " if message.endswith("?") else ". " if hint[0].isupper() else "; "
     return f"{message.rstrip('.')}{joint}{hint}"
 
 
-def _order_hint(words: Sequence[str]) -> str:
+def _order_hint(args: Sequence[str]) -> str:
     options = click.get_current_context().params
-    if not options.get("is_capture") and (hint := file_hint([*words, options.get("file") or "-"])):
+    if not options.get("is_capture") and (hint := file_hint([*args, options.get("file") or "-"])):
         return hint
-    file = next((word for word in words if Path(word).is_file()), "")
+    file = next((arg for arg in args if Path(arg).is_file()), "")
     has_version = not (options.get("is_capture") or options["kind"] == "request" or options["requests_file"])
-    if not file and len(words) > 1 and any(word.removeprefix("v").isdecimal() for word in words) == has_version:
+    if not file and len(args) > 1 and any(arg.removeprefix("v").isdecimal() for arg in args) == has_version:
         return ""
     remedy = "" if options.get("file", "-") != "-" else f"; give a file with --file {file or 'FILE'}"
     return f"The order is MESSAGE {'VERSION ' if has_version else ''}PATH...{remedy}"
@@ -130,7 +130,7 @@ def _order_hint(words: Sequence[str]) -> str:
 
 def _source(
     registry: "Registry",
-    words: Sequence[str],
+    args: Sequence[str],
     kind: str | None,
     requests_file: str | None,
     limits: "Limits",
@@ -140,11 +140,11 @@ def _source(
     if requests_file is not None and kind != "response":
         raise click.UsageError("--requests needs --frames response.")
     if kind in (None, "message"):
-        message, version, rest = message_of(registry, words)
+        message, version, rest = message_of(registry, args)
         return lambda paths: Selected(select(message, *paths), lambda _: version, limits), rest
     require_headers(registry)
     if kind == "capture":
-        name, rest = _first(words, "MESSAGE")
+        name, rest = _first(args, "MESSAGE")
         message = find_message(registry, name)
         if message.KIND not in ("request", "response"):
             text = f"{message.NAME} is {a_kind(message.KIND)}, not a request or response"
@@ -152,14 +152,14 @@ def _source(
         make = registry.select_request if message.KIND == "request" else registry.select_response
         return lambda paths: Selected(make(message, *paths), lambda _: None, limits), rest
     if kind == "request":
-        name, rest = _first(words, "MESSAGE")
+        name, rest = _first(args, "MESSAGE")
         request = _request(registry, name)
         versions = _requests(registry, request)
         return lambda paths: Selected(registry.select_request(request, *paths), versions, limits), rest
     if requests_file is None:
-        response, version, rest = response_of(registry, words)
+        response, version, rest = response_of(registry, args)
         return lambda paths: Selected(registry.select_response(response, *paths), lambda _: version, limits), rest
-    name, rest = _first(words, "API")
+    name, rest = _first(args, "API")
     response = find_response(registry, name)
     api_of = ResponseApis(registry, requests_file, limits, is_hex=is_hex)
 
@@ -170,10 +170,10 @@ def _source(
     return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits, api_of), rest
 
 
-def _first(words: Sequence[str], expected: str) -> tuple[str, Sequence[str]]:
-    if not words:
+def _first(args: Sequence[str], expected: str) -> tuple[str, Sequence[str]]:
+    if not args:
         raise click.UsageError(f"give {expected}.")
-    return words[0], words[1:]
+    return args[0], args[1:]
 
 
 def _request(registry: "Registry", name: str) -> "type[Message]":

@@ -255,9 +255,9 @@ def _register_facts(enum: RegisterSpec) -> Tree:
         {"key": entry.key, "name": entry.name} | ({"constant": entry.constant} if entry.constant else {})
         for entry in enum.entries
     ]
-    words = {"suffix": enum.suffix} if enum.suffix else {}
+    suffix = {"suffix": enum.suffix} if enum.suffix else {}
     closed = {"closed": True} if enum.closed else {}
-    return {"name": enum.name, "type": "register", "keys": enum.keys, **words, **closed, "entries": entries}
+    return {"name": enum.name, "type": "register", "keys": enum.keys, **suffix, **closed, "entries": entries}
 
 
 def _normal_tree(text: str) -> dict[str, Any]:

@@ -38,10 +38,10 @@ def release_order(name: str) -> tuple[object, ...]:
 
 def _words(text: str) -> tuple[tuple[int, str], ...]:
     """Return a sort key for a release name: numbers compare by value, and words such as `rc` come before numbers."""
-    words: list[tuple[int, str]] = []
-    for word in re.findall(r"[0-9]+|[^0-9.]+", text):
-        words.append((int(word), "") if word.isdecimal() else (-1, word))
-    return tuple(words)
+    parts: list[tuple[int, str]] = []
+    for part in re.findall(r"[0-9]+|[^0-9.]+", text):
+        parts.append((int(part), "") if part.isdecimal() else (-1, part))
+    return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True)

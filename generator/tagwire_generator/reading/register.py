@@ -52,7 +52,7 @@ def _range(node: JsonNode) -> KeyRangeSpec:
 
 def _entry(node: JsonNode) -> RegisterEntry:
     assert isinstance(node, Object)
-    words = {
+    strings = {
         key: _string(node, key) for key in ("name", "constant", "range", "description", "by", "url", "notes", "codec")
     }
     reason = node.get("deprecated")
@@ -60,7 +60,7 @@ def _entry(node: JsonNode) -> RegisterEntry:
         key=tag_number(node.members["key"].value),
         retriable=_boolean(node, "retriable"),
         deprecated=None if reason is None else text(reason),
-        **words,
+        **strings,
     )
 
 

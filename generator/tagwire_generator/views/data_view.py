@@ -241,8 +241,8 @@ class DataViews:
                 return [f"factory={field.struct}"]
             return [f"absent={self.imports.use('tagwire.message', 'DEFAULT_STRUCT')}"]
         if isinstance(field.default, UUID):
-            words, number = [f"{key}={self.imports.use('tagwire.wire', 'DEFAULT_UUID')}"], field.default.int
-            return words + ([f"number={number if number < 10 else f'0x{number:032x}'}"] if number else [])
+            arguments, number = [f"{key}={self.imports.use('tagwire.wire', 'DEFAULT_UUID')}"], field.default.int
+            return arguments + ([f"number={number if number < 10 else f'0x{number:032x}'}"] if number else [])
         if field.enum is not None and isinstance(field.default, int):
             entry = next((entry for entry in field.enum.entries if entry.key == field.default), None)
             value = repr(field.default) if entry is None else f"{self.enum(field.enum)}.{field.enum.constant(entry)}"
@@ -251,25 +251,25 @@ class DataViews:
 
     def declaration(self, field: FieldSpec) -> str:
         row = field_row(field, None, unique_keys(self.spec, field))
-        words = [repr(row.spec_name), repr(row.type), repr(str(row.versions)), *self.default(field)]
+        arguments = [repr(row.spec_name), repr(row.type), repr(str(row.versions)), *self.default(field)]
         if row.nullable:
-            words.append(f"nullable={str(row.nullable)!r}")
+            arguments.append(f"nullable={str(row.nullable)!r}")
         if row.tag is not None:
-            words.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
-        words += [f"{flag}=True" for flag in ("ignorable", "sensitive") if getattr(row, flag)]
+            arguments.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
+        arguments += [f"{flag}=True" for flag in ("ignorable", "sensitive") if getattr(row, flag)]
         if row.flexible is not None:
-            words.append(f"flexible={str(row.flexible)!r}")
-        words += [f"{key}={getattr(row, key)!r}" for key in ("union", "unique", "semantic") if getattr(row, key)]
+            arguments.append(f"flexible={str(row.flexible)!r}")
+        arguments += [f"{key}={getattr(row, key)!r}" for key in ("union", "unique", "semantic") if getattr(row, key)]
         if field.record_formats:
-            words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
+            arguments.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         shared = None if field.struct is None else self.spec.struct_versions(field.struct)
         if shared is not None and shared.ranges:
-            words.append(f"struct_versions={tuple((str(each), number) for each, number in shared.ranges)!r}")
+            arguments.append(f"struct_versions={tuple((str(each), number) for each, number in shared.ranges)!r}")
         if field.enum:
-            words.append(f"enum={self.enum(field.enum)}")
+            arguments.append(f"enum={self.enum(field.enum)}")
         if field.deprecated is not None:
-            words.append(f"deprecated={field.deprecated!r}")
-        return f"{self.imports.use('tagwire.message', 'field')}({', '.join(words)})"
+            arguments.append(f"deprecated={field.deprecated!r}")
+        return f"{self.imports.use('tagwire.message', 'field')}({', '.join(arguments)})"
 
 
 def literal(value: object) -> str:

@@ -50,10 +50,10 @@ def _range(each: KeyRangeSpec) -> str:
 
 
 def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
-    words = [entry.name, *([entry.codec] if entry.codec else [])]
-    if words == [spec.constant(entry)]:
+    names = [entry.name, *([entry.codec] if entry.codec else [])]
+    if names == [spec.constant(entry)]:
         return str(entry.key)
-    return ", ".join([str(entry.key), *map(repr, words)])
+    return ", ".join([str(entry.key), *map(repr, names)])
 
 
 def _doc(entry: RegisterEntry) -> str:

@@ -72,8 +72,8 @@ class Printer:
 
     def _formatted(self, text: str, *, is_pyi: bool) -> str:
         if self.formatter == "ruff":
-            words = ("format", "--isolated", "--no-cache", f"--line-length={LINE_LENGTH}", "--target-version=py311")
-            command = [_ruff(), *words, f"--stdin-filename=module.py{'i' if is_pyi else ''}", "-"]
+            options = ("format", "--isolated", "--no-cache", f"--line-length={LINE_LENGTH}", "--target-version=py311")
+            command = [_ruff(), *options, f"--stdin-filename=module.py{'i' if is_pyi else ''}", "-"]
             done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
             if done.returncode == 0:
                 return done.stdout  # if ruff fails, black reports the error

@@ -102,13 +102,13 @@ def _micros_array(times: Any) -> Any:
         return pc.if_else(fits, times, pa.scalar(None, times.type)).cast(TIMESTAMP)
 
 
-def _text_array(words: Any) -> Any:
-    return words.dictionary_decode()
+def _text_array(dictionary_array: Any) -> Any:
+    return dictionary_array.dictionary_decode()
 
 
-def _timestamp_type_array(words: Any, magic: Any) -> Any:
-    numbers = pa.array([_TYPES[word] for word in words.dictionary.to_pylist()], pa.int32())
-    types = numbers.take(words.indices)
+def _timestamp_type_array(dictionary_array: Any, magic: Any) -> Any:
+    numbers = pa.array([_TYPES[name] for name in dictionary_array.dictionary.to_pylist()], pa.int32())
+    types = numbers.take(dictionary_array.indices)
     if not types.null_count:
         return types
     none = pc.if_else(pc.equal(magic, 0), pa.scalar(-1, pa.int32()), pa.scalar(0, pa.int32()))

@@ -49,8 +49,8 @@ class ByteView(ScrollView, can_focus=True):
             self.buffer = buffer
             self.offset = offset
 
-    def __init__(self, **words: Any) -> None:
-        super().__init__(**words)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self.buffer = _EMPTY
         self.begin = self.end = self.cursor = 0
 

@@ -47,8 +47,8 @@ class EntryList(ScrollView, can_focus=True):
             super().__init__()
             self.entry = entry
 
-    def __init__(self, view: View, **words: Any) -> None:
-        super().__init__(**words)
+    def __init__(self, view: View, **options: Any) -> None:
+        super().__init__(**options)
         self.view = view
         self.cursor = 0
         """Index of the cursor's line in the view."""

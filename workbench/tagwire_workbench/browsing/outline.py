@@ -234,8 +234,8 @@ class FieldTree(Tree[OutlineLine]):
             super().__init__()
             self.item = item
 
-    def __init__(self, **words: Any) -> None:
-        super().__init__("", **words)
+    def __init__(self, **options: Any) -> None:
+        super().__init__("", **options)
         self.show_root = False
         self.guide_depth = 2
 

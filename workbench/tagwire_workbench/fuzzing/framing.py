@@ -190,10 +190,10 @@ def _with_kind(function: F) -> F:
     """Combine `--kind` and `--frames` into the parameter `kind`. Raises click.UsageError if the kinds differ."""
 
     @wraps(function)
-    def called(*words: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:
+    def called(*args: Any, kind: str | None, message_kind: str | None, **options: Any) -> Any:
         named = {each for each in (kind, message_kind) if each not in (None, _ANY)}
         if len(named) > 1:
             raise click.UsageError(f"--frames {kind} and --kind {message_kind} contradict each other; give one.")
-        return function(*words, kind=named.pop() if named else None, in_frames=kind is not None, **options)
+        return function(*args, kind=named.pop() if named else None, in_frames=kind is not None, **options)
 
     return cast(F, called)

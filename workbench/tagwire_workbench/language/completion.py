@@ -81,8 +81,8 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 def _skeleton(node: SchemaNode) -> tuple[str, str]:
     """Return what to insert before and after the cursor for a new value, such as two quotes or brackets."""
-    words = node.words()
-    if words and all(isinstance(word, bool) for word in words):
+    values = node.values()
+    if values and all(isinstance(value, bool) for value in values):
         return "true", ""
     brackets = {"array": ("[", "]"), "object": ("{", "}"), "integer": ("", "")}
     return brackets.get(next(iter(node.types()), ""), ('"', '"'))
@@ -90,19 +90,19 @@ def _skeleton(node: SchemaNode) -> tuple[str, str]:
 
 def _values(tree: TextTree, slot: Slot, owner: Value, node: SchemaNode, is_extended: bool) -> Iterator[Offer]:
     span = slot.written
-    for word in node.words():
-        yield Offer(str(word), "word", json.dumps(word), span, description=node.description)
+    for value in node.values():
+        yield Offer(str(value), "word", json.dumps(value), span, description=node.description)
     if node.kind == "fieldType":
         yield from _types(tree, owner, span, is_extended)
     elif node.kind in ("range", "versions"):
         yield from (Offer(range, "versions", json.dumps(range), span) for range in _ranges(tree.root))
     elif node.kind == "word" or (slot.entry is not None and slot.entry.key == "field"):
-        others = (name for name in SpecNames(tree).near(owner) if name != owner.word("name"))
+        others = (name for name in SpecNames(tree).near(owner) if name != owner.string("name"))
         yield from (Offer(name, "field", json.dumps(name), span) for name in others)
 
 
 def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Iterator[Offer]:
-    is_format = tree.root.word("type") == "format"
+    is_format = tree.root.string("type") == "format"
     has_all = may_extend(tree.root, is_extended)
     rows = [row for row in WIRE_TYPES.values() if has_all or row.name in KAFKA_TYPES]
     rows += RECORD_TYPES.values() if is_format else ()
@@ -112,7 +112,7 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
         yield Offer(row.name, "type", json.dumps(row.name), span, wire_form(row))
     structs = SpecNames(tree).structs
     parents = ((name, structs[name].value.parent) for name in common)
-    about = {name: parent.word("about") for name, parent in parents if parent}
+    about = {name: parent.string("about") for name, parent in parents if parent}
     for name in common:
         yield Offer(name, "struct", json.dumps(name), span, "struct", about.get(name, ""))
     for name in [*(row.name for row in rows if row.name != "records"), *common]:
@@ -139,7 +139,7 @@ def _ranges(root: Value) -> Iterator[str]:
     """Yield likely version ranges: mostly open-ended ranges, from the newest version to the oldest."""
     yield "0+"
     try:
-        valid = Versions.parse(root.word("validVersions"))
+        valid = Versions.parse(root.string("validVersions"))
     except VersionsError:
         valid = Versions(0, 0)
     if valid and valid.highest < 100:

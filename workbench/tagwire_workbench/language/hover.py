@@ -65,15 +65,15 @@ def rule_text(rule_id: str) -> str:
 
 def _entry(entry: Value) -> str:
     reason = entry.get("deprecated")
-    parts = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
-    return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, parts)])
+    parts = [entry.string("description"), "" if reason is None else f"(deprecated: {entry.string('deprecated')})"]
+    return " ".join([f"- {_number(entry)} `{_code(entry.string('name'))}`", *filter(None, parts)])
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
     """Return the hover for a register (an enum of a field's numbers). `register` is the source text of its file."""
     name = SpecNames(TextTree(text)).register_at(offset)
     root = TextTree(register).root
-    if name is None or root.word("name") != name.text:
+    if name is None or root.string("name") != name.text:
         return None
     entries = root.get("entries")
     rows = [each for each in (entries.items if entries is not None else ()) if each.kind == "object"]
@@ -101,8 +101,8 @@ def _of_key(tree: TextTree, offset: int) -> Hover | None:
     key = node.key(entry.key) if node is not None else None
     if key is None or not key.description:
         return None
-    words = [f"`{word}`" if isinstance(word, str) else f"`{json.dumps(word)}`" for word in key.node.words()]
-    parts = [f"**{entry.key}**: {key.description}", f"One of {', '.join(words)}" if words else ""]
+    values = [f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`" for value in key.node.values()]
+    parts = [f"**{entry.key}**: {key.description}", f"One of {', '.join(values)}" if values else ""]
     return Hover(entry.span, "\n\n".join(filter(None, [*parts, "Required" if key.is_required else ""])))
 
 
@@ -141,7 +141,7 @@ def _of_key_value(value: Value, key: str) -> Hover | None:
 def _field(names: SpecNames, field: Value, message: MessageSpec | None) -> str:
     struct = _struct_around(names, field)
     parts = [_about(field, f"field of {struct}")]
-    example = field_example(message, struct, field.word("name")) if message is not None else None
+    example = field_example(message, struct, field.string("name")) if message is not None else None
     if example is not None:
         shown = " ".join(f"{byte:02x}" for byte in example.data[:_MOST])
         more = f" ... ({len(example.data)} bytes)" if len(example.data) > _MOST else ""
@@ -156,9 +156,9 @@ def _struct_around(names: SpecNames, field: Value) -> str:
     while at is not None and at.kind != "object":
         at = at.parent
     if at is None:
-        return names.tree.root.word("name")
+        return names.tree.root.string("name")
     type = at.get("type")
-    return type_name(type).text if is_field(at) and type is not None else at.word("name")
+    return type_name(type).text if is_field(at) and type is not None else at.string("name")
 
 
 def _struct(names: SpecNames, text: str) -> str:
@@ -170,21 +170,21 @@ def _struct(names: SpecNames, text: str) -> str:
     for key in MEMBERS:
         members = owner.get(key)
         for item in members.items if members is not None else ():
-            lines.append(f"- {item.word('name')}: `{item.word('type')}` {item.word('versions')}".rstrip())
+            lines.append(f"- {item.string('name')}: `{item.string('type')}` {item.string('versions')}".rstrip())
     return "\n".join([lines[0], "", *lines[1:]])
 
 
 def _about(owner: Value, what: str = "", name: str = "") -> str:
     """Describe an object of a spec in Markdown: its name, type and `about`, and its other keys with simple values."""
-    type = owner.word("type")
+    type = owner.string("type")
     kind = ", ".join(filter(None, [f"`{type}`" if type and not name else "", what]))
-    title = f"**{name or owner.word('name')}**" + (f": {kind}" if kind else "")
+    title = f"**{name or owner.string('name')}**" + (f": {kind}" if kind else "")
     facts = [
         f"- {entry.key}: `{_code(entry.value.text)}`"
         for entry in owner.entries
         if entry.value is not None and entry.key not in _TOLD and entry.value.kind in ("string", "word")
     ]
-    return "\n\n".join(filter(None, [title, owner.word("about"), "\n".join(facts)]))
+    return "\n\n".join(filter(None, [title, owner.string("about"), "\n".join(facts)]))
 
 
 def _code(text: str) -> str:

@@ -38,7 +38,7 @@ def outline(text: str) -> list[Symbol]:
 
 
 def _symbols(owners: list[Value], kind: SymbolKind) -> list[Symbol]:
-    return [_symbol(owner, kind) for owner in owners if owner.kind == "object" and owner.word("name")]
+    return [_symbol(owner, kind) for owner in owners if owner.kind == "object" and owner.string("name")]
 
 
 def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
@@ -46,8 +46,8 @@ def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
     assert name is not None
     children = [each for key, of in _LISTS.items() for each in _symbols(_objects(owner.get(key)), of)]
     key = owner.get("key")
-    versions = owner.word("versions") or owner.word("taggedVersions") or owner.word("validVersions")
-    detail = " ".join(filter(None, [owner.word("type"), versions, key.text if key is not None else ""]))
+    versions = owner.string("versions") or owner.string("taggedVersions") or owner.string("validVersions")
+    detail = " ".join(filter(None, [owner.string("type"), versions, key.text if key is not None else ""]))
     return Symbol(name.text, detail, kind, owner.span, name.span, tuple(children))
 
 

@@ -74,13 +74,13 @@ class SchemaNode:
         node = self.shaped("list")._node
         return SchemaNode(node["items"]) if "items" in node else None
 
-    def words(self) -> tuple[Any, ...]:
+    def values(self) -> tuple[Any, ...]:
         """Return the schema's `enum` values to suggest in an editor: no null, and no strings if booleans are valid."""
         node = self.shaped("")._node
-        words = [word for word in node.get("enum", ()) if word is not None]
-        if True in words and "true" in words:
+        values = [value for value in node.get("enum", ()) if value is not None]
+        if True in values and "true" in values:
             return (True, False)
-        return tuple(words)
+        return tuple(values)
 
     def types(self) -> tuple[str, ...]:
         """Return the JSON types that the value may have, the most common first."""
@@ -117,7 +117,7 @@ def schema_node_of(value: Value) -> SchemaNode | None:
 def _root(root: Value) -> SchemaNode:
     node = schema()
     while "if" in node:
-        is_it = node["if"]["properties"]["type"]["const"] == root.word("type")
+        is_it = node["if"]["properties"]["type"]["const"] == root.string("type")
         node = node["then" if is_it else "else"]
     return SchemaNode(node)
 
@@ -142,12 +142,12 @@ def _fits(key: str, kind: str, root: Value) -> bool:
         return False
     if key in DRAFT_KEYS and (root.get("flexibleVersions") is not None or (kind == "field" and not is_draft(root))):
         return False
-    return root.word("type") in _ONLY_FOR.get(key, (root.word("type"),))
+    return root.string("type") in _ONLY_FOR.get(key, (root.string("type"),))
 
 
 def may_extend(root: Value, by_default: bool) -> bool:
     """Return whether a spec may use the tagwire dialect. If it has no key `dialect`, return `by_default`."""
-    return root.word("dialect") == "tagwire" if root.word("dialect") else by_default
+    return root.string("dialect") == "tagwire" if root.string("dialect") else by_default
 
 
 def is_draft(root: Value) -> bool:

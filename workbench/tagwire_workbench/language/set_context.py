@@ -43,7 +43,7 @@ def needs_other_specs(data: bytes) -> bool:
 def context_of(files: Mapping[Path, bytes]) -> SetContext:
     """Return the registers (named numbers) and shared structs that these specs declare."""
     registers = registers_among(files.values())
-    names = {path: TextTree(data.decode("utf-8", "replace")).root.word("name") for path, data in files.items()}
+    names = {path: TextTree(data.decode("utf-8", "replace")).root.string("name") for path, data in files.items()}
     specs = tuple(SpecData(str(path), "", data) for path, data in files.items() if may_be_shared(data))
     found = {*registers, *SharedStructs(specs).names()}
     return SetContext(registers, {name: path for path, name in names.items() if name in found}, specs)

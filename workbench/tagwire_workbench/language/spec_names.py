@@ -1,7 +1,7 @@
 """Find the names of structs and fields that a spec declares and uses, even if the source is invalid.
 
 Definitions, references, renaming and the outline use this module. The schema shows which values are names: values of
-the kinds `structName` and `fieldType` name structs, and `word` names a field of a record format.
+the kinds `structName` and `fieldType` name structs, and `string` names a field of a record format.
 """
 
 from collections.abc import Iterator
@@ -46,10 +46,10 @@ class SpecNames:
         """Values that refer to a field by its name, such as the value of `field` in a condition."""
         root = tree.root
         name = root.get("name")
-        self.is_register = root.word("type") == "register"
+        self.is_register = root.string("type") == "register"
         self.own_name: Name | None = None
         """The name of a shared struct or register, which other specs of its set may use; None for other specs."""
-        if name is not None and name.kind == "string" and root.word("type") in ("struct", "register"):
+        if name is not None and name.kind == "string" and root.string("type") in ("struct", "register"):
             self.own_name = Name(name.text, name, name.content)
         for value in tree.values():
             if value.kind == "string" and value.entry is not None and value.parent is not None:

@@ -63,7 +63,7 @@ class Value:
     def get(self, key: str) -> "Value | None":
         return next((entry.value for entry in self.entries if entry.key == key and entry.value), None)
 
-    def word(self, key: str) -> str:
+    def string(self, key: str) -> str:
         """Return the value of a key if it is a string; "" otherwise."""
         value = self.get(key)
         return value.text if value is not None and value.kind == "string" else ""

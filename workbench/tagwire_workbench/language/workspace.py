@@ -120,7 +120,7 @@ class Workspace:
         if self.spec_set(path) is not None:
             return True
         root = TextTree(self.text(path)).root
-        return root.word("type") in (*KINDS, "register") or any(root.get(key) for key in _SPEC_KEYS)
+        return root.string("type") in (*KINDS, "register") or any(root.get(key) for key in _SPEC_KEYS)
 
     def read(self, path: Path) -> ReadResult:
         """Read the spec in a file. Raises SettingsError if the project's settings can't be read."""
@@ -251,11 +251,11 @@ class Workspace:
         stamp = (text if text is not None else _stamp(spec.path), spec.component, options, used)
         known = self._known.get(spec.path)
         if known is None or known.stamp != stamp:
-            words: dict[str, Any] = {"component": spec.component, "options": options, **used.known(options)}
+            arguments: dict[str, Any] = {"component": spec.component, "options": options, **used.known(options)}
             if text is not None:
-                result = read_spec(text, file=str(spec.path), **words)
+                result = read_spec(text, file=str(spec.path), **arguments)
             else:
-                result = read_file(spec.path, **words)
+                result = read_file(spec.path, **arguments)
             known = self._known[spec.path] = _Read(stamp, result)
         return known.result
 

@@ -28,7 +28,7 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 @click.command("corpus")
-@click.argument("names", nargs=-1, metavar="[MESSAGE...]", shell_complete=completion.words)
+@click.argument("names", nargs=-1, metavar="[MESSAGE...]", shell_complete=completion.arguments)
 @click.option(
     "--output",
     required=True,

@@ -50,7 +50,7 @@ class _Version(click.Argument):
     shell_complete=completion.versions,
 )
 @click.option("--target", metavar="MODULE:FUNCTION", help="Call this function with the bytes; keep the exception.")
-@click.option("--command", "words", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
+@click.option("--command", "shell", metavar="COMMAND", help="Run this command; keep the exit status. {} is the file.")
 @click.option("--says", "required_output", metavar="TEXT", help="The command must also print this.")
 @click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
 @click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The file to write.")
@@ -62,7 +62,7 @@ def command(
     message: str | None,
     version: int | None,
     target: str | None,
-    words: str | None,
+    shell: str | None,
     required_output: str | None,
     timeout: float,
     output: Path,
@@ -92,9 +92,9 @@ def command(
     """
     from tagwire_workbench.fuzzing.minimise import minimise
 
-    if (target is None) == (words is None):
+    if (target is None) == (shell is None):
         raise click.UsageError("give either --target or --command.")
-    if required_output is not None and words is None:
+    if required_output is not None and shell is None:
         raise click.UsageError("--says needs --command, whose output it checks.")
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
@@ -102,7 +102,7 @@ def command(
         result = minimise(data, _raises(target, data), framing, tries=tries)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            keeps = _exits(_split(words or ""), required_output, timeout, Path(folder) / "input", data)
+            keeps = _exits(_split(shell or ""), required_output, timeout, Path(folder) / "input", data)
             result = minimise(data, keeps, framing, tries=tries)
     _write(output, result.data)
     _explain(result.data, framing)
@@ -155,20 +155,20 @@ def _raises(target: str, data: bytes) -> "Keeps":
 
 def _split(command: str) -> list[str]:
     try:
-        words = shlex.split(command)
+        args = shlex.split(command)
     except ValueError as error:
         text = f"{command!r} can't be split into words: {error}; check its quotes and backslashes"
         raise click.BadParameter(text, param_hint=_COMMAND) from None
-    if not words or not words[0]:
+    if not args or not args[0]:
         raise click.BadParameter(f"expected a command such as './target {{}}', got {command!r}", param_hint=_COMMAND)
-    return words
+    return args
 
 
-def _exits(words: list[str], required_output: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
+def _exits(args: list[str], required_output: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
     from tagwire_workbench.fuzzing.minimise import NothingToKeepError
 
-    called = [word.replace("{}", str(file)) for word in words]
-    if called == words:
+    called = [arg.replace("{}", str(file)) for arg in args]
+    if called == args:
         called.append(str(file))
 
     def outcome(changed: bytes) -> tuple[int | None, bool]:
@@ -186,18 +186,18 @@ def _exits(words: list[str], required_output: str | None, timeout: float, file: 
     return lambda changed: outcome(changed) == expected
 
 
-def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
+def _run(args: list[str], timeout: float) -> tuple[int | None, bytes]:
     """Run a command, and return its exit status and output. After a timeout, kill its processes; the status is None."""
     try:
         process = subprocess.Popen(
-            words,
+            args,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     except OSError as error:
-        raise InputError(f"{words[0]} can't be run: {error.strerror}") from None
+        raise InputError(f"{args[0]} can't be run: {error.strerror}") from None
     with process:
         try:
             printed, _ = process.communicate(timeout=timeout)
