@@ -91,16 +91,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if not hasattr(config, "workerinput"):
         return  # without xdist workers, the order of the files doesn't affect the duration
-    places: dict[Path, int] = {}
+    order: dict[Path, int] = {}
     for item in items:
-        places[item.path] = min(places.get(item.path, len(_LONG)), _place(item))
-    items.sort(key=lambda item: places[item.path])
+        order[item.path] = min(order.get(item.path, len(_LONG)), _order(item))
+    items.sort(key=lambda item: order[item.path])
 
 
-def _place(item: pytest.Item) -> int:
+def _order(item: pytest.Item) -> int:
     if _SPARK.intersection(getattr(item, "fixturenames", ())):
         return 0
-    return next((place for place, mark in enumerate(_LONG) if item.get_closest_marker(mark)), len(_LONG))
+    return next((index for index, mark in enumerate(_LONG) if item.get_closest_marker(mark)), len(_LONG))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -416,19 +416,19 @@ def test_field_gets_another_enum() -> None:
 
 
 def test_a_lock_remembers_the_registers(tmp_path: Path) -> None:
-    def texts(*specs: dict[str, Any]) -> SpecSources:
+    def sources(*specs: dict[str, Any]) -> SpecSources:
         return SpecReader().read(
             [SpecData(f"{each['name']}.json", "", json.dumps(each).encode()) for each in specs], OPTIONS
         )
 
-    place = tmp_path / "lock.json"
-    place.write_text(str(updated_lock(None, texts(STATE, KIND, TASK), OPTIONS)), encoding="utf-8")
-    lock = read_lock(place)
+    path = tmp_path / "lock.json"
+    path.write_text(str(updated_lock(None, sources(STATE, KIND, TASK), OPTIONS)), encoding="utf-8")
+    lock = read_lock(path)
     assert [each["name"] for each in lock.registers] == ["TaskKind", "TaskState"]
-    assert "A worker has it" not in place.read_text(encoding="utf-8")
-    assert Check(lock.baseline(), texts(STATE, KIND, TASK)).findings() == ()
+    assert "A worker has it" not in path.read_text(encoding="utf-8")
+    assert Check(lock.baseline(), sources(STATE, KIND, TASK)).findings() == ()
     renumbered = STATE | {"entries": entries((0, "NEW"), (3, "RUNNING"), (2, "DONE"), (-1, "lost.track"))}
-    found = Check(lock.baseline(), texts(renumbered, KIND, TASK)).findings()
+    found = Check(lock.baseline(), sources(renumbered, KIND, TASK)).findings()
     assert {each.rule for each in found if each.severity == "wire"} == {"TW912", "TW915"}
 
 

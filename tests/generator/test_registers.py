@@ -148,7 +148,7 @@ def test_validate_and_generate_report_the_same_line(tmp_path: Path, path: str) -
     ]
     task = {"name": "Task", "type": "data", "dialect": "tagwire", "validVersions": "0", "flexibleVersions": "none"}
     states = {"name": "States", "type": "register", "keys": "int8", "names": ["MARK", path], "entries": []}
-    place = "specs/States.json", 2
+    position = "specs/States.json", 2
     for name, spec in (
         ("Task", task | {"fields": fields}),
         ("States", states),
@@ -165,7 +165,7 @@ def test_validate_and_generate_report_the_same_line(tmp_path: Path, path: str) -
     if path.endswith(".state") and path.count(".") == 1 and not path.startswith("Nope"):
         assert problems == ()
     else:
-        assert [(each.rule, each.file, each.line) for each in problems] == [("TW016", *place)]
+        assert [(each.rule, each.file, each.line) for each in problems] == [("TW016", *position)]
 
 
 def test_names_of_constants() -> None:

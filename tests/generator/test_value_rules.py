@@ -306,9 +306,9 @@ def test_elements_by_their_keys(package: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "place", "key"), [(0, 13, "city 'a'"), (1, 12, "city 'a'"), (2, 13, "city 'a', gate 7")]
+    ("version", "offset", "key"), [(0, 13, "city 'a'"), (1, 12, "city 'a'"), (2, 13, "city 'a', gate 7")]
 )
-def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place: int, key: str) -> None:
+def test_elements_with_equal_keys_are_rejected(package: Any, version: int, offset: int, key: str) -> None:
     value, data = golden(package, version, {0: "", 1: "text", 2: "text"}[version])
     first = value.stops[0]
     error = rejection_of(package, value.replace(stops=(first, first)), version)
@@ -316,7 +316,7 @@ def test_elements_with_equal_keys_are_rejected(package: Any, version: int, place
     assert error.reason == f"has {key}, the same key as element 0; keys must be unique"
     one, two = {0: ("000161", "000162"), 1: ("0261", "0262"), 2: ("0261 07", "0262 00")}[version]
     error = errors_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
-    assert (error.path, error.offset) == ("stops[1]", place)
+    assert (error.path, error.offset) == ("stops[1]", offset)
     assert error.found == f"{key}, the same key as element 0"
     form = value.to_json(version)
     form["stops"][1] = form["stops"][0]

@@ -65,8 +65,8 @@ def test_a_search_looks_at_each_byte_once(
         def work() -> None:
             headers = RequestHeaders(Counter(), messages.registry) if is_request else ResponseHeaders(Counter())
             frames = DirectionFrames(headers, is_start=False)
-            for place in range(0, len(data), width):
-                list(frames.feed(data[place : place + width]))
+            for start in range(0, len(data), width):
+                list(frames.feed(data[start : start + width]))
             list(frames.miss(5))
             list(frames.feed(data[:width]))
             list(frames.close())

@@ -180,9 +180,9 @@ def test_custom_spec_reads_bytes_and_a_candidate_is_a_button(window: Browser, si
 def page(tmp_path: Path) -> str:
     names = [f"topic-{number}" for number in range(10_000)]
     data = messages.DeleteTopicsRequest(topic_names=names, timeout_ms=77).encode(1).hex()
-    place = tmp_path / "page.html"
-    place.write_text(explained("--html", "--hex", "DeleteTopicsRequest", "1", stdin=data), encoding="utf-8")
-    return place.as_uri()
+    path = tmp_path / "page.html"
+    path.write_text(explained("--html", "--hex", "DeleteTopicsRequest", "1", stdin=data), encoding="utf-8")
+    return path.as_uri()
 
 
 def search(window: Browser, words: str) -> None:

@@ -100,11 +100,11 @@ def test_a_snippet_builds_the_bytes(name: str) -> None:
 
 
 def test_documents_link_to_pages_and_to_the_forge() -> None:
-    places = {"docs/a.md": "a.md", "docs/b.md": "b.md", "README.md": "index.md", "specs/README.md": "specs.md"}
+    pages = {"docs/a.md": "a.md", "docs/b.md": "b.md", "README.md": "index.md", "specs/README.md": "specs.md"}
     text = "[b](b.md#x) [home](../README.md) [specs](../specs/README.md) [code](../x.py) [w](https://x.org) [here](#y)"
     expected = "[b](b.md#x) [home](index.md) [specs](specs.md) [code](F/x.py) [w](https://x.org) [here](#y)"
-    assert relinked(text, "docs/a.md", places, "F/") == expected
-    assert relinked("```\n[b](../c.md)\n```\n", "docs/a.md", places, "F/") == "```\n[b](../c.md)\n```\n"
+    assert relinked(text, "docs/a.md", pages, "F/") == expected
+    assert relinked("```\n[b](../c.md)\n```\n", "docs/a.md", pages, "F/") == "```\n[b](../c.md)\n```\n"
     found = doc_pages()
     assert {"index.md", "cli.md", "changelog.md", "benchmarks.svg"} <= found.keys()
     assert "](docs/" not in str(found["index.md"])

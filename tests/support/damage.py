@@ -43,7 +43,7 @@ class Sample:
         self.cls = cls
         self.version = version
         self.data = data
-        self.places = tuple(sorted({node.offset for node in tagwire.trace(cls, data, version).root.walk()}))
+        self.offsets = tuple(sorted({node.offset for node in tagwire.trace(cls, data, version).root.walk()}))
         """The offsets at which fields begin."""
 
     def __str__(self) -> str:
@@ -88,8 +88,8 @@ def damaged(sample: Sample, random: Random, before: bytes | None = None) -> byte
     """Return a copy of `before` (default: the sample's bytes) with damage at one to three random positions."""
     data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)
-        random.choice(_KINDS)(data, min(place, len(data)), random)
+        offset = random.choice(sample.offsets) if random.random() < 0.5 else random.randrange(len(data) + 1)
+        random.choice(_KINDS)(data, min(offset, len(data)), random)
     return bytes(data)
 
 

@@ -78,16 +78,16 @@ class Editor:
     def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
         """Return request parameters for the position `inside` characters after the first occurrence of `needle`."""
         text = self.texts[uri]
-        place = TextPositions(text).position(text.index(needle) + inside)
-        return {"textDocument": {"uri": uri}, "position": place._asdict()}
+        position = TextPositions(text).position(text.index(needle) + inside)
+        return {"textDocument": {"uri": uri}, "position": position._asdict()}
 
     def after(self, uri: str, edits: list[dict[str, Any]]) -> str:
         text = self.texts[uri]
-        places = TextPositions(text)
+        positions = TextPositions(text)
         rows = []
         for edit in edits:
             start, end = (Position(**edit["range"][side]) for side in ("start", "end"))
-            rows.append((places.offset(start), places.offset(end), edit["newText"]))
+            rows.append((positions.offset(start), positions.offset(end), edit["newText"]))
         for start_at, end_at, new in sorted(rows, reverse=True):
             text = text[:start_at] + new + text[end_at:]
         return text

@@ -74,8 +74,8 @@ def test_a_break_as_text(project: Path) -> None:
     edit_spec(project, "PingRequest", "int64", "int32")
     done = breaking(old, "message_specs")
     assert done.exit_code == 1
-    head, line, caret, *proof = done.stdout.splitlines()
-    assert head == (
+    first_line, line, caret, *proof = done.stdout.splitlines()
+    assert first_line == (
         "message_specs/PingRequest.json:10:15: wire TW903: PingRequest 0-1: nonce: "
         "the type was int64 and is now int32"
     )

@@ -38,11 +38,11 @@ def write(name: str, **more: object) -> None:
     Path("specs", f"{name}.json").write_text(json.dumps(spec, indent=2) + "\n")
 
 
-@pytest.mark.parametrize("place", KAFKA)
-def test_the_table_knows_every_key(place: str) -> None:
-    properties = schema()["$defs"][place]["properties"]
+@pytest.mark.parametrize("definition", KAFKA)
+def test_the_table_knows_every_key(definition: str) -> None:
+    properties = schema()["$defs"][definition]["properties"]
     ours = {key for key, value in properties.items() if "kafka" in value or "dialect" in value}
-    assert properties.keys() - ours == set(KAFKA[place].split())
+    assert properties.keys() - ours == set(KAFKA[definition].split())
 
 
 def test_the_bytes_are_the_same(project: Path) -> None:

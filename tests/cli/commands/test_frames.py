@@ -267,8 +267,8 @@ def test_a_bad_value_has_its_number_and_line() -> None:
         code=1,
         stdout=f"{FRAME_HEX}\n",
     )
-    place = f"line {len(text.splitlines()) + 1}, column 2"
-    rejected(run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{"), place, code=1, stdout=f"{FRAME_HEX}\n")
+    line = f"line {len(text.splitlines()) + 1}, column 2"
+    rejected(run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{"), line, code=1, stdout=f"{FRAME_HEX}\n")
 
 
 @pytest.mark.parametrize(

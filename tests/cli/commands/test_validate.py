@@ -41,9 +41,9 @@ def test_an_error_as_text(project: Path) -> None:
     edit_spec(project, "PingRequest", "int64", "int65")
     done = validate("message_specs")
     assert done.exit_code == 1
-    head, line, caret = done.stdout.splitlines()
-    assert head.startswith("message_specs/PingRequest.json:10:")
-    assert "error TW402: " in head
+    first_line, line, caret = done.stdout.splitlines()
+    assert first_line.startswith("message_specs/PingRequest.json:10:")
+    assert "error TW402: " in first_line
     assert line.strip() == '"type": "int65",'
     assert caret.index("^") == line.index('"int65"')
     assert "\x1b" not in done.stdout

@@ -60,8 +60,8 @@ def test_sarif(command: str) -> None:
     assert {result["ruleId"] for result in run["results"]} == set(known) >= rules
     for result in run["results"]:
         assert known[result["ruleIndex"]] == result["ruleId"] and result["message"]["text"]
-        [place] = result["locations"]
-        uri = place["physicalLocation"]["artifactLocation"]["uri"]
+        [location] = result["locations"]
+        uri = location["physicalLocation"]["artifactLocation"]["uri"]
         assert uri.endswith(".json") and not set(uri) & set(" ,")
 
 

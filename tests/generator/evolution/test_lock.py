@@ -25,7 +25,7 @@ def spec(*fields: dict[str, Any], name: str = "R", valid: str = "0-2", **more: A
     return {**head, **more, "fields": list(fields)}
 
 
-def texts(*specs: dict[str, Any], component: str = "", options: SpecOptions = OPTIONS) -> SpecSources:
+def sources(*specs: dict[str, Any], component: str = "", options: SpecOptions = OPTIONS) -> SpecSources:
     files = [SpecData(f"{each['name']}.json", component, json.dumps(each).encode()) for each in specs]
     read = SpecReader().read(files, options)
     assert not read.invalid, read.invalid
@@ -44,19 +44,19 @@ def saved(lock: Lock, folder: Path) -> Lock:
 def released(folder: Path, *releases: list[dict[str, Any]]) -> Lock:
     lock: Lock | None = None
     for release in releases:
-        lock = saved(updated_lock(lock, texts(*release), OPTIONS), folder)
+        lock = saved(updated_lock(lock, sources(*release), OPTIONS), folder)
     assert lock is not None
     return lock
 
 
 def rules(lock: Lock, *specs: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(each.rule, each.versions) for each in Check(lock.baseline(), texts(*specs)).findings()]
+    return [(each.rule, each.versions) for each in Check(lock.baseline(), sources(*specs)).findings()]
 
 
 def test_the_text_is_canonical_and_sorted(tmp_path: Path) -> None:
     one, two = spec(field(about="prose"), name="Z"), spec(field(versions="0-2"), name="B", apiKey=2)
-    text = str(updated_lock(None, texts(one, two), OPTIONS))
-    assert text == str(updated_lock(None, texts(two, one), OPTIONS))
+    text = str(updated_lock(None, sources(one, two), OPTIONS))
+    assert text == str(updated_lock(None, sources(two, one), OPTIONS))
     assert text.startswith('{\n  "tagwire lock": 1,\n')
     assert '          { "name": "A", "type": "int32", "versions": "0-2" }\n' in text
     assert "prose" not in text
@@ -66,7 +66,7 @@ def test_the_text_is_canonical_and_sorted(tmp_path: Path) -> None:
 
 
 def test_components_are_kept(tmp_path: Path) -> None:
-    lock = saved(updated_lock(None, texts(spec(field()), component="group"), OPTIONS), tmp_path)
+    lock = saved(updated_lock(None, sources(spec(field()), component="group"), OPTIONS), tmp_path)
     assert lock.baseline().specs["R"].spec.component == "group"
     assert json.loads(str(lock))["messages"][0]["component"] == "group"
 
@@ -77,7 +77,7 @@ def test_an_empty_lock(tmp_path: Path) -> None:
 
 def test_released_again_without_a_change_is_the_same(tmp_path: Path) -> None:
     once = released(tmp_path, [spec(field(), tagged())])
-    assert str(updated_lock(once, texts(spec(field(), tagged())), OPTIONS)) == str(once)
+    assert str(updated_lock(once, sources(spec(field(), tagged())), OPTIONS)) == str(once)
     assert rules(once, spec(field(), tagged())) == []
 
 
@@ -112,9 +112,9 @@ def test_removed_message_keeps_its_bytes_and_its_key(tmp_path: Path) -> None:
     assert rules(lock, other, spec(field())) == []
     assert rules(lock, other, spec(field("A", "int64"))) == [("TW903", "0-2")]
     assert rules(lock, other, spec(field(), name="New")) == [("TW925", "0-2")]
-    still = saved(updated_lock(lock, texts(other), OPTIONS), tmp_path)
+    still = saved(updated_lock(lock, sources(other), OPTIONS), tmp_path)
     assert str(still) == str(lock)
-    back = saved(updated_lock(lock, texts(other, spec(field(), valid="1-2")), OPTIONS), tmp_path)
+    back = saved(updated_lock(lock, sources(other, spec(field(), valid="1-2")), OPTIONS), tmp_path)
     assert [str(edition.versions) for edition in back.messages[0].archive] == ["0"]
 
 
@@ -164,7 +164,7 @@ def test_unstable_versions_are_not_released(tmp_path: Path) -> None:
 
 
 def test_forgetting_starts_anew(tmp_path: Path) -> None:
-    lock = updated_lock(None, texts(spec(field(), valid="2")), OPTIONS)
+    lock = updated_lock(None, sources(spec(field(), valid="2")), OPTIONS)
     assert str(lock) == str(released(tmp_path, [spec(field(), valid="2")]))
 
 
@@ -172,17 +172,17 @@ def test_options_are_released_too(tmp_path: Path) -> None:
     head = {"type": "data", "name": "D", "validVersions": "0", "versionsWithOptional": "0+"}
     draft = {**head, "optionalFields": [{"name": "T", "type": "int32", "tag": "0x0001"}], "fields": []}
     unsigned = SpecOptions(length_varint="unsigned")
-    lock = saved(updated_lock(None, texts(draft, options=unsigned), unsigned), tmp_path)
+    lock = saved(updated_lock(None, sources(draft, options=unsigned), unsigned), tmp_path)
     assert lock.options == unsigned
-    assert Check(lock.baseline(), texts(draft, options=unsigned)).findings() == ()
-    [finding] = Check(lock.baseline(), texts(draft)).findings()
+    assert Check(lock.baseline(), sources(draft, options=unsigned)).findings() == ()
+    [finding] = Check(lock.baseline(), sources(draft)).findings()
     assert (finding.rule, finding.proof is not None) == ("TW901", True)
 
 
 def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
     path = tmp_path / "lock.json"
     path.write_text(str(released(tmp_path, [spec(field())])).replace('"int32"', '"int33"'))
-    [finding] = Check(read_lock(path).baseline(), texts(spec(field()))).findings()
+    [finding] = Check(read_lock(path).baseline(), sources(spec(field()))).findings()
     assert (finding.rule, finding.severity, finding.message_name) == ("TW402", "error", "R")
     assert (finding.file, finding.line) == (str(path), 1)
 
@@ -194,7 +194,7 @@ def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
     current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
     row = f'{{"name": "R", "component": "", "current": {current}}}'
     path.write_text(f'{{"tagwire lock": 1, "options": {{}}, "messages": [{row}]}}')
-    findings = list(Check(read_lock(path).baseline(), texts(spec(field()))).findings())
+    findings = list(Check(read_lock(path).baseline(), sources(spec(field()))).findings())
     assert findings and {(each.severity, each.message_name, each.line) for each in findings} == {("error", "R", 1)}
 
 

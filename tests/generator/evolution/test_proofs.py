@@ -72,27 +72,27 @@ def changed(draw: st.DrawFn, fields: dict[str, Json], depth: int = 1) -> dict[st
     for _ in range(draw(st.integers(0, 2))):
         if not items:
             break
-        place = draw(st.integers(0, len(items) - 1))
-        name, field = items[place]
+        index = draw(st.integers(0, len(items) - 1))
+        name, field = items[index]
         match draw(st.sampled_from(("drop", "add", "move", "rename", "retype", "null", "tag", "default", "inside"))):
             case "drop" if len(items) > 1:
-                del items[place]
+                del items[index]
             case "add":
-                items.insert(place, (draw(st.sampled_from(NAMES)), draw(json_field(depth))))
+                items.insert(index, (draw(st.sampled_from(NAMES)), draw(json_field(depth))))
             case "move":
-                items.insert(draw(st.integers(0, len(items) - 1)), items.pop(place))
+                items.insert(draw(st.integers(0, len(items) - 1)), items.pop(index))
             case "rename":
-                items[place] = (draw(st.sampled_from("ABCDEF")), field)
+                items[index] = (draw(st.sampled_from("ABCDEF")), field)
             case "retype":
-                items[place] = (name, draw(json_field(depth)))
+                items[index] = (name, draw(json_field(depth)))
             case "null" if "nullable" in field:
-                items[place] = (name, {**field, "nullable": not field["nullable"], "default": None})
+                items[index] = (name, {**field, "nullable": not field["nullable"], "default": None})
             case "tag":
-                items[place] = (name, {**field, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))})
+                items[index] = (name, {**field, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))})
             case "default" if field["type"] in DEFAULTS:
-                items[place] = (name, {**field, "default": draw(st.sampled_from(DEFAULTS[field["type"]]))})
+                items[index] = (name, {**field, "default": draw(st.sampled_from(DEFAULTS[field["type"]]))})
             case "inside" if "fields" in field:
-                items[place] = (name, {**field, "fields": draw(changed(field["fields"], 0))})
+                items[index] = (name, {**field, "fields": draw(changed(field["fields"], 0))})
             case _:
                 pass
     return dict(items)

@@ -387,7 +387,7 @@ WARNINGS = [
 ]
 
 
-def place(marked: str) -> tuple[str, int, int]:
+def position(marked: str) -> tuple[str, int, int]:
     """Return the text without §, and the line and column where § was."""
     before, mark, after = marked.partition("§")
     assert mark and "§" not in after, "exactly one § must say where the problem is"
@@ -400,7 +400,7 @@ def name_rows(row: object) -> str | None:
 
 @pytest.mark.parametrize(("rule", "marked"), ERRORS, ids=name_rows)
 def test_error_is_reported_at_its_position_and_alone(rule: str, marked: str) -> None:
-    text, line, column = place(marked)
+    text, line, column = position(marked)
     result = read_spec(text, file="Sample.json", registers=REGISTERS)
     errors = [problem for problem in result.problems if problem.severity == "error"]
     assert [(problem.rule, problem.line, problem.column) for problem in errors] == [(rule, line, column)]
@@ -409,7 +409,7 @@ def test_error_is_reported_at_its_position_and_alone(rule: str, marked: str) -> 
 
 @pytest.mark.parametrize(("rule", "marked"), WARNINGS, ids=name_rows)
 def test_warning_is_reported_at_its_position_and_stops_nothing(rule: str, marked: str) -> None:
-    text, line, column = place(marked)
+    text, line, column = position(marked)
     result = read_spec(text, file="Sample.json", registers=REGISTERS)
     assert [(problem.rule, problem.line, problem.column) for problem in result.problems] == [(rule, line, column)]
     assert result.problems[0].severity == "warning"

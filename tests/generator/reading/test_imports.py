@@ -33,8 +33,8 @@ def of(type: str, versions: str = "0+", name: str = "At") -> str:
     return f'{{ "name": "{name}", "type": "{type}", "versions": "{versions}" }}'
 
 
-def read(texts: dict[str, str], file: str) -> ReadResult:
-    data = {name: SpecData(name, "", text.replace("§", "").encode()) for name, text in texts.items()}
+def read(specs: dict[str, str], file: str) -> ReadResult:
+    data = {name: SpecData(name, "", text.replace("§", "").encode()) for name, text in specs.items()}
     return read_data(data[file].data, file=file, shared=SharedStructs(data.values()))
 
 
@@ -88,8 +88,8 @@ OTHERS = {
 def test_rejected_imports_and_their_positions(rule: str, marked: str) -> None:
     before = marked.partition("§")[0]
     found = read({**OTHERS, "User.json": marked}, "User.json").problems
-    place = ("User.json", before.count("\n") + 1, len(before) - before.rfind("\n"))
-    assert [(each.rule, (each.file, each.line, each.column)) for each in found] == [(rule, place)], found
+    position = ("User.json", before.count("\n") + 1, len(before) - before.rfind("\n"))
+    assert [(each.rule, (each.file, each.line, each.column)) for each in found] == [(rule, position)], found
 
 
 def tree(text: str) -> dict[str, Any]:
@@ -98,8 +98,8 @@ def tree(text: str) -> dict[str, Any]:
     return normal_form(plain_tree(root))
 
 
-def only(texts: dict[str, str], file: str) -> Problem:
-    [problem] = read(texts, file).problems
+def only(specs: dict[str, str], file: str) -> Problem:
+    [problem] = read(specs, file).problems
     return problem
 
 
@@ -166,12 +166,12 @@ def test_fields_missing_from_the_imported_version_are_not_checked(later: str) ->
     imports = '"imports": [ { "name": "Once", "structVersions": { "1+": 0 } } ],' if "Once" in LATER[later] else ""
     grown = struct("Grown", f"{X}, {LATER[later]}", more=imports)
     imported = user('{ "name": "Grown", "structVersions": { "0-4": 0, "5+": 1 } }', of("Grown"))
-    texts = {**OTHERS, "Grown.json": grown, "User.json": imported}
-    assert read(texts, "Grown.json").problems == ()
-    result = read(texts, "User.json")
+    specs = {**OTHERS, "Grown.json": grown, "User.json": imported}
+    assert read(specs, "Grown.json").problems == ()
+    result = read(specs, "User.json")
     assert result.message is not None and result.problems == ()
     assert result.message.valid_versions == message_class(result.message, SpecOptions()).VERSIONS, "as `generate` needs"
-    trees = {name: tree(texts[f"{name}.json"]) for name in ("Grown", "Once")}
+    trees = {name: tree(specs[f"{name}.json"]) for name in ("Grown", "Once")}
     alone = read_spec(
         canonical_text(without_imports(tree(imported), result.message, trees)), options=SpecOptions(tag_gaps=True)
     )
@@ -181,8 +181,8 @@ def test_fields_missing_from_the_imported_version_are_not_checked(later: str) ->
 def test_structs_of_two_imports_with_one_name() -> None:
     other = STYLED.replace("Styled", "Other")
     fields = f"{of('Styled')}, {of('Other', name='B')}"
-    texts = {**OTHERS, "Other.json": other, "User.json": user('{ "name": "Styled" }, { "name": "Other" }', fields)}
-    problem = only(texts, "User.json")
+    specs = {**OTHERS, "Other.json": other, "User.json": user('{ "name": "Styled" }, { "name": "Other" }', fields)}
+    problem = only(specs, "User.json")
     assert (problem.rule, problem.line) == ("TW304", 2)
     assert "struct Style is already declared; importing Styled also declares it" in problem.message
 
@@ -215,5 +215,5 @@ def test_a_shared_struct_is_an_extension() -> None:
 def test_draft_dialect_has_no_imports() -> None:
     draft = json.loads(user('{ "name": "Once" }', of("Once"))) | {"versionsWithOptional": "1+"}
     del draft["flexibleVersions"], draft["dialect"]
-    texts = {**OTHERS, "User.json": json.dumps(draft)}
-    assert "TW709" in {each.rule for each in read(texts, "User.json").problems}
+    specs = {**OTHERS, "User.json": json.dumps(draft)}
+    assert "TW709" in {each.rule for each in read(specs, "User.json").problems}

@@ -57,8 +57,8 @@ def test_schema_values_equal_those_of_the_model() -> None:
 
 
 def test_fmt_can_write_every_key() -> None:
-    for place in ("message", "import", "struct", "field", "optionalField"):
-        assert list(canonical._keys(place)) == list(properties(place))
+    for definition in ("message", "import", "struct", "field", "optionalField"):
+        assert list(canonical._keys(definition)) == list(properties(definition))
 
 
 def test_key_missing_from_the_model_raises() -> None:
@@ -169,10 +169,10 @@ SAYS_SOMETHING = [
 ]
 
 
-@pytest.mark.parametrize(("place", "keys"), SAYS_SOMETHING)
-def test_each_key_changes_the_model(place: str, keys: str) -> None:
-    without = RELEASED[place].replace("§", ', "fields": []' if place == "inline" else "")
-    with_keys = RELEASED[place].replace("§", f", {keys}")
+@pytest.mark.parametrize(("definition", "keys"), SAYS_SOMETHING)
+def test_each_key_changes_the_model(definition: str, keys: str) -> None:
+    without = RELEASED[definition].replace("§", ', "fields": []' if definition == "inline" else "")
+    with_keys = RELEASED[definition].replace("§", f", {keys}")
     known = registers_among([b'{ "name": "State", "type": "register", "keys": "int8", "entries": [] }'])
     before, after = (read_spec(text, registers=known).message for text in (without, with_keys))
     assert before is not None and after is not None, read_spec(with_keys).problems

@@ -266,9 +266,9 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("tshark is not installed")
     folder = tmp_path_factory.mktemp("dissector")
     for path, text in render_corpus("@wireshark", ("kafka",))["kafka"].items():
-        place = folder / path
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(text)
+        target = folder / path
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(text)
     return folder / "dissector.lua"
 
 

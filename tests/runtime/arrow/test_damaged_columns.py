@@ -49,12 +49,12 @@ def test_the_same_verdict(how: dict[str, Any]) -> None:
 def test_one_unusual_byte_at_each_position_of_a_string(odd: bytes) -> None:
     """Try each position, because the UTF-8 check reads several bytes at a time, and its last two reads overlap."""
     cls: Any = messages.DescribeGroupsRequest
-    texts = [LETTERS[:place] + odd + LETTERS[place:size] for size in range(41) for place in range(size + 1)]
+    strings = [LETTERS[:index] + odd + LETTERS[index:size] for size in range(41) for index in range(size + 1)]
     # The first row is long, so that the buffers are already large enough for all later rows.
-    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *texts]]
+    rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *strings]]
     found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
     is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
-    assert [row and row["groups"] for row in found[1:]] == [[text.decode()] if is_text else None for text in texts]
+    assert [row and row["groups"] for row in found[1:]] == [[text.decode()] if is_text else None for text in strings]
 
 
 @pytest.mark.slow

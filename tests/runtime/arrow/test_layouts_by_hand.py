@@ -105,9 +105,9 @@ def plain(value: Any) -> Any:
 
 def variants(data: bytes) -> list[bytes]:
     found = [data, *(data[:end] for end in range(min(len(data), 40)))]
-    for place in range(min(len(data), 14)):
+    for index in range(min(len(data), 14)):
         for byte in (0, 1, 2, 0x7F, 0x80, 0xBF, 0xE0, 0xED, 0xF4, 0xFE, 0xFF):
-            found += [data[:place] + bytes([byte]) + data[place + 1 :], data[:place] + bytes([byte]) + data[place:]]
+            found += [data[:index] + bytes([byte]) + data[index + 1 :], data[:index] + bytes([byte]) + data[index:]]
     return found
 
 

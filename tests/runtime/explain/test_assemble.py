@@ -155,7 +155,7 @@ def test_nothing_is_read_as_a_field_that_looks_like_hex() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "place", "found"),
+    ("line", "at", "found"),
     [
         ("        0", (3, 9), "'0', an odd number of digits"),
         ("     0  00 0", (3, 12), "'0', an odd number of digits"),
@@ -170,13 +170,13 @@ def test_nothing_is_read_as_a_field_that_looks_like_hex() -> None:
         ('        "a"b', (3, 12), "'b'"),
     ],
 )
-def test_rejected_input(line: str, place: tuple[int, int], found: str) -> None:
+def test_rejected_input(line: str, at: tuple[int, int], found: str) -> None:
     lines = TEXT.splitlines()
     lines.insert(2, line)
     with pytest.raises(AssembleError) as caught:
         assemble("\n".join(lines))
-    assert (caught.value.line, caught.value.column) == place
-    assert str(caught.value).startswith(f"line {place[0]}, column {place[1]}: found ") and found in str(caught.value)
+    assert (caught.value.line, caught.value.column) == at
+    assert str(caught.value).startswith(f"line {at[0]}, column {at[1]}: found ") and found in str(caught.value)
 
 
 def described(value: messages.MetadataResponse, version: int, *edits: tuple[str, str]) -> messages.MetadataResponse:
@@ -207,9 +207,9 @@ def test_counts_fit_elements(version: int) -> None:
     first = [line for line in lines if " topics[0]" in line]
     second = [line for line in lines if " topics[1]" in line]
     rest = [line for line in lines if line not in first + second]
-    place = next(number for number, line in enumerate(rest) if " topics " in line) + 1
+    index = next(number for number, line in enumerate(rest) if " topics " in line) + 1
     for chosen in ([], first, first + second, 3 * first, first + second + first, 2 * first + 2 * second):
-        [data] = assemble("\n".join(rest[:place] + chosen + rest[place:]), fix=True)
+        [data] = assemble("\n".join(rest[:index] + chosen + rest[index:]), fix=True)
         names = ["t" if line in first else "u" for line in chosen if ".name " in line]
         assert [topic.name for topic in messages.MetadataResponse.decode(data, version).topics] == names
 

@@ -85,8 +85,8 @@ REGISTERS = [messages.registry.attribute(name) for name in messages.registry.reg
 @pytest.mark.parametrize("register", REGISTERS, ids=lambda register: str(register.__name__))
 def test_the_fields_that_a_register_names_exist_and_hold_its_numbers(register: Any) -> None:
     assert register.named_fields()
-    for place in register.named_fields():
-        name, *steps = place.split(".")
+    for path in register.named_fields():
+        name, *steps = path.split(".")
         if name == "*":
             continue
         cls: Any = messages.registry[name]
@@ -95,9 +95,9 @@ def test_the_fields_that_a_register_names_exist_and_hold_its_numbers(register: A
             row = next(row for row in cls.FIELDS if row.name == step)
             cls, type_name = row.struct, row.type
         wire = WIRE_TYPES[type_name.removeprefix("[]")]
-        assert all(wire.low <= int(member) <= wire.high for member in register), place
+        assert all(wire.low <= int(member) <= wire.high for member in register), path
 
 
 def test_no_field_has_two_registers() -> None:
-    places = [place for register in REGISTERS for place in register.named_fields()]
-    assert len(places) == len(set(places))
+    paths = [path for register in REGISTERS for path in register.named_fields()]
+    assert len(paths) == len(set(paths))

@@ -105,8 +105,8 @@ def test_each_byte_up_to_the_error_is_in_one_node(data: bytes, version: int, str
         assert owned(seen) == seen.root.length == (len(data) if strict else seen.root.length)
     for node in seen.root.walk():
         assert node.header_length >= 0 and node.trailer_length >= 0
-        places = [node.offset, *(place for child in node.children for place in (child.offset, child.end)), node.end]
-        assert places == sorted(places)
+        offsets = [node.offset, *(offset for child in node.children for offset in (child.offset, child.end)), node.end]
+        assert offsets == sorted(offsets)
 
 
 def test_the_reader_and_the_trace_agree() -> None:

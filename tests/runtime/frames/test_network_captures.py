@@ -26,8 +26,8 @@ def response(number: int, size: int = 20) -> bytes:
 
 
 def cut(stream: bytes, width: int, *, is_request: bool = True, start: int = START) -> list[Segment]:
-    places = range(0, len(stream), width)
-    return [Segment(start + place, stream[place : place + width], is_request) for place in places]
+    offsets = range(0, len(stream), width)
+    return [Segment(start + offset, stream[offset : offset + width], is_request) for offset in offsets]
 
 
 def read(segments: Iterable[Segment], snap: int = 1 << 18) -> tuple[list[NetworkFrame], list[NetworkGap]]:

@@ -18,10 +18,10 @@ def stream(frames: list[bytes]) -> bytes:
 @given(FRAMES, st.lists(st.integers(0, 300), max_size=20))
 def test_any_cut_gives_the_same_frames(frames: list[bytes], cuts: list[int]) -> None:
     data = stream(frames)
-    places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    offsets = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     splitter = FrameSplitter()
     found = []
-    for start, end in pairwise(places):
+    for start, end in pairwise(offsets):
         splitter.feed(memoryview(data)[start:end])
         found += list(splitter)
     assert found == frames

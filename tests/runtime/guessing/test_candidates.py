@@ -138,9 +138,9 @@ def test_any_bytes_are_answered(data: bytes) -> None:
 
 def test_damaged_frames_are_answered() -> None:
     data = registry.encode_request(messages.MetadataRequest(topics=[]), 12, correlation_id=7, client_id="me")
-    for place in range(len(data)):
+    for index in range(len(data)):
         assert (
-            tagwire.guess(registry, data[:place] + b"\xff" + data[place + 1 :], kinds=["request", "batches"])
+            tagwire.guess(registry, data[:index] + b"\xff" + data[index + 1 :], kinds=["request", "batches"])
             is not None
         )
 

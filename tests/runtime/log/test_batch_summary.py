@@ -29,8 +29,8 @@ def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int =
         settings |= {"base_sequence": offset} if producer >= 0 else {}
         records = [Record(offset + each, time + each, b"k", b"v") for each in range(size)]
     if what == "empty":
-        places: dict[str, Any] = {"base_offset": offset, "last_offset": offset + size - 1, "max_timestamp": time}
-        return BatchBuilder("v2", **settings, **places).build()
+        offsets: dict[str, Any] = {"base_offset": offset, "last_offset": offset + size - 1, "max_timestamp": time}
+        return BatchBuilder("v2", **settings, **offsets).build()
     return build(records, "v2", **settings)
 
 

@@ -101,8 +101,8 @@ def test_skipping(level: str, tmp_path: Path) -> None:
     name = "offset" if level == "record" else "base_offset"
     assert [row[name] for row in plain(pa.table(columns))] == [0, 2, 3]
     size = len(batches[0])
-    places = [(each.position, each.end) for each in columns.skipped]
-    assert places == [(size, size + cut), (2 * size + cut, 2 * size + cut + 50)]
+    ranges = [(each.position, each.end) for each in columns.skipped]
+    assert ranges == [(size, size + cut), (2 * size + cut, 2 * size + cut + 50)]
     assert all(isinstance(each.error, log.LogError) for each in columns.skipped)
 
 

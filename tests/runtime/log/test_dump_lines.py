@@ -89,8 +89,8 @@ def test_bytes_of_every_length() -> None:
     """Try each base64 digit at each position, because C encodes six bytes at a time, and then the remaining bytes."""
     random = Random(64)
     values = [random.randbytes(size) for size in range(41) for _ in range(5)]
-    values += [sum(digit << 6 * (7 - place) for place in range(8)).to_bytes(6) for digit in range(64)]
-    values += [(digit << 6 * place).to_bytes(6) + bytes(n) for digit in range(64) for place in range(8) for n in (0, 2)]
+    values += [sum(digit << 6 * (7 - index) for index in range(8)).to_bytes(6) for digit in range(64)]
+    values += [(digit << 6 * index).to_bytes(6) + bytes(n) for digit in range(64) for index in range(8) for n in (0, 2)]
     batch = build([Record(n, 0, value[::-1], value, (("h", value),)) for n, value in enumerate(values)], "v2")
     text, done = natively(batch)
     found = [json.loads(line.replace("{, ", "{", 1)) for line in text.decode().splitlines()]
@@ -154,6 +154,6 @@ def test_native_code_stops_no_later_than_python_on_changed_bytes(mask: int) -> N
 def test_positions_out_of_range() -> None:
     from tagwire._records import lines
 
-    for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1)):
+    for range_of_records in ((0, 9, 1), (5, 4, 1), (-1, 2, 1)):
         with pytest.raises(ValueError, match="invalid range: "):
-            lines(b"12345678", *places, (0, 0, False), True, b"{", 100, False)
+            lines(b"12345678", *range_of_records, (0, 0, False), True, b"{", 100, False)

@@ -134,11 +134,11 @@ def with_its_checksum(data: bytes) -> list[RecordBatch]:
 def test_positions_out_of_range() -> None:
     from tagwire._records import RecordRun, facts
 
-    for places in ((0, 9, 1), (5, 4, 1), (-1, 2, 1), (0, 8, 9), (0, 8, -1)):
+    for range_of_records in ((0, 9, 1), (5, 4, 1), (-1, 2, 1), (0, 8, 9), (0, 8, -1)):
         with pytest.raises(ValueError, match="records in bytes"):
-            facts(b"12345678", *places, (0, 0, False), b"")
+            facts(b"12345678", *range_of_records, (0, 0, False), b"")
         with pytest.raises(ValueError, match="records in bytes"):
-            RecordRun(0, None).take(b"12345678", *places, (0, 0, False), None, None, None)
+            RecordRun(0, None).take(b"12345678", *range_of_records, (0, 0, False), None, None, None)
     marks: Any = b"\1\1"
     with pytest.raises(ValueError, match="kept: expected 1 bytes, one per record, got 2"):
         RecordRun(0, None).take(b"12345678", 0, 8, 1, (0, 0, False), marks, None, None)

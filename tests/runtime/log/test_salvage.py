@@ -57,7 +57,7 @@ def damaged(tmp_path: Path) -> Damaged:
     return Damaged(tmp_path)
 
 
-def places(batches: list[bytes]) -> Iterator[tuple[int, int]]:
+def ranges(batches: list[bytes]) -> Iterator[tuple[int, int]]:
     start = 0
     for batch in batches:
         yield start, start + len(batch)
@@ -82,7 +82,7 @@ def test_every_byte_flipped(mask: int, damaged: Damaged) -> None:
     batches = small()
     data = b"".join(batches)
     missed = 0
-    for number, (start, end) in enumerate(places(batches)):
+    for number, (start, end) in enumerate(ranges(batches)):
         for at in range(start, end):
             flipped = bytearray(data)
             flipped[at] ^= mask
@@ -106,7 +106,7 @@ def test_every_byte_flipped(mask: int, damaged: Damaged) -> None:
 def test_every_length_cut(damaged: Damaged) -> None:
     batches = small()
     data = b"".join(batches)
-    starts = [start for start, _ in places(batches)]
+    starts = [start for start, _ in ranges(batches)]
     for size in range(len(data)):
         damaged.write(data[:size])
         found = damaged.problems()

@@ -140,15 +140,15 @@ RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
 
 
 @pytest.mark.parametrize(
-    ("rule", "name", "change", "place"), RULES, ids=[f"{row[0]}-{n}" for n, row in enumerate(RULES)]
+    ("rule", "name", "change", "position"), RULES, ids=[f"{row[0]}-{n}" for n, row in enumerate(RULES)]
 )
 def test_every_rule_rejects(
-    rule: str, name: str, change: Callable[[Path], None], place: tuple[str, int], copy_of: CopyOf
+    rule: str, name: str, change: Callable[[Path], None], position: tuple[str, int], copy_of: CopyOf
 ) -> None:
     folder = copy_of(name)
     change(folder)
     format = "kip87" if rule == "TWL114" else "auto"
-    assert (*place, rule) in problems(folder, format)
+    assert (*position, rule) in problems(folder, format)
 
 
 NO_RULES: list[tuple[str, str, Callable[[Path], None]]] = [

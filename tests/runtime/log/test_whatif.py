@@ -156,7 +156,7 @@ def test_whatif_as_a_page(logs: Path, tmp_path: Path) -> None:
 def test_axes_have_round_ticks_and_room(values: list[float], ticks: list[float]) -> None:
     scale = scale_of(values, "bytes")
     assert scale.ticks == ticks
-    assert [place for place, _ in scale.labels()][:: len(ticks) - 1] == [0, 100]
+    assert [position for position, _ in scale.labels()][:: len(ticks) - 1] == [0, 100]
     for value in values:
         bar = scale.bar("compressed", value, "")
         assert 0 <= bar.left <= bar.left + bar.width <= 100.01 and bar.is_loss == (value < 0)

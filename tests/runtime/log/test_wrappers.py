@@ -120,26 +120,26 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
     first, last = message(2, magic % 2, b"v"), message(6, magic % 2, b"v")
     path = written(tmp_path, first + bent(magic) + last)
     folder = path.parent
-    place = range(len(first), len(first + bent(magic)))
+    damaged_range = range(len(first), len(first + bent(magic)))
 
-    def has_place(error: log.LogError) -> bool:
-        return error.rule == "TWL106" and error.offset in place and error.file == str(path)
+    def is_in_range(error: log.LogError) -> bool:
+        return error.rule == "TWL106" and error.offset in damaged_range and error.file == str(path)
 
     (report,) = verify_partition(log.Partition(folder))
-    assert [(each.rule, each.position in place) for each in report.problems] == [("TWL106", True)]
+    assert [(each.rule, each.position in damaged_range) for each in report.problems] == [("TWL106", True)]
     assert (report.batches, report.records) == (3, 2)
 
     saved, *_ = salvage(log.Partition(folder), tmp_path / "saved")
-    assert (saved.batches, saved.lost_bytes, [each.position in place for each in saved.problems]) == (
+    assert (saved.batches, saved.lost_bytes, [each.position in damaged_range for each in saved.problems]) == (
         2,
-        len(place),
+        len(damaged_range),
         [True],
     )
     assert (tmp_path / "saved" / "t-0" / SEGMENT).read_bytes() == first + last
 
     skipping = log.columns(path, ["offset"], errors="skip")
     assert pa.table(skipping).column("offset").to_pylist() == [2, 6]
-    assert [has_place(each.error) for each in skipping.skipped] == [True]
+    assert [is_in_range(each.error) for each in skipping.skipped] == [True]
 
     readers: tuple[Callable[[], Any], ...] = (
         lambda: stat(log.Segment(path)),
@@ -150,7 +150,7 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
     for read in readers:
         with pytest.raises(log.LogError) as caught:
             read()
-        assert has_place(caught.value)
+        assert is_in_range(caught.value)
 
 
 def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:

@@ -83,7 +83,7 @@ class Noted(Partition, Noting):
 class Frozen(Partition):  # type: ignore[misc]
     """A frozen dataclass. Its constructor can only assign fields with `object.__setattr__`."""
 
-    place: int = 0
+    number: int = 0
 
 
 def test_subclasses_assign_in_ways_of_their_own() -> None:
@@ -91,6 +91,6 @@ def test_subclasses_assign_in_ways_of_their_own() -> None:
     Noting.noted.clear()
     noted.leader_id = 8
     assert Noting.noted == ["leader_id"] and noted.leader_id == 8
-    assert Frozen(3).place == 3  # type: ignore
+    assert Frozen(3).number == 3  # type: ignore
     object.__setattr__(partition := decoded(), "leader_id", 9)
     assert partition.leader_id == 9

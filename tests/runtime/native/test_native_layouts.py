@@ -181,10 +181,10 @@ def test_layouts_by_hand(type: Any, good: list[Any], bad: list[Any]) -> None:
         assert plan.decode(data) == message
         for end in range(min(len(data), 64)):
             same_verdict(plan, layout, data[:end])
-        for place in range(min(len(data), 16)):
+        for index in range(min(len(data), 16)):
             for byte in (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF):
-                same_verdict(plan, layout, data[:place] + bytes([byte]) + data[place + 1 :])
-                same_verdict(plan, layout, data[:place] + bytes([byte]) + data[place:])
+                same_verdict(plan, layout, data[:index] + bytes([byte]) + data[index + 1 :])
+                same_verdict(plan, layout, data[:index] + bytes([byte]) + data[index:])
     for value in bad:
         for call in (plan.encode, plan.encoded_size):
             with pytest.raises(tagwire.EncodeError):

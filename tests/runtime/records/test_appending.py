@@ -91,14 +91,14 @@ def fresh(call: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_appended_is_as_listed(name: str, codec: str) -> None:
     failed = 0
-    for odd, place in product(ODD, range(3)):
+    for odd, changed in product(ODD, range(3)):
         calls = [{**FIRST, "timestamp": FIRST["timestamp"] + index} for index in range(3)]
         if name == "v0":
             calls = [{**call, "timestamp": -1} for call in calls]
-        calls[place] = {**calls[place], **odd}
+        calls[changed] = {**calls[changed], **odd}
         one, other = ([fresh(call) for call in calls] for _ in range(2))
         found = outcome(partial(appended, one, name, compression=codec))
-        assert found == outcome(partial(listed, other, name, compression=codec)), (odd, place)
+        assert found == outcome(partial(listed, other, name, compression=codec)), (odd, changed)
         failed += isinstance(found[0], type)
     assert 20 < failed < 75
 

@@ -133,23 +133,23 @@ def test_unusual_records_between_ordinary_records(attribute: str, value: Any) ->
     assert found[0] == found[1]
 
 
-def with_lengths_at(*places: int) -> Layout:
+def with_lengths_at(*indexes: int) -> Layout:
     """Return format v2 with an additional length field before the record items at these indexes."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)
     length, *items = array.type.element.struct.items
-    for place in sorted(places, reverse=True):
-        items.insert(place, length.replace(name=f"length_{place}"))
+    for index in sorted(indexes, reverse=True):
+        items.insert(index, length.replace(name=f"length_{index}"))
     element = Nested(StructLayout("Record", tuple(items)))
     return Layout(
         "v2", None, StructLayout("Batch", (*root.items[:-1], array.replace(type=array.type.replace(element=element))))
     )
 
 
-@pytest.mark.parametrize("places", [(), (0,), (1,), (3,), (5,), (0, 1), (0, 5), (0, 2, 4)])
-def test_lengths_at_odd_places(places: tuple[int, ...]) -> None:
-    formats = in_each_engine(with_lengths_at(*places))
+@pytest.mark.parametrize("indexes", [(), (0,), (1,), (3,), (5,), (0, 1), (0, 5), (0, 2, 4)])
+def test_lengths_at_odd_places(indexes: tuple[int, ...]) -> None:
+    formats = in_each_engine(with_lengths_at(*indexes))
     records = [Record(n, n, None if n % 3 else b"k" * n, b"v" * (60 * n), (("h", b"1"),) * (n // 4)) for n in range(6)]
     data = {engine: written(format, records) for engine, format in formats.items()}
     assert data["native"] == data["python"]

@@ -91,8 +91,8 @@ def test_a_test_fails_if_its_peer_had_problems(tmp_path: Path) -> None:
 def test_errors_show_lines_of_the_test_alone(tmp_path: Path) -> None:
     done = run(tmp_path, SLIPS)
     assert "3 failed, 2 passed, 2 errors" in done.stdout
-    places = re.findall(r"^(\S+):\d+: (\w+)$", done.stdout, re.MULTILINE)
-    assert places == [("test_it.py", "ZeroDivisionError"), *[("test_it.py", "PeerError")] * 3]
+    failures = re.findall(r"^(\S+):\d+: (\w+)$", done.stdout, re.MULTILINE)
+    assert failures == [("test_it.py", "ZeroDivisionError"), *[("test_it.py", "PeerError")] * 3]
 
 
 def test_pytest_finds_the_plugin_where_tagwire_is_installed() -> None:

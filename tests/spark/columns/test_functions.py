@@ -81,9 +81,9 @@ def test_a_row_that_is_wrong_is_a_row_of_nulls(commits: "DataFrame") -> None:
     error = rows[3].m._error
     with pytest.raises(TagwireError) as rejected:
         messages.OffsetCommitRequest.decode(COMMIT.encode(8)[:-3], 8)
-    place: Any = rejected.value
-    assert (error.path, error.offset) == (place.path, place.offset)
-    assert error.reason in str(place)
+    expected: Any = rejected.value
+    assert (error.path, error.offset) == (expected.path, expected.offset)
+    assert error.reason in str(expected)
 
 
 def test_a_wrong_row_fails_the_query(commits: "DataFrame") -> None:

@@ -38,7 +38,7 @@ def many(root: Path) -> Path:
     return root
 
 
-def places(df: Any) -> list[Any]:
+def positions(df: Any) -> list[Any]:
     return sorted(map(tuple, df.select("topic", "partition", "offset", "file", "position").collect()))
 
 
@@ -60,8 +60,8 @@ def test_the_rows_of_the_source(spark: "SparkSession", tmp_path: Path, options: 
 def test_logs_of_real_brokers(spark: "SparkSession", logs: Path) -> None:
     options: dict[str, Any] = {"isolation.level": "read_committed", "includeControlRecords": True}
     source = spark.read.format("kafka_log").options(**options).load(str(logs / "kafka4"))
-    expected = places(source)
-    assert expected and places(read_logs(spark, logs / "kafka4", options=options, tasks=2)) == expected
+    expected = positions(source)
+    assert expected and positions(read_logs(spark, logs / "kafka4", options=options, tasks=2)) == expected
 
 
 def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
         (tmp_path / "t-0" / f"{left:020}.log").unlink()
 
 
-@pytest.mark.parametrize(("step", "place"), [
+@pytest.mark.parametrize(("step", "function"), [
     ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
     ("latestOffset", "transactions_of"), ("partitions", "file_status"), ("partitions", "requested_segments"),
     ("partitions", "settled_location"), ("partitions", "transactions_of"),
@@ -89,7 +89,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fails", ["true", "false"])
 @pytest.mark.parametrize("begin", [0, 5])
 def test_segment_renamed_between_listing_and_reading(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, place: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, function: str
 ) -> None:
     """Check that renaming a listed segment for deletion is data loss only if the stream has not read it yet."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
@@ -107,7 +107,7 @@ def test_segment_renamed_between_listing_and_reading(
 
         return after
 
-    owner, _, name = place.rpartition(".")
+    owner, _, name = function.rpartition(".")
     if name == "size":
         monkeypatch.setattr(log.Segment, "size", property(go(log.Segment.size.fget)))  # type: ignore[attr-defined]
     elif owner:

@@ -20,12 +20,12 @@ TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for partition in (0, 1):
-        place = tmp_path / f"t-{partition}"
-        place.mkdir()
+        folder_path = tmp_path / f"t-{partition}"
+        folder_path.mkdir()
         records = [Record(n, time, None, b"v") for n, time in enumerate(TIMES)]
         batches = [build(records[n : n + 2], "v2").encode() for n in (0, 2, 4, 6)]
         for first in (0, 2):
-            (place / f"{2 * first:020}.log").write_bytes(b"".join(batches[first : first + 2]))
+            (folder_path / f"{2 * first:020}.log").write_bytes(b"".join(batches[first : first + 2]))
     return tmp_path
 
 

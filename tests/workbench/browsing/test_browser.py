@@ -115,7 +115,7 @@ def test_filters_are_typed(capture: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("slash", *"api", "equals_sign", *"Metadata", "space", *"dir", "equals_sign", *"req", "enter")
         await settle(pilot)
-        assert [app.entries.view[place] for place in range(len(app.entries.view))] == [0, 3]
+        assert [app.entries.view[index] for index in range(len(app.entries.view))] == [0, 3]
         assert "2 of 5 frames  filter api=Metadata dir=req" in screen_text(app)
         await pilot.press("exclamation_mark")
         await settle(pilot)

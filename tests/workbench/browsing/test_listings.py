@@ -36,7 +36,7 @@ def found(listing: Listing, text: str) -> list[int]:
     view = View(listing, parse_filter(text, listing.keys), text)
     while view.advance():
         pass
-    return [listing.number(view[place]) for place in range(len(view))]
+    return [listing.number(view[index]) for index in range(len(view))]
 
 
 @pytest.fixture

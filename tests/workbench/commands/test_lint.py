@@ -56,10 +56,10 @@ def test_a_project_without_words_is_its_specs() -> None:
 def test_a_finding_has_its_line_and_a_caret() -> None:
     result = lint("message_specs/PingRequest.json")
     assert result.exit_code == 0
-    head, line, caret = result.stdout.splitlines()
-    assert head.endswith(": note TL34: Room is string, but int32 in room")
-    place = head.split(": ")[0].split(":")
-    text = Path(place[0]).read_text().splitlines()[int(place[1]) - 1]
+    first_line, line, caret = result.stdout.splitlines()
+    assert first_line.endswith(": note TL34: Room is string, but int32 in room")
+    location = first_line.split(": ")[0].split(":")
+    text = Path(location[0]).read_text().splitlines()[int(location[1]) - 1]
     assert line.strip() == text.strip() == '"type": "string",'
     assert line[caret.index("^")] == '"'
 

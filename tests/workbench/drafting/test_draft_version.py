@@ -197,9 +197,9 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
 def test_nothing_is_written_if_a_spec_is_rejected(tmp_path: Path, specs: list[Spec], text: str) -> None:
     folder = write(tmp_path, *specs)
     before = state(folder)
-    for place in (folder, tmp_path.parent / f"{tmp_path.name}.out"):
+    for output in (folder, tmp_path.parent / f"{tmp_path.name}.out"):
         with pytest.raises(SpecError, match=text):
-            plan_drafts(folder, place)
+            plan_drafts(folder, output)
     assert state(folder) == before
 
 
@@ -261,9 +261,9 @@ def test_versions_and_tags_in_a_lock_are_kept(tmp_path: Path) -> None:
         SpecOptions(),
     )
     plan_drafts(folder, folder).apply()  # version 4 has not been released, so the draft may use it
-    for place in (folder, tmp_path / "out"):
+    for output in (folder, tmp_path / "out"):
         with pytest.raises(SpecError, match="TW901"):
-            plan_drafts(folder, place, released=[Baseline.of(known)])
+            plan_drafts(folder, output, released=[Baseline.of(known)])
 
 
 def test_another_file_is_never_replaced(tmp_path: Path) -> None:
@@ -275,11 +275,11 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
         plan_drafts(folder, out)
 
 
-@pytest.mark.parametrize("place", ["in/clients", "."])
-def test_folders_in_each_other_are_rejected(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("output", ["in/clients", "."])
+def test_folders_in_each_other_are_rejected(tmp_path: Path, output: str) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE)
     with pytest.raises(SpecError, match="choose an output folder that is neither inside nor above it"):
-        plan_drafts(folder, tmp_path / place)
+        plan_drafts(folder, tmp_path / output)
 
 
 def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:

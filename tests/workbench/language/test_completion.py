@@ -159,16 +159,16 @@ def test_types_are_primitives_and_the_structs_that_may_be_used_here() -> None:
 
 def test_every_schema_key_is_suggested_somewhere() -> None:
     seen = set[str]()
-    heads = ('"type": "request",', '"type": "response",', '"type": "format",', '"type": "register",')
+    starts = ('"type": "request",', '"type": "response",', '"type": "format",', '"type": "register",')
     insides = ('"fields": [ {', '"commonStructs": [ {', '"optionalFields": [ {', '"entries": [ {', '"ranges": [ {', "")
-    for start in heads:
+    for start in starts:
         for dialect in ("", '"versionsWithOptional": "1+",'):
             for inside in insides:
                 text = "{" + start + dialect + inside + "|"
                 seen |= {offer.label for offer in offers(text, is_extended=True)} | {"type", "versionsWithOptional"}
-    for place in ("message", "struct", "field", "optionalField", "format", "formatField", "register", "entry"):
-        missing = set(schema()["$defs"][place]["properties"]) - seen
-        assert not missing, place
+    for definition in ("message", "struct", "field", "optionalField", "format", "formatField", "register", "entry"):
+        missing = set(schema()["$defs"][definition]["properties"]) - seen
+        assert not missing, definition
 
 
 @given(st.text(alphabet='{}[],:"\\ tn', max_size=40), st.integers(0, 40))

@@ -25,9 +25,9 @@ TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
     ],
 )
 def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -> None:
-    places = TextPositions(TEXT, encoding)
-    assert places.position(offset) == position
-    assert places.offset(Position(*position)) == offset
+    positions = TextPositions(TEXT, encoding)
+    assert positions.position(offset) == position
+    assert positions.offset(Position(*position)) == offset
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def rules(found: dict[Path, list[object]]) -> dict[str, list[str]]:
 def all_rules(specs: Workspace, path: Path) -> dict[str, list[str]]:
     of_files, of_set = specs.set_problems(path)
     both: dict[Path, list[object]] = {
-        place: [*of_files.get(place, ()), *of_set.get(place, ())] for place in {**of_files, **of_set}
+        path: [*of_files.get(path, ()), *of_set.get(path, ())] for path in {**of_files, **of_set}
     }
     return rules(both)
 

@@ -59,8 +59,8 @@ def opened(session: tuple[Editor, Path]) -> tuple[Editor, str]:
     return client, uri
 
 
-def written(client: Editor, uri: str, place: dict[str, Any]) -> str:
-    edits = [{"range": place, "newText": "\0\0"}]
+def written(client: Editor, uri: str, position: dict[str, Any]) -> str:
+    edits = [{"range": position, "newText": "\0\0"}]
     before, after = client.texts[uri], client.after(uri, edits)
     start = after.index("\0\0")
     return before[start : len(before) - (len(after) - start - 2)]
@@ -164,10 +164,10 @@ def test_registers(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> 
     field = '{ "name": "Paint", "type": "int8", "versions": "0+", "enum": "Colour" },\n    '
     text = REQUEST.replace("{", '{ "dialect": "tagwire",', 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
     client.type(uri, text)
-    place = client.at(uri, '"Colour"')
-    assert client.ask("textDocument/definition", place)["uri"] == register.as_uri()
-    assert "- 1 `red` like blood" in client.ask("textDocument/hover", place)["contents"]["value"]
-    assert [each["label"] for each in client.ask("textDocument/completion", place)] == ["Colour"]
+    position = client.at(uri, '"Colour"')
+    assert client.ask("textDocument/definition", position)["uri"] == register.as_uri()
+    assert "- 1 `red` like blood" in client.ask("textDocument/hover", position)["contents"]["value"]
+    assert [each["label"] for each in client.ask("textDocument/completion", position)] == ["Colour"]
     register.unlink()
 
 
@@ -189,12 +189,12 @@ def test_shared_structs(session: tuple[Editor, Path], opened: tuple[Editor, str]
 
 def test_rename(opened: tuple[Editor, str]) -> None:
     client, uri = opened
-    place = client.at(uri, '"Picture"')
-    assert client.ask("textDocument/prepareRename", place)["placeholder"] == "Picture"
+    position = client.at(uri, '"Picture"')
+    assert client.ask("textDocument/prepareRename", position)["placeholder"] == "Picture"
     assert client.ask("textDocument/prepareRename", client.at(uri, '"uuid"')) is None
-    edits = client.ask("textDocument/rename", place | {"newName": "Image"})["changes"][uri]
+    edits = client.ask("textDocument/rename", position | {"newName": "Image"})["changes"][uri]
     assert client.after(uri, edits) == REQUEST.replace("Picture", "Image")
-    rejected = client.answer("textDocument/rename", place | {"newName": "Book"})["error"]
+    rejected = client.answer("textDocument/rename", position | {"newName": "Book"})["error"]
     assert rejected["code"] == -32803 and "TW304" in rejected["message"]
 
 
@@ -214,8 +214,8 @@ def test_outline_and_format(opened: tuple[Editor, str]) -> None:
 def test_suggested_names_as_quick_fixes(opened: tuple[Editor, str]) -> None:
     client, uri = opened
     client.type(uri, REQUEST.replace('"uuid"', '"uuit"'))
-    place = client.at(uri, '"uuit"')["position"]
-    context = {"range": {"start": place, "end": place}, "context": {"diagnostics": []}}
+    position = client.at(uri, '"uuit"')["position"]
+    context = {"range": {"start": position, "end": position}, "context": {"diagnostics": []}}
     [action] = client.ask("textDocument/codeAction", {"textDocument": {"uri": uri}} | context)
     assert (action["title"], action["kind"]) == ("Change to uuid", "quickfix")
     assert client.after(uri, action["edit"]["changes"][uri]) == REQUEST

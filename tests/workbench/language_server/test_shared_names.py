@@ -72,10 +72,10 @@ def everything(root: Path) -> dict[str, str]:
 def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle: str, old: str, new: str) -> None:
     uri = client.open(root / "specs" / file)
     before = everything(root)
-    place = client.at(uri, needle, len(needle) - 2)
-    assert client.ask("textDocument/prepareRename", place)["placeholder"] == old
-    found = client.ask("textDocument/references", place | {"context": {"includeDeclaration": True}})
-    steps = client.ask("textDocument/rename", place | {"newName": new})["documentChanges"]
+    position = client.at(uri, needle, len(needle) - 2)
+    assert client.ask("textDocument/prepareRename", position)["placeholder"] == old
+    found = client.ask("textDocument/references", position | {"context": {"includeDeclaration": True}})
+    steps = client.ask("textDocument/rename", position | {"newName": new})["documentChanges"]
     edits = [edit for step in steps for edit in step.get("edits", ())]
     assert len(edits) == len(found)
     apply(client, root, steps)
