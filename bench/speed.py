@@ -95,6 +95,6 @@ def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], o
         touch = reader(decode(data), fields)
         assert touch is not None, "a message is a struct"
         return lambda: touch(decode(data))
-    ways = {"decode gc=False": contender.untracked, "decode views=True": contender.views}
-    chosen = ways.get(operation) or decode
+    decoders = {"decode gc=False": contender.untracked, "decode views=True": contender.views}
+    chosen = decoders.get(operation) or decode
     return lambda: chosen(data)

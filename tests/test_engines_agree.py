@@ -184,12 +184,12 @@ def test_on_damaged_bytes() -> None:
     assert 2_000 < accepted < 28_000  # many inputs must be valid, and many invalid
 
 
-def any_way(random: Random) -> dict[str, Any]:
-    way = random.randrange(4)
+def any_options(random: Random) -> dict[str, Any]:
+    choice = random.randrange(4)
     names = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
     bound: Any = random.choice((0, 1, 2, 3, 5, 30, 2**70))
-    limits = NO_LIMITS if way < 2 else Limits(**{random.choice(names): bound})
-    return {"strict": way in (1, 2), "limits": limits, "views": way == 1}
+    limits = NO_LIMITS if choice < 2 else Limits(**{random.choice(names): bound})
+    return {"strict": choice in (1, 2), "limits": limits, "views": choice == 1}
 
 
 @pytest.mark.slow
@@ -209,12 +209,12 @@ def test_on_damaged_bytes_in_other_ways() -> None:
 def other_way_differs(sample: Sample, data: bytes, random: Random) -> str | None:
     offset = random.randrange(4)
     padded = bytes(offset) + data
-    way = any_way(random)
-    fast = outcome(plan(sample).decode_from, padded, offset, **way, gc=random.random() < 0.5)
-    raw = memoryview(padded) if way.pop("views") else None
+    options = any_options(random)
+    fast = outcome(plan(sample).decode_from, padded, offset, **options, gc=random.random() < 0.5)
+    raw = memoryview(padded) if options.pop("views") else None
     layout = layout_of(sample.cls, sample.version)
-    slow = outcome(reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **way)
-    return None if identical(fast, slow) else f"{way}: native {fast}, interpreter {slow}"
+    slow = outcome(reader.decode, layout, padded, raw=raw, offset=offset, whole=False, **options)
+    return None if identical(fast, slow) else f"{options}: native {fast}, interpreter {slow}"
 
 
 def outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

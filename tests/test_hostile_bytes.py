@@ -98,8 +98,8 @@ def test_memory_is_bounded_by_the_input() -> None:
     highest = 0.0
     for bait in worst_baits(messages.registry)[:6]:
         data = bait.message(10_000).encode(bait.version)
-        for way, peak in peaks(bait.cls, bait.version, data).items():
-            assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {way}: {peak} bytes for {len(data)}"
+        for name, peak in peaks(bait.cls, bait.version, data).items():
+            assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {name}: {peak} bytes for {len(data)}"
             highest = max(highest, peak / len(data))
     assert highest > 50  # otherwise the inputs are too harmless to test the bound
 
@@ -162,7 +162,7 @@ def work_of(function: Callable[[], object]) -> int:
     return lines + CountedBytes.copied
 
 
-def ways(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, Callable[[], object]]:
+def calls(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, Callable[[], object]]:
     serializer = python_serializer(cls, version)
     layout, counted = serializer.layout(), CountedBytes(data)
 
@@ -240,9 +240,9 @@ HOSTILE: dict[str, tuple[str, int, Callable[[int], bytes]]] = {
 @pytest.mark.parametrize(("name", "version", "build"), HOSTILE.values(), ids=HOSTILE)
 def test_work_is_linear(name: str, version: int, build: Callable[[int], bytes]) -> None:
     cls = messages.registry[name]
-    for way in ways(cls, version, build(1)):
-        once, twice = (work_of(ways(cls, version, build(size))[way]) for size in (500, 1000))
-        assert twice <= 2.1 * once + 100, f"{way}: {once} for 500, {twice} for 1000"
+    for call in calls(cls, version, build(1)):
+        once, twice = (work_of(calls(cls, version, build(size))[call]) for size in (500, 1000))
+        assert twice <= 2.1 * once + 100, f"{call}: {once} for 500, {twice} for 1000"
 
 
 def test_quadratic_work_would_be_seen() -> None:

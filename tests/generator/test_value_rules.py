@@ -315,9 +315,9 @@ def test_elements_with_equal_keys_are_rejected(package: Any, version: int, offse
     assert error.path == "stops[1]"
     assert error.reason == f"has {key}, the same key as element 0; keys must be unique"
     one, two = {0: ("000161", "000162"), 1: ("0261", "0262"), 2: ("0261 07", "0262 00")}[version]
-    error = errors_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
-    assert (error.path, error.offset) == ("stops[1]", offset)
-    assert error.found == f"{key}, the same key as element 0"
+    rejection = errors_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
+    assert (rejection.path, rejection.offset) == ("stops[1]", offset)
+    assert rejection.found == f"{key}, the same key as element 0"
     form = value.to_json(version)
     form["stops"][1] = form["stops"][0]
     with pytest.raises(tagwire.EncodeError, match=f"has {key}, the same key as element 0"):

@@ -86,9 +86,9 @@ def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[
 
 def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, bool]:
     """Return how the engines differ on these bytes (None if they don't), and whether the bytes are invalid."""
-    way = random.randrange(8)
-    limits = any_limits(random) if way == 0 else NO_LIMITS
-    offset = random.randrange(1, 4) if way == 1 else 0
+    choice = random.randrange(8)
+    limits = any_limits(random) if choice == 0 else NO_LIMITS
+    offset = random.randrange(1, 4) if choice == 1 else 0
     fast, slow = read_natively(sample, data, offset, limits), read_by_layout(sample, data, offset, limits)
     if fast == slow and (slow[0] is not None or identical(fast[3], slow[3])):
         return None, slow[0] is not None

@@ -63,13 +63,13 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 def broken_claims(mutation: Mutation) -> list[str]:
     """Describe each false claim of a mutation (its kind or error), and each disagreement between engines about it."""
     cls, version = mutation.message, mutation.version
-    ways = [_by_layout(cls, version, mutation.data), *_natively(cls, version, mutation.data)]
+    outcomes = [_by_layout(cls, version, mutation.data), *_natively(cls, version, mutation.data)]
     found = []
-    if len({str(error) for _, _, error in ways}) > 1 or any(value != ways[0][1] for _, value, _ in ways):
+    if len({str(error) for _, _, error in outcomes}) > 1 or any(value != outcomes[0][1] for _, value, _ in outcomes):
         found.append("the engines differ")
-    if _reads_purely(cls, version, mutation.data) != (ways[0][2] is None):
+    if _reads_purely(cls, version, mutation.data) != (outcomes[0][2] is None):
         found.append("generated code differs from the interpreter")
-    for name, value, error in ways:
+    for name, value, error in outcomes:
         if mutation.kind == "valid":
             found += [f"{name}: {text}" for text in _not_valid(mutation, value, error)]
         if mutation.error is not None and (error is None or (error.path, error.offset) != mutation.error[1:]):

@@ -91,13 +91,13 @@ def _copied(value: Struct) -> Struct:
 def with_rows(message: Any, paths: tuple[str, ...], rows: list[Any], appended: tuple[Any, ...] = ()) -> Any:
     """Set the fields at `paths` to the values in `rows`; return the message. Raise `Rejected` if one doesn't fit."""
     lines = [[(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".")] for path in paths]
-    way = _shared(lines)
-    suffixes = [line[len(way) :] for line in lines]
-    if not way:
+    row_path = _shared(lines)
+    suffixes = [line[len(row_path) :] for line in lines]
+    if not row_path:
         _put_row(message, suffixes, rows[0])
         return message
     rows = [*rows]
-    _put_elements([message], way, suffixes, rows, appended)
+    _put_elements([message], row_path, suffixes, rows, appended)
     assert not rows
     return message
 
@@ -112,8 +112,8 @@ def _shared(lines: list[list[tuple[str, bool]]]) -> list[tuple[str, bool]]:
     return lines[0][:shared]
 
 
-def _put_elements(owners: list[Any], way: list[Any], suffixes: list[Any], rows: list[Any], appended: Any) -> None:
-    (name, each), *rest = way
+def _put_elements(owners: list[Any], row_path: list[Any], suffixes: list[Any], rows: list[Any], appended: Any) -> None:
+    (name, each), *rest = row_path
     for owner in owners:
         value = getattr(owner, name)
         if rest:

@@ -76,22 +76,22 @@ def change(shared: Shared, random: Random) -> None:
     sample, message = shared.samples[number], shared.messages[number]
     struct = random.choice(structs_of(message))
     name = random.choice(struct._attributes)
-    value, way = getattr(struct, name, None), random.randrange(9)
+    value, choice = getattr(struct, name, None), random.randrange(9)
     # No value may contain itself, because such a cycle is never freed if the garbage collector does not track it.
     values = MARKED if any(struct is part for part in shared.parts) else shared.values
-    if way == 0:
+    if choice == 0:
         delattr(struct, name)
-    elif way < 3:
+    elif choice < 3:
         setattr(struct, name, random.choice(values))
-    elif type(value) is tuple and way < 7:
+    elif type(value) is tuple and choice < 7:
         setattr(struct, name, list(value) + random.choices(value or MARKED, k=2))
-    elif type(value) is list and way < 7:
+    elif type(value) is list and choice < 7:
         random.choice((value.clear, value.pop, value.reverse, lambda: value.append(random.choice(MARKED))))()
         value[:0] = value[:3]
-    elif type(value) is dict and way < 7:
+    elif type(value) is dict and choice < 7:
         value[random.randrange(10**4, 10**5)] = random.choice(MARKED)
         value.pop(next(iter(value), None), None)
-    elif way == 7:
+    elif choice == 7:
         shared.messages[number] = sample.cls.decode(sample.data, sample.version)
     else:
         fresh = sample.cls.decode(sample.data, sample.version)
@@ -136,19 +136,19 @@ USES: Final[tuple[Callable[[Any, Any, Any, Random], object], ...]] = (
 
 def batch(shared: Shared, random: Random) -> None:
     """Append to a shared builder, build its batch, or read records of a shared batch."""
-    way = random.randrange(10)
-    if way < 5:
+    choice = random.randrange(10)
+    if choice < 5:
         key, value = (each if isinstance(each, bytes) else None for each in random.choices(MARKED, k=2))
         headers = random.choice(((), [], [("name", b"value")]))
         shared.builder.append(key, value, timestamp=random.randrange(10**12), headers=headers)
-    elif way == 5:
+    elif choice == 5:
         shared.builder.build().encode()
-    elif way == 6:
+    elif choice == 6:
         shared.builder = BatchBuilder()
-    elif way == 7:
+    elif choice == 7:
         for record in next(iter(read_batches(shared.data))):
             assert record.timestamp >= 0
-    elif way == 8:
+    elif choice == 8:
         shared.records = iter(next(iter(read_batches(shared.data))))
     else:
         for _ in range(3):

@@ -174,26 +174,26 @@ class SharedStructs:
         while waiting:
             known = self.get(waiting.pop())
             for each in known.imports if known else ():
-                if known is not None and self.way(each, known.name):
+                if known is not None and self.path(each, known.name):
                     return True
                 if each not in seen:
                     seen.add(each)
                     waiting.append(each)
         return False
 
-    def way(self, start: str, goal: str) -> tuple[str, ...]:
+    def path(self, start: str, goal: str) -> tuple[str, ...]:
         """Return the import path from one shared struct to another, including both; empty if there is none."""
-        ways: list[tuple[str, ...]] = [(start,)]
+        paths: list[tuple[str, ...]] = [(start,)]
         seen = {start}
-        while ways:
-            way = ways.pop(0)
-            if way[-1] == goal:
-                return way
-            known = self.get(way[-1])
+        while paths:
+            path = paths.pop(0)
+            if path[-1] == goal:
+                return path
+            known = self.get(path[-1])
             for name in known.imports if known else ():
                 if name not in seen:
                     seen.add(name)
-                    ways.append((*way, name))
+                    paths.append((*path, name))
         return ()
 
 
@@ -321,9 +321,9 @@ class _Uses:
         if name in self.direct:
             reading.report("TW304", part.node_of("name"), f"{name} is already imported; import it once")
             return None
-        way = self.shared.way(name, user) if self.shared.get(user) else ()
-        if way:
-            text = f"{' contains '.join((user, *way))}: a struct can't contain itself; break the cycle"
+        path = self.shared.path(name, user) if self.shared.get(user) else ()
+        if path:
+            text = f"{' contains '.join((user, *path))}: a struct can't contain itself; break the cycle"
             reading.report("TW308", part.node_of("name"), text)
             return None
         found = None if self.shared.is_circular(name) else self.shared.read(name).message

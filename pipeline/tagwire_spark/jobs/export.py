@@ -154,14 +154,14 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
     return units, list(folders)
 
 
-def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
+def _walk(folder: Path, parents: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
     """Yield a folder and its subfolders, each with its files. Raises LogPathError if a folder can't be read.
 
-    `way` has the resolved paths of all parent folders, to detect links that lead back to one of them.
+    `parents` has the resolved paths of all parent folders, to detect links that lead back to one of them.
     """
     try:
         real = folder.resolve()
-        if real in way:
+        if real in parents:
             raise LogPathError(f"{folder}: this link leads back to {real}, a folder above it; remove the link")
         below = sorted(folder.iterdir())
     except OSError as error:
@@ -172,7 +172,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
     yield folder, [path for path in below if path.is_file()]
     for path in below:
         if path.is_dir():
-            yield from _walk(path, (*way, real))
+            yield from _walk(path, (*parents, real))
 
 
 def _of_folder(

@@ -133,13 +133,13 @@ def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, li
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")
     work = _Work(registry, as_bytes(data), limits)
-    ways: dict[str, Callable[[], Iterator[Candidate]]] = {
+    searches: dict[str, Callable[[], Iterator[Candidate]]] = {
         "request": work.requests,
         "response": work.responses,
         "batches": work.batches,
         "message": work.messages,
     }
-    found = [each for kind in KINDS if kind in kinds for each in ways[kind]()]
+    found = [each for kind in KINDS if kind in kinds for each in searches[kind]()]
     if not any(each.whole for each in found):
         found += [each for kind in ("response", "message") if kind in kinds for each in work.parts(kind)]
     return Guess(sorted(found, key=lambda each: each.bits), len(work.data))

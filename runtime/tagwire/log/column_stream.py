@@ -94,15 +94,15 @@ def arrays_between(
     yielding the rows before it.
     """
     formats = format_set(format)
-    way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
-    way.rows.begin(encodable(scan.file), start, first_offset)
+    pass_ = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
+    pass_.rows.begin(encodable(scan.file), start, first_offset)
     failure = None
     try:
-        yield from way.of_file(scan, first_offset, cut_off=cut_off, end=end)
+        yield from pass_.of_file(scan, first_offset, cut_off=cut_off, end=end)
     except LogError as error:
         failure = error
-    if len(way.rows):
-        yield way.rows.take()
+    if len(pass_.rows):
+        yield pass_.rows.take()
     if failure is not None:
         raise failure
 
@@ -157,24 +157,24 @@ class LogColumns:
         return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        way = Pass(self.gathered, self.options)
-        if way.is_native:
+        pass_ = Pass(self.gathered, self.options)
+        if pass_.is_native:
             from tagwire._columns import export_stream
         else:
             from tagwire.arrow.pure import export_stream
-        return export_stream(self.root, self._arrays(way))
+        return export_stream(self.root, self._arrays(pass_))
 
     def __iter__(self) -> Iterator[Any]:
         return self._arrays(Pass(self.gathered, self.options))
 
-    def _arrays(self, way: "Pass") -> Iterator[Any]:
-        self.skipped = way.skipped
-        arrays = self._arrays_of_all(way)
+    def _arrays(self, pass_: "Pass") -> Iterator[Any]:
+        self.skipped = pass_.skipped
+        arrays = self._arrays_of_all(pass_)
         if self.payload is None:
             return arrays
-        return (self.payload.with_messages(array, self.root, native=way.is_native) for array in arrays)
+        return (self.payload.with_messages(array, self.root, native=pass_.is_native) for array in arrays)
 
-    def _arrays_of_all(self, way: "Pass") -> Iterator[Any]:
+    def _arrays_of_all(self, pass_: "Pass") -> Iterator[Any]:
         """Yield the arrays of all segments.
 
         If a broker removes a segment while the log is read, list the folder again, and continue after the last offset
@@ -183,14 +183,14 @@ class LogColumns:
         partition, start = self._partition, self._start
         while True:
             try:
-                yield from way.arrays(self._segments(partition, start))
+                yield from pass_.arrays(self._segments(partition, start))
                 return
             except LogPathError:
                 partition = None if partition is None else partition.listed_again()
                 if partition is None:
                     raise
-                if way.rows.last_offset >= 0:
-                    start = max(way.rows.last_offset + 1, start or 0)
+                if pass_.rows.last_offset >= 0:
+                    start = max(pass_.rows.last_offset + 1, start or 0)
 
     def __repr__(self) -> str:
         return f"<columns of {self.path}: {', '.join(map(str, self.root.children))}>"

@@ -49,32 +49,32 @@ def partition_folders(path: Path, searched: Callable[[Path], None] | None = None
     yield from _below(path, (), searched or (lambda _: None))
 
 
-def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
+def _below(path: Path, parents: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
     """Yield the partition folders in and below a folder.
 
-    `way` lists the folders above it, with links resolved. Links that lead back to one of them are not followed.
+    `parents` lists the folders above it, with links resolved. Links that lead back to one of them are not followed.
     """
     try:
         if is_partition(path.absolute()):
             yield path
             return
         searched(path)
-        way = (*way, path.resolve())
+        parents = (*parents, path.resolve())
         with os.scandir(path) as found:
             below = sorted((each.name, each) for each in found if each.is_dir() and not _is_hidden(each.name))
     except OSError as error:
         raise unreadable(path, error) from None
     for name, each in below:
-        if not (each.is_symlink() and _leads_back((path / name).resolve(), way)):
-            yield from _below(path / name, way, searched)
+        if not (each.is_symlink() and _leads_back((path / name).resolve(), parents)):
+            yield from _below(path / name, parents, searched)
 
 
-def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
+def _leads_back(target: Path, parents: tuple[Path, ...]) -> bool:
     """Return whether following a link would search a folder twice, or without end.
 
     The link's target may be in a folder that is searched anyway, or may contain the link.
     """
-    return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
+    return target.is_relative_to(parents[0]) or any(each.is_relative_to(target) for each in parents)
 
 
 def _is_hidden(name: str) -> bool:

@@ -155,18 +155,18 @@ class FormatSet:
 
         None if the length is not at byte 8 in every format.
         """
-        ways = []
+        patterns = []
         for each in self.formats:
             positions, magic = each.header_positions, re.escape(bytes((each.magic & 0xFF,)))
             if positions.offset_at != 0 or positions.length_at != 8 or not _is_findable(each):
                 return None
             if positions.length_is_varint is None and positions.magic_at is not None:
                 too_small = re.escape(bytes((min(positions.least, 256) - 1,)))
-                ways.append(rb"(?!\0{3}[\0-%b])[\0-\x7f][\s\S]{%d}%b" % (too_small, positions.magic_at - 9, magic))
+                patterns.append(rb"(?!\0{3}[\0-%b])[\0-\x7f][\s\S]{%d}%b" % (too_small, positions.magic_at - 9, magic))
             else:
                 gap = positions.magic_after_length or 0
-                ways.append(rb"(?!\0)[\x80-\xff]{0,4}[\0-\x7f][\s\S]{%d}%b" % (gap, magic))
-        return re.compile(rb"(?=\0[\s\S]{7}(?:%b))" % b"|".join(ways))
+                patterns.append(rb"(?!\0)[\x80-\xff]{0,4}[\0-\x7f][\s\S]{%d}%b" % (gap, magic))
+        return re.compile(rb"(?=\0[\s\S]{7}(?:%b))" % b"|".join(patterns))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FormatSet):

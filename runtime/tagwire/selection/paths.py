@@ -53,9 +53,9 @@ class Step:
 class Paths:
     """The paths of a selection. `root` is the root of their tree.
 
-    `way` has the steps to the innermost array that all paths enter. The elements of this array are the rows. If there
-    is no such array, or with `whole`, `way` is empty, and the message is the only row. `fields` has the FieldRow of the
-    last field of each path.
+    `row_path` has the steps to the innermost array that all paths enter. The elements of this array are the rows. If
+    there is no such array, or with `whole`, `row_path` is empty, and the message is the only row. `fields` has the
+    FieldRow of the last field of each path.
     """
 
     def __init__(self, message: type[Message], strings: tuple[str, ...], *, whole: bool = False) -> None:
@@ -66,12 +66,12 @@ class Paths:
         self.trails: list[list[FieldRow]] = []
         """For each path, the field rows that lead to its last field, outermost first."""
         self.lines = [self._add(text, column) for column, text in enumerate(strings)]
-        self.way: list[Step] = [] if whole else _shared(self.lines)
-        if self.way:
-            self.way[-1].is_row = True
-        self.rest = [line[len(self.way) :] for line in self.lines]
+        self.row_path: list[Step] = [] if whole else _shared(self.lines)
+        if self.row_path:
+            self.row_path[-1].is_row = True
+        self.rest = [line[len(self.row_path) :] for line in self.lines]
         """The remaining steps of each path within a row."""
-        self.element: Any = _element(message, self.way)
+        self.element: Any = _element(message, self.row_path)
         """The class of the elements that are rows; None if they are not structs, or there are no rows."""
 
     def _add(self, text: str, column: int) -> list[Step]:
@@ -142,20 +142,20 @@ def _shared(lines: list[list[Step]]) -> list[Step]:
     For example, `topics[].name` and `topics[].partitions[].id` share the array `topics`. Return [] if there is no such
     array.
     """
-    way: list[Step] = []
+    row_path: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):
         if any(step is not steps[0] for step in steps):
             break
         together.append(steps[0])
         if steps[0].each:
-            way = together[:]
-    return way
+            row_path = together[:]
+    return row_path
 
 
-def _element(message: type[Message], way: list[Step]) -> type[Struct] | None:
+def _element(message: type[Message], row_path: list[Step]) -> type[Struct] | None:
     owner: type[Struct] | None = message
-    for step in way:
+    for step in row_path:
         assert owner is not None  # only a path's last step may lead to a value that has no fields
         owner = next(row.struct for row in owner.FIELDS if row.name == step.name)
-    return owner if way else None
+    return owner if row_path else None

@@ -32,9 +32,9 @@ DROP: Final = _Drop()
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:
-    """Return a message's rows, one per element of the array at `paths.way`. A row has the value at each path."""
+    """Return a message's rows, one per element of the array at `paths.row_path`. A row has the value at each path."""
     owners: list[Any] = [message]
-    for step in paths.way:
+    for step in paths.row_path:
         owners = [getattr(owner, step.name) for owner in owners if owner is not None]
         if step.each:
             owners = [element for array in owners if array is not None for element in array]
@@ -80,7 +80,7 @@ class Changes:
     def _changed(self, row: Row, *, has_lists: bool) -> Any:
         result = self.function(*map(_thawed, row) if has_lists else row)
         if result is DROP:
-            if not self.paths.way:
+            if not self.paths.row_path:
                 self._reject("rows can't be dropped, because the paths share no array")
             return DROP
         values = row_of(result, len(row))
@@ -90,7 +90,7 @@ class Changes:
 
     def _appended(self) -> list[Any]:
         rows = list(self.append)
-        if rows and sum(step.each for step in self.paths.way) != 1:
+        if rows and sum(step.each for step in self.paths.row_path) != 1:
             self._reject(
                 "rows can be appended only if they are the elements of a single array; instead, select the array "
                 "itself, and return it with more elements"
@@ -134,7 +134,7 @@ class Changes:
         return result
 
     def _reject(self, reason: str) -> NoReturn:
-        path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")
+        path = "".join(f".{step}" for step in self.paths.row_path).removeprefix(".")
         raise EncodeError(reason, message_name=self.paths.message.NAME, version=self.version, path=path)
 
 

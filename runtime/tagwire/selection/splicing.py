@@ -36,7 +36,7 @@ __all__ = ["spliced"]
 def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
     """Return `buf` with `changes` applied to the message at `offset`. Raises EncodeError for invalid new values."""
     splicer = _Splicer(layout, buf, offset, changes, limits)
-    splicer.splice_struct(layout.root, changes.paths.root, {} if changes.paths.way else splicer.next_row())
+    splicer.splice_struct(layout.root, changes.paths.root, {} if changes.paths.row_path else splicer.next_row())
     splicer.copy(len(buf))
     return bytes(splicer.out)
 

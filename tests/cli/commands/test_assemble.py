@@ -17,8 +17,8 @@ def test_round_trip(tmp_path: Path) -> None:
 
 def test_many_frames() -> None:
     stream = 2 * (len(REQUEST).to_bytes(4, "big") + REQUEST)
-    for way in (["--request", "--frames"], ["--guess"]):
-        text = run("explain", *way, stdin=stream).stdout_bytes
+    for options in (["--request", "--frames"], ["--guess"]):
+        text = run("explain", *options, stdin=stream).stdout_bytes
         assert run("assemble", "--frames", stdin=text).stdout_bytes == stream
     assert run("assemble", "--hex", stdin=text).stdout.splitlines() == 2 * [REQUEST.hex()]
 

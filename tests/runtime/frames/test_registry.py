@@ -393,8 +393,8 @@ def test_a_header_is_used_for_one_frame_only() -> None:
     assert kafka.encode_response(answer, 9, correlation_id=7, header=header) != expected
     assert [kafka.encode_response(answer, 9, correlation_id=7) for _ in range(3)] == [expected] * 3
     request = messages.JoinGroupRequest(protocol_type="t")
-    header = messages.RequestHeader(request_api_key=11, request_api_version=9, client_id="me", unknown_tags=tags)
-    kafka.encode_request(request, 9, header=header)
+    sent = messages.RequestHeader(request_api_key=11, request_api_version=9, client_id="me", unknown_tags=tags)
+    kafka.encode_request(request, 9, header=sent)
     first, *others = [kafka.encode_request(request, 9, correlation_id=7) for _ in range(3)]
     assert others == [first] * 2 and not kafka.decode_request(first).header.unknown_tags
 

@@ -55,7 +55,7 @@ def test_nothing_leaks(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_bytes(path.read_bytes()[:-5])
 
-    def all_ways() -> None:
+    def read_all() -> None:
         pa.table(log.columns(path))
         next(iter(log.columns(packed)))
         pa.table(log.columns(path, level="batch"))
@@ -67,13 +67,13 @@ def test_nothing_leaks(tmp_path: Path) -> None:
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(5):
-            all_ways()
+            read_all()
         gc.collect()
         return tracemalloc.get_traced_memory()[0] - before
 
-    all_ways()
+    read_all()
     tracemalloc.start()
-    all_ways()
+    read_all()
     # Take the minimum of three runs: a leak grows in each run, but a module is imported only once.
     least = min(grown() for _ in range(3))
     tracemalloc.stop()

@@ -104,9 +104,9 @@ def test_only_ambiguous_batches_fall_back_on_python(tmp_path: Path, monkeypatch:
     left: list[int] = []
     by_objects = column_stream.Pass.in_python
 
-    def counted(way: Any, *given: Any, **more: Any) -> Any:
+    def counted(call: Any, *given: Any, **more: Any) -> Any:
         left.append(1)
-        return by_objects(way, *given, **more)
+        return by_objects(call, *given, **more)
 
     monkeypatch.setattr(column_stream.Pass, "in_python", counted)
     for number, mixture in enumerate(MIXTURES):

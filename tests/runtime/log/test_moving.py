@@ -40,9 +40,9 @@ def test_converted_as_by_objects(
     for seed in range(4):
         folder = tmp_path / str(seed) / "alpha-0"
         RandomLog(seed, [("v2",), ("v1", "v2")][seed % 2]).write(folder)
-        ways: dict[str, Any] = {"native": counted, "mixed": by_turns, "objects": lambda batch, stored: None}
-        for name, way in ways.items():
-            monkeypatch.setattr(rebatching, "movable", way)
+        functions: dict[str, Any] = {"native": counted, "mixed": by_turns, "objects": lambda batch, stored: None}
+        for name, function in functions.items():
+            monkeypatch.setattr(rebatching, "movable", function)
             convert_partition(log.Partition(folder), folder.with_name(name), Conversion(to, "none", size))
         expected = contents(folder.with_name("objects"))
         assert contents(folder.with_name("native")) == contents(folder.with_name("mixed")) == expected

@@ -37,7 +37,7 @@ def in_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
+def formats_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
     def of(name: str) -> dict[str, Format]:
         native = Format(format_of(name).layout)
         assert native.plans.header is not None and native.plans.records is not None
@@ -85,7 +85,7 @@ def compare_reading(formats: dict[str, Format], name: str, random: Random, count
     rejected = 0
     for data in damaged(name, random, count):
         limits = random.choice((Limits(), Limits(), LIMITS))
-        found = {way: read(format, data, limits) for way, format in formats.items()}
+        found = {engine: read(format, data, limits) for engine, format in formats.items()}
         assert found["native"] == found["straight"] == found["by layout"], data.hex()
         is_rejected = bool(found["native"]) and isinstance(found["native"][-1][0], type)
         is_rejected = is_rejected and issubclass(found["native"][-1][0], DecodeError)
@@ -98,23 +98,23 @@ def compare_reading(formats: dict[str, Format], name: str, random: Random, count
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
-def test_all_ways_read_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
-    rejected = compare_reading(ways(name), name, Random(name), 150)
+def test_all_ways_read_the_same(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
+    rejected = compare_reading(formats_of(name), name, Random(name), 150)
     assert 30 < rejected < 145
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-def test_all_ways_read_the_same_at_length(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
-    compare_reading(ways(name), name, Random(f"{name} at length"), 2_000)
+def test_all_ways_read_the_same_at_length(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
+    compare_reading(formats_of(name), name, Random(f"{name} at length"), 2_000)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if "headers" in format_of(name).has])
 def test_headers_before_an_error_are_not_read_again(
-    name: str, ways: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
+    name: str, formats_of: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The hundreds of headers before an error must not be read again, which would take 30 times as long."""
-    formats = ways(name)
+    formats = formats_of(name)
     read_again = 0
     element = reader.LayoutReader.element
 
@@ -137,14 +137,14 @@ def test_headers_before_an_error_are_not_read_again(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
-def test_all_ways_write_the_same(name: str, ways: Callable[[str], dict[str, Format]]) -> None:
+def test_all_ways_write_the_same(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
     random = Random(name)
-    formats = ways(name)
+    formats = formats_of(name)
     outcomes = set()
     for _ in range(400):
         records = odd_records(name, random)
         settings = random.choice(({}, {}, {"base_offset": 2**33 - 9}, {"compression": "gzip"}, {"last_offset": 2**34}))
-        found = {way: written(format, records, settings) for way, format in formats.items()}
+        found = {engine: written(format, records, settings) for engine, format in formats.items()}
         assert found["native"] == found["straight"] == found["by layout"], records
         outcomes.add(type(found["native"][0] if isinstance(found["native"], tuple) else found["native"]))
     assert {bytes, type} <= outcomes
@@ -152,16 +152,16 @@ def test_all_ways_write_the_same(name: str, ways: Callable[[str], dict[str, Form
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("timestamp_type", ["create", "append"])
-def test_append_time(name: str, timestamp_type: str, ways: Callable[[str], dict[str, Format]]) -> None:
+def test_append_time(name: str, timestamp_type: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
     if name == "v0" and timestamp_type == "append":
         pytest.skip("it has no timestamps")
     records = records_for(name, Random(7), 4)
     for codec in ("none", "gzip"):
         settings: dict[str, Any] = {"timestamp_type": timestamp_type, "compression": codec}
         settings |= {"append_time": 77} if timestamp_type == "append" else {}
-        data = {way: build(records, format, **settings).encode() for way, format in ways(name).items()}
+        data = {engine: build(records, format, **settings).encode() for engine, format in formats_of(name).items()}
         assert len(set(data.values())) == 1
-        found = [read(format, data["native"], Limits()) for format in ways(name).values()]
+        found = [read(format, data["native"], Limits()) for format in formats_of(name).values()]
         assert found[0] == found[1] == found[2]
 
 

@@ -93,7 +93,7 @@ class Change:
 
     def __init__(self, seed: int, selection: Selection) -> None:
         self.random = Random(seed)
-        self.may_drop = bool(selection._paths.way)
+        self.may_drop = bool(selection._paths.row_path)
         self.new: list[Any] = []
         self.changes = 0
 
@@ -107,8 +107,8 @@ class Change:
         return identity(*values)
 
     def elements(self, selection: Selection) -> tuple[Any, ...]:
-        way: list[Step] = selection._paths.way
-        if sum(step.each for step in way) != 1 or selection._paths.element is None or self.random.random() < 0.7:
+        row_path: list[Step] = selection._paths.row_path
+        if sum(step.each for step in row_path) != 1 or selection._paths.element is None or self.random.random() < 0.7:
             return ()
         created = [selection._paths.element() for _ in range(self.random.randrange(3))]
         return tuple([changed(one, self.random) or one for one in created])

@@ -28,7 +28,7 @@ def rows(path: Path, names: list[str] | None = None, **options: Any) -> list[dic
     return [row for split in plan(query) for batch in rows_of(split, query, schema) for row in batch.to_pylist()]
 
 
-def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> list[dict[str, Any]]:
+def both_engines(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> list[dict[str, Any]]:
     native = rows(path, **options)
     with monkeypatch.context() as patch:
         patch.setattr("tagwire.log.column_stream.engine", lambda: "python")
@@ -59,7 +59,7 @@ def test_every_column_has_a_native_way(columns: tuple[SparkColumn, ...]) -> None
 )
 def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: dict[str, str], level: str) -> None:
     brokers = [each for each in sorted(logs.iterdir()) if each.is_dir()]
-    found = [both_ways(monkeypatch, broker, level=level, failOnDataLoss="false", **options) for broker in brokers]
+    found = [both_engines(monkeypatch, broker, level=level, failOnDataLoss="false", **options) for broker in brokers]
     assert any(found) or options == {"recordsBeforeTimestamp": "1"}
 
 
@@ -75,7 +75,7 @@ def test_checksum_covers_the_original_bytes(
         data[damage] ^= 1
     (tmp_path / "orders-0" / segment.name).write_bytes(data)
     options = {"level": "batch", "mode": "PERMISSIVE", "maxSplitBytes": split_bytes}
-    found = both_ways(monkeypatch, tmp_path, **options)
+    found = both_engines(monkeypatch, tmp_path, **options)
     assert sum(row["_error"] is not None for row in found) == (damage not in (None, 3))
 
 
@@ -88,7 +88,7 @@ def test_batches_are_selected_by_their_headers(monkeypatch: pytest.MonkeyPatch, 
         "failOnDataLoss": "false",
         "recordsFromTimestamp": str(time),
     }
-    found = both_ways(monkeypatch, SAMPLE / "orders-0", level="batch", **options)
+    found = both_engines(monkeypatch, SAMPLE / "orders-0", level="batch", **options)
     assert bool(found) == (first < 30 and not time)
 
 
@@ -99,7 +99,7 @@ def test_offsets(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
         "endingOffsets": f'{{"orders": {{"0": {first + 9}}}}}',
         "failOnDataLoss": "false",
     }
-    found = both_ways(monkeypatch, SAMPLE / "orders-0", **bounds)
+    found = both_engines(monkeypatch, SAMPLE / "orders-0", **bounds)
     assert [row["offset"] for row in found] == [n for n in range(first, first + 9) if n < 30]
 
 
@@ -129,10 +129,10 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(b"".join(batches))
     options = {} if name != "kip82-int" else {"recordFormat": name}
-    bases = [row["baseOffset"] for row in both_ways(monkeypatch, folder, level="batch", **options)]
+    bases = [row["baseOffset"] for row in both_engines(monkeypatch, folder, level="batch", **options)]
     # In formats other than v2 and v3, each message counts as a separate batch.
     assert bases == ([0, 3] if name in ("v2", "v3") else [0, 1, 2, 3])
-    found = both_ways(monkeypatch, folder, **options)
+    found = both_engines(monkeypatch, folder, **options)
     assert [row["offset"] for row in found] == list(range(6))
 
 

@@ -77,14 +77,14 @@ def _sequence(batch: Any, record: Any) -> int:
 
 def check(tmp_path: Path, batches: list[Any], **options: Any) -> None:
     target = LogTarget(str(tmp_path), topic="orders")._replace(**options)
-    one, other = (written(tmp_path / str(way), batches, target, natively=way) for way in (True, False))
+    one, other = (written(tmp_path / str(engine), batches, target, natively=engine) for engine in (True, False))
     assert records(tmp_path / "True") == records(tmp_path / "False")
     sums = [Counter[str](), Counter[str]()]
-    for way, segments in zip(sums, (one, other), strict=True):
+    for engine, segments in zip(sums, (one, other), strict=True):
         for each in segments:
-            way[f"{each.log}: records"] += each.records
-            way[f"{each.log}: content"] += each.content
-            way[f"{each.log}: is numbered"] |= each.is_numbered
+            engine[f"{each.log}: records"] += each.records
+            engine[f"{each.log}: content"] += each.content
+            engine[f"{each.log}: is numbered"] |= each.is_numbered
     assert sums[0] == sums[1]
 
 

@@ -205,11 +205,11 @@ def _name(child: Node, around: Node) -> str:
     return child.path.removeprefix(around.path).lstrip(".") or child.type
 
 
-def way_to(items: Sequence[OutlineLine], buffer: Buffer, offset: int) -> list[OutlineLine]:
+def path_to(items: Sequence[OutlineLine], buffer: Buffer, offset: int) -> list[OutlineLine]:
     """Return the items from the root to the innermost item that contains a byte; [] if no item contains it."""
     for item in items:
         if item.buffer is buffer and item.begin <= offset < item.end:
-            return [item, *(way_to(item.children, buffer, offset) if item.has_children else [])]
+            return [item, *(path_to(item.children, buffer, offset) if item.has_children else [])]
     return []
 
 
@@ -248,7 +248,7 @@ class FieldTree(Tree[OutlineLine]):
         first = next((node for node in reversed(nodes) if node.data is not None and node.data.has_children), None)
         error = next((node for node in nodes if node.data is not None and node.data.kind == "error"), None)
         if error is not None and error.data is not None:
-            self._open_way(self.root, way_to(items, error.data.buffer, error.data.begin - 1))
+            self._open_path(self.root, path_to(items, error.data.buffer, error.data.begin - 1))
         elif first is not None:
             self._open_short(first)
         self.scroll_home(animate=False)
@@ -265,8 +265,8 @@ class FieldTree(Tree[OutlineLine]):
             self._open(node)
             waiting += node.children
 
-    def _open_way(self, node: TreeNode[OutlineLine], way: Sequence[OutlineLine]) -> TreeNode[OutlineLine]:
-        for item in way:
+    def _open_path(self, node: TreeNode[OutlineLine], path: Sequence[OutlineLine]) -> TreeNode[OutlineLine]:
+        for item in path:
             if node is not self.root:
                 self._open(node)
             node = next(child for child in node.children if child.data is item)
@@ -305,9 +305,9 @@ class FieldTree(Tree[OutlineLine]):
         items = [child.data for child in around.children if child.data is not None]
         if around.data is not None:
             items = around.data.children
-        way = way_to(items, buffer, offset)
-        if way:
-            self._put_cursor(self._open_way(around, way))
+        path = path_to(items, buffer, offset)
+        if path:
+            self._put_cursor(self._open_path(around, path))
 
 
 def _label(item: OutlineLine) -> Text:

@@ -5,15 +5,15 @@
 
 static int tw_is_nullable_bytes(const tw_field *f)
 {
-    return tw_way_of(f) == TW_BYTES && f->nullable && f->longest >= TW_UVARINT_MAX;
+    return tw_fast_path_of(f) == TW_BYTES && f->nullable && f->longest >= TW_UVARINT_MAX;
 }
 
-static int tw_is_delta(const tw_field *f, int bits) { return tw_way_of(f) == TW_NUMBER && f->bits == bits; }
+static int tw_is_delta(const tw_field *f, int bits) { return tw_fast_path_of(f) == TW_NUMBER && f->bits == bits; }
 
 static int tw_is_headers(const tw_field *f)
 {
     const tw_struct *header = f->kind == TW_ARRAY ? f->element->child : NULL;
-    return header != NULL && tw_way_of(f) == TW_LIST && !f->framing->filled && !f->framing->ordered && !header->enclosed &&
+    return header != NULL && tw_fast_path_of(f) == TW_LIST && !f->framing->filled && !f->framing->ordered && !header->enclosed &&
            header->items_count == 2 && header->items[0].kind == TW_STRING && header->items[0].framing->is_usual &&
            header->items[0].length == TW_LENGTH_VARINT && !header->items[0].nullable &&
            header->items[0].longest >= TW_UVARINT_MAX && tw_is_nullable_bytes(header->items + 1);
@@ -22,7 +22,7 @@ static int tw_is_headers(const tw_field *f)
 int tw_is_magic2(const tw_struct *s)
 {
     const tw_field *f = s->items;
-    return s->enclosed && s->items_count == TW_MAGIC2_ITEMS && tw_way_of(f + TW_MAGIC2_LENGTH) == TW_BOUNDS &&
+    return s->enclosed && s->items_count == TW_MAGIC2_ITEMS && tw_fast_path_of(f + TW_MAGIC2_LENGTH) == TW_BOUNDS &&
            f[TW_MAGIC2_ATTRIBUTES].kind == TW_INT8 && f[TW_MAGIC2_ATTRIBUTES].framing->frame == TW_VALUE &&
            !f[TW_MAGIC2_ATTRIBUTES].framing->sum && tw_is_delta(f + TW_MAGIC2_TIMESTAMP, 64) &&
            tw_is_delta(f + TW_MAGIC2_OFFSET, 32) && tw_is_nullable_bytes(f + TW_MAGIC2_KEY) &&

@@ -24,7 +24,7 @@ cdef class Choosing(Owner):
         self.plan = plan
         self.kept.append(layout)
         self.width = len(paths.strings)
-        self.whole = not paths.way
+        self.whole = not paths.row_path
         self.drop = drop
         if plan.has_rules:
             raise NotNative(f"{layout} has rules that involve several fields, so it must be decoded as a whole")

@@ -47,7 +47,7 @@ cdef extern from "engine/measure.h":
     int64_t tw_measure_message(const tw_struct *, PyObject *, const tw_shared *)
 
 cdef extern from "engine/number_reading.h":
-    void tw_choose_ways_of(const tw_struct *)
+    void tw_choose_fast_paths(const tw_struct *)
 
 cdef extern from "engine/framed_decode.h":
     PyObject *tw_read_framed(const tw_struct *, tw_reader *)

@@ -41,7 +41,7 @@ cdef class Elements:
         self.element = builder.struct(struct)
         for index, item in enumerate(struct.items):
             see(builder, struct.cls, &self.element.items[index], item.name, bases, hidden, flags, follows)
-        tw_choose_ways_of(self.element)
+        tw_choose_fast_paths(self.element)
         self.inputs = tuple(builder.inputs)
         for index, name in enumerate(self.inputs):
             self.input_registers[index] = builder.inputs[name]

@@ -223,9 +223,9 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
 {
     const uint8_t *data = *p;
     int64_t size = tw_from_zigzag(bits);
-    if (f->framing->way == TW_NUMBER)
+    if (f->framing->fast_path == TW_NUMBER)
         return tw_new_number(f->framing, r, size);
-    if (f->framing->way == TW_LIST)
+    if (f->framing->fast_path == TW_LIST)
         return Py_NewRef(r->shared->empty_tuple);
     if (TW_UNLIKELY(size < 0))
         return size == TW_NULL && f->nullable ? Py_NewRef(Py_None) : NULL;
@@ -241,12 +241,12 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     const uint8_t *p = r->p;
     for (const tw_field *f = s->items, *last = f + s->items_count; f < last; f++) {
-        int way = f->framing->way;
+        int fast_path = f->framing->fast_path;
         PyObject *value, *held;
         uint64_t bits;
-        if (way == TW_PASS)
+        if (fast_path == TW_PASS)
             value = p < r->end ? tw_new_number(f->framing, r, (int8_t)*p++) : NULL;
-        else if (way == TW_LIST && !(p < r->end && *p == 0)) {
+        else if (fast_path == TW_LIST && !(p < r->end && *p == 0)) {
             r->p = p;
             value = tw_read_noted_array(f, r);
             p = r->p;
@@ -254,7 +254,7 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *object)
             p = tw_pass_varint(p, r->end, f->bits == 64 ? 10 : 5, &bits);
             if (TW_UNLIKELY(p == NULL || (f->bits != 64 && bits >> 32)))
                 return -1;
-            if (way == TW_BOUNDS) {
+            if (fast_path == TW_BOUNDS) {
                 if (bits & 1 || bits >> 1 > (uint64_t)(r->end - p))
                     return -1;
                 r->end = p + (bits >> 1);

@@ -191,15 +191,15 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 {
     Py_ssize_t room = 10 * s->items_count, size;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        PyObject *value = f->framing->way == TW_BOUNDS ? NULL : TW_SLOT(object, f->slot);
-        if (f->framing->way == TW_BYTES && !(value == Py_None && f->nullable)) {
+        PyObject *value = f->framing->fast_path == TW_BOUNDS ? NULL : TW_SLOT(object, f->slot);
+        if (f->framing->fast_path == TW_BYTES && !(value == Py_None && f->nullable)) {
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
             if (size > f->longest || size > INT32_MAX - room) /* too large for the field, or for the struct's length */
                 return 0;
             room += size;
-        } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
+        } else if (f->framing->fast_path == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
             return 0;
     }
     return room;
@@ -245,13 +245,13 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
         return -1;
     p = w->p;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        int way = f->framing->way;
-        if (way == TW_BOUNDS) {
+        int fast_path = f->framing->fast_path;
+        if (fast_path == TW_BOUNDS) {
             bounds = p;
             p += gap;
-        } else if (way == TW_LIST)
+        } else if (fast_path == TW_LIST)
             *p++ = 0;
-        else if (way == TW_BYTES)
+        else if (fast_path == TW_BYTES)
             p = tw_put_shortly(p, TW_SLOT(object, f->slot));
         else {
             PyObject *value = TW_SLOT(object, f->slot);

@@ -26,16 +26,16 @@ enum tw_algorithm { TW_CRC32, TW_CRC32C };
  */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
-/* Fast paths for the fields of common records. tw_way_of selects one for each field when the plan is created. All
+/* Fast paths for the fields of common records. tw_fast_path_of selects one for each field when the plan is created. All
  * varints are zig-zag varints.
  *
- * TW_ANY_WAY: the field has no fast path
+ * TW_NO_FAST_PATH: the field has no fast path
  * TW_PASS: fixed-width integer
  * TW_NUMBER: integer encoded as a varint
  * TW_BYTES: bytes or null, preceded by their size as a varint
  * TW_LIST: array of structs, usually empty, preceded by its element count as a varint
  * TW_BOUNDS: size of the rest of the struct in bytes, encoded as a varint */
-enum tw_way { TW_ANY_WAY, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_BOUNDS, };
+enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_BOUNDS, };
 
 typedef struct {
     int64_t mask;
@@ -53,7 +53,7 @@ typedef struct {
 
 struct tw_framing {
     uint8_t frame;
-    uint8_t way;          /* a tw_way: the field's fast path */
+    uint8_t fast_path;    /* a tw_fast_path: the field's fast path */
     uint8_t is_usual; /* whether the field uses no properties except `is_number`, `keep`, `base` and `scale` */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */

@@ -70,30 +70,30 @@ static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
     return more < 0 ? -1 : 4 * count + more;
 }
 
-static inline enum tw_look_way tw_look_way_of(const tw_field *f)
+static inline enum tw_look_kind tw_look_kind_of(const tw_field *f)
 {
     if (f->kind == TW_INT16 || f->kind == TW_INT32 || f->kind == TW_INT64)
         return TW_LOOK_INT;
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group a struct's fields by the check that they need (tw_look_way). Set `looks_width` to the total size of the
+/* Group a struct's fields by the check that they need (tw_look_kind). Set `looks_width` to the total size of the
  * fixed-width ints, the shortest possible count prefixes of int32 arrays, and an empty tag section. Call this when the
  * struct is otherwise complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
     s->looks_width = s->section == TW_TAGGED_SECTION && s->tagged_count == 0;
-    for (int way = 0; way < TW_LOOK_WAYS; way++) {
+    for (int kind = 0; kind < TW_LOOK_KINDS; kind++) {
         for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-            if ((int)tw_look_way_of(f) != way)
+            if ((int)tw_look_kind_of(f) != kind)
                 continue;
             looks->slot = f->slot;
             looks++->item = f;
-            if (way != TW_LOOK_CLOSELY)
-                s->looks_width += way == TW_LOOK_INT ? tw_width[f->kind] : tw_short_width(f->length);
+            if (kind != TW_LOOK_CLOSELY)
+                s->looks_width += kind == TW_LOOK_INT ? tw_width[f->kind] : tw_short_width(f->length);
         }
-        s->looks_end[way] = looks;
+        s->looks_end[kind] = looks;
     }
     if (s->section != TW_OPTIONAL_BUFFER && s->length == TW_NO_LENGTH)
         s->measured = s->factory.cls;

@@ -87,37 +87,37 @@ static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size
     return 0;
 }
 
-/* Return the fast path for a field, or TW_ANY_WAY if it has none. */
-static inline int tw_way_of(const tw_field *f)
+/* Return the fast path for a field, or TW_NO_FAST_PATH if it has none. */
+static inline int tw_fast_path_of(const tw_field *f)
 {
     const tw_framing *framing = f->framing;
     int is_varint = f->kind == TW_VARINT && f->zigzag == TW_ZIGZAG;
     if (framing->keep || framing->is_guarded || framing->sum || framing->is_checked || framing->flag_mask || framing->hidden || framing->extent)
-        return TW_ANY_WAY;
+        return TW_NO_FAST_PATH;
     if (is_varint && f->bits == 32 && framing->frame == TW_EXTENT && !framing->counts_itself)
         return TW_BOUNDS;
     if (!framing->is_usual)
-        return TW_ANY_WAY;
+        return TW_NO_FAST_PATH;
     if (framing->is_number && tw_width[f->kind])
         return TW_PASS;
     if (is_varint && framing->is_number)
         return TW_NUMBER;
     if (f->length != TW_LENGTH_VARINT)
-        return TW_ANY_WAY;
-    return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_ANY_WAY;
+        return TW_NO_FAST_PATH;
+    return f->kind == TW_BINARY ? TW_BYTES : f->kind == TW_ARRAY ? TW_LIST : TW_NO_FAST_PATH;
 }
 
 /* Choose a fast path for each field of a struct, and set `is_short` if all fields have one. */
-static inline void tw_choose_ways_of(const tw_struct *s)
+static inline void tw_choose_fast_paths(const tw_struct *s)
 {
     int is_short = s->shape == TW_OBJECT, ends = 0;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
         tw_framing *framing = (tw_framing *)f->framing;
-        framing->way = (uint8_t)tw_way_of(f);
-        if ((framing->way == TW_BOUNDS) != (f->slot == TW_NOWHERE) || (framing->way == TW_PASS && f->kind != TW_INT8))
-            framing->way = TW_ANY_WAY;
-        ends += framing->way == TW_BOUNDS;
-        is_short &= framing->way != TW_ANY_WAY && ends <= 1;
+        framing->fast_path = (uint8_t)tw_fast_path_of(f);
+        if ((framing->fast_path == TW_BOUNDS) != (f->slot == TW_NOWHERE) || (framing->fast_path == TW_PASS && f->kind != TW_INT8))
+            framing->fast_path = TW_NO_FAST_PATH;
+        ends += framing->fast_path == TW_BOUNDS;
+        is_short &= framing->fast_path != TW_NO_FAST_PATH && ends <= 1;
     }
     ((tw_struct *)s)->is_short = (uint8_t)is_short;
 }

@@ -84,7 +84,7 @@ struct tw_fresh {
 
 /* How measure.h measures a field. TW_LOOK_INT: int16, int32 or int64. TW_LOOK_INT32S: array of int32. TW_LOOK_CLOSELY:
  * anything else. */
-enum tw_look_way { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
+enum tw_look_kind { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_KINDS };
 
 typedef struct {
     Py_ssize_t slot;
@@ -103,8 +103,8 @@ struct tw_struct {
     const tw_field *enclosing; /* the length field before the struct; only `name` and `number` are set, for traces */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
-    const tw_look *looks;   /* the fields grouped by tw_look_way, for measure.h; NULL in record formats */
-    const tw_look *looks_end[TW_LOOK_WAYS];
+    const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h; NULL in record formats */
+    const tw_look *looks_end[TW_LOOK_KINDS];
     int64_t looks_width;    /* minimum size in bytes of all fields except TW_LOOK_CLOSELY and tagged fields */
     const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */

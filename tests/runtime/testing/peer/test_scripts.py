@@ -346,9 +346,9 @@ def test_a_frame_over_the_limit() -> None:
     assert "at most 20" in str(peer.problems[0])
 
 
-def faulty(peer: MockPeer, version: int = 4, **faults: Any) -> list[Action]:
+def faulty(peer: MockPeer, request_version: int = 4, **faults: Any) -> list[Action]:
     peer.on(kafka.HeartbeatRequest).reply(OK, **faults)
-    return peer.connect().receive_data(framed(BEAT, version))
+    return peer.connect().receive_data(framed(BEAT, request_version))
 
 
 V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
