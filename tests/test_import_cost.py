@@ -141,5 +141,14 @@ def test_interpreter_is_imported_with_the_first_error() -> None:
     assert not modules & (SLOW - {"typing"})
 
 
+@pytest.mark.skipif(tagwire.engine() != "native", reason="the native engine is not in use")
+def test_scans_of_logs_need_no_interpreter() -> None:
+    modules = loaded(
+        "", "import tagwire.log.verify; list(tagwire.log.verify.pieces(tagwire.log.verify.Scan('f', b'')))"
+    )
+    assert "tagwire._engine" in modules
+    assert not modules & (INTERPRETER | {"tagwire.captures", "tagwire.log.column_stream", "tagwire.records.building"})
+
+
 def test_a_slow_import_would_be_seen() -> None:
     assert loaded("", "import json") & SLOW
