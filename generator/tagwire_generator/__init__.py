@@ -1,4 +1,1 @@
-"""Generate Python modules from JSON message specs.
-
-`pipeline.generate` runs all steps. docs/architecture.md describes them.
-"""
+"""Generate Python modules from JSON message specs. `pipeline.generate` runs all steps."""

@@ -1,8 +1,4 @@
-"""Print annotated bytes. On a terminal, lines are colored by type and fit its width.
-
-Output to a file or pipe has no colors, and its lines may be wider than a terminal. A field's bytes and value have the
-same color.
-"""
+"""Print annotated bytes. On a terminal, they fit its width, and each type has a color for its bytes and values."""
 
 import sys
 from collections.abc import Callable, Sequence

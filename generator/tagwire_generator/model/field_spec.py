@@ -1,7 +1,4 @@
-"""A field of a struct, and the rules that concern only the field itself.
-
-Rules that also depend on the struct, the message or the dialect are in other modules.
-"""
+"""A field of a struct, and the rules that concern only the field itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
