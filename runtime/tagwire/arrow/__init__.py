@@ -41,7 +41,8 @@ def schema(
     """Return the Arrow type of `decode_column`'s result for the same arguments. It has `__arrow_c_schema__`.
 
     With several versions (such as `C.VERSIONS`), the type has all fields that exist in any of them. Raises
-    UnsupportedVersionError for a version, and SchemaError for a field, that the message does not have.
+    UnsupportedVersionError if the message does not have one of the versions, and SchemaError if it does not have one of
+    the fields.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
     return schema_of(ColumnOptions(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))

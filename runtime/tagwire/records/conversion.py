@@ -154,9 +154,10 @@ class _Conversion:
         return {}
 
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
-        """Return the builder argument `max_timestamp`, needed if the header's value isn't the records' highest one.
+        """Return the builder argument `max_timestamp` as a dict, or {} if the argument isn't needed.
 
-        Otherwise, return {}. If the target can't store the value, return {} and report a loss.
+        It is needed if the value in the batch header differs from the highest timestamp of the records. If the target
+        format can't store such a value, return {} and report a loss.
         """
         if self.has_records and self.target.records is not None:
             return {}
@@ -177,7 +178,7 @@ class _Conversion:
         return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
-        """Return the bit `ignore_message_attributes` as a builder argument, or {} unless both formats have it."""
+        """Return the bit `ignore_message_attributes` as a builder argument if both formats have it; otherwise {}."""
         if _IGNORED not in self.batch.record_format.bits:
             return {}
         is_set = bool(self.batch.attributes & self.batch.record_format.bits[_IGNORED].mask)

@@ -82,8 +82,9 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have.
 
-        `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. If several
-        formats have this magic byte, those in which the batch would exceed the data are left out, unless all would be.
+        `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. Several
+        formats may match, because some have the magic byte at another position than v2. Such a format is left out if in
+        this format, the batch would exceed the data. If that leaves no format, all formats that match are returned.
         """
         if self.alone is not None:
             return [self.alone]

@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that are not yet moved to a `RecordRun`. Native code has checked that all are valid."""
+    """The records of a batch that have not yet been moved to a `RecordRun`. Native code has found all of them valid."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 

@@ -184,7 +184,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # If the draft's varints are read as zig-zag varints, 45 is encoded as 5a, and 300 as d8 04.
+    # The same batch, if the draft means zig-zag varints: 45 is encoded as 5a, and 300 as d8 04.
     (
         "v3-zigzag",
         "a record",
@@ -192,8 +192,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # The record has 13 bytes, including attributes. Without a timestamp, baseTimestamp is -1, which takes ten bytes
-    # (nine times ff, and 01) instead of 2. batchLength is 33 + 8 + 13 = 54 (hex 36).
+    # The record has attributes, so it takes 12 bytes (zig-zag 18) after its length byte, 13 in total. Without a
+    # timestamp, baseTimestamp is -1, which takes ten bytes (nine times ff, and 01). This is 8 more than for 300, so the
+    # header has 33 + 8 = 41 bytes after batchLength. batchLength is 41 + 13 = 54 (hex 36).
     (
         "v3",
         "attributes, no timestamp",
@@ -201,7 +202,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # The timestamp -1 takes one byte (zig-zag 01), one less than above: batchLength is 33 - 1 + 13 = 45 (zig-zag 5a).
+    # As a zig-zag varint, the timestamp -1 takes one byte (01). This is 1 less than for 300, so the header has 33 - 1
+    # = 32 bytes after batchLength. The record takes 13 bytes, so batchLength is 32 + 13 = 45 (zig-zag 5a).
     (
         "v3-zigzag",
         "attributes, no timestamp",

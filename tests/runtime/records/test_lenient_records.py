@@ -49,7 +49,7 @@ The expected values are the ones that Kafka's DeepRecordsIterator and DefaultRec
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
-"""The record offsets that each command keeps, or None if it keeps all records."""
+"""The `tagwire log` commands to test, and the offsets of the records that each of them keeps; None if it keeps all."""
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])

@@ -1,4 +1,4 @@
-"""Decode an Arrow array of encoded messages into columns, and encode such columns again.
+"""Decode an Arrow array of encoded messages into columns, and the reverse: encode columns as messages.
 
 The C loops report only success or failure. If a loop rejects a row, `tagwire.interpreter` converts that row again. The
 interpreter either raises an error that names the position, or accepts the row (for example, with `strict=False`). In
@@ -153,7 +153,11 @@ cdef class Decoder(Conversion):
 
 @final
 cdef class Encoder(Conversion):
-    """Encodes rows. `value` is the column of encoded messages, and `root` is the whole result, as in Decoder."""
+    """Encodes rows as messages. `value` is the column of encoded messages, and `root` is the whole result.
+
+    If errors are stored in a column, `root` is a struct with the children `value` and the column of errors. Otherwise,
+    `root` and `value` are the same column.
+    """
 
     cdef Shape shape
 

@@ -68,7 +68,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     }
 }
 
-/* Return TW_REJECTED if a field that this version doesn't have is not ignorable, and its value is not the default. */
+/* Return TW_REJECTED if a non-ignorable field that is missing in this version has a value other than its default. */
 static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
 {
     for (int32_t index = 0; index < s->missing_count; index++) {
@@ -79,8 +79,8 @@ static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
     return 0;
 }
 
-/* Write an entry of a tag section or optional buffer (KIP-482 draft). For a known tag, the value is the field `step` in
- * row `at`. For an unknown tag, `step` is NULL, and the value is `data`. */
+/* Write an entry of a tag section or optional buffer (KIP-482 draft). For a known tag, the value is taken from row `at`
+ * of the field `step`. For an unknown tag, `step` is NULL, and the value is in the `size` bytes at `data`. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {

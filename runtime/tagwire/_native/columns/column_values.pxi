@@ -1,4 +1,6 @@
-"""Connect a message's fields to the Arrow arrays with their values, and convert rows that C rejects to objects."""
+"""Connect a message's fields to the Arrow arrays that contain their values, and convert rows that C rejects to Python
+objects.
+"""
 
 
 cdef class Sources:

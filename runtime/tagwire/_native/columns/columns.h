@@ -6,7 +6,8 @@
  * level.
  *
  * Columns don't store lengths. tw_truncate removes rows by shortening level 0; the offsets contain the new lengths of
- * the other levels and of the string data. Validity bitmaps start with all bits set, so only nulls have to change them.
+ * the other levels and of the string data. Validity bitmaps start with all bits set, so a bit is written only for a
+ * null.
  *
  * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code. */
 #ifndef TAGWIRE_COLUMNS_H

@@ -118,7 +118,9 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
     return error;
 }
 
-/* Complete a batch's rows, `first` up to `end`: fill the columns that are constant in a batch, and set their length. */
+/* Complete the rows from `first` up to `end`, which belong to one batch. Fill the columns whose value is the same for
+ * the whole batch, and set the frame's number of rows to `end`. After an error, set that number to `first`, which
+ * removes these rows. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int error = tw_put_constants(b, first, end);
@@ -232,7 +234,8 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). */
+    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). If the wrapper has
+     * offset 0, the messages therefore keep their offsets, and the batch's last offset is the last message's. */
     if (b->header[plan->base_offset] == 0) {
         b->header[plan->header->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {

@@ -77,9 +77,11 @@ define(&ITERATE, "__iter__", <void *>iterate, METH_NOARGS, b"__iter__($self, /)\
 cdef class Magic2:
     """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects. `records` reads and writes the records. For this, it needs three numbers
-    of the batch, whose names are in `names`: the base offset, the base timestamp, and the factor by which timestamp
-    deltas are multiplied. The factor is 0 if all records have the append time, and otherwise 1.
+    `batch` is the class of the batch objects. `records` reads and writes the records, for which it needs three inputs:
+    the batch's base offset, a timestamp, and a factor. A record's timestamp is that timestamp plus the factor times the
+    record's timestamp delta. Usually, the timestamp is the base timestamp, and the factor is 1. If the broker has set
+    the timestamps, the timestamp is the append time, and the factor is 0, so that all records have the append time.
+    `names` contains the names of the three inputs, in this order.
 
     With `is_alone`, each batch object gets its own copy of its bytes, so that it doesn't keep other batches in memory.
     `batch` must then have a slot for each of HEADER_NAMES, which `at` fills.

@@ -169,7 +169,7 @@ cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyOb
 
 
 cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t count, PyObject *names) except NULL:
-    """Return the version, which is a method's only argument, as a borrowed reference."""
+    """Parse the arguments of a method that accepts only a version. Return the version as a borrowed reference."""
     if names == NULL and count == 1:
         return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):

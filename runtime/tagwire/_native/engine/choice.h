@@ -34,7 +34,8 @@ typedef struct {
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    const tw_field *items;    /* copies of the plan's fields, in which no run (tw_field.run) has a selected field */
+    /* Copies of the plan's fields, with runs (tw_field.run) split so that no run contains a selected field. */
+    const tw_field *items;
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;
     const tw_chosen *tagged;  /* selected tagged fields, in ascending order of tags */

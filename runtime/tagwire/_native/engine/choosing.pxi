@@ -64,7 +64,10 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return a C array of the selected `fields`. `names` has the name of each field (a string if there is only one)."""
+        """Return a C array of those of `fields` that are selected, and store its size in `count`.
+
+        `names` contains the names of `fields` in the same order: a list, or a string for a single field.
+        """
         cdef tw_chosen *chosen
         cdef Py_ssize_t index, next = 0
         names = [names] if isinstance(names, str) else names

@@ -65,7 +65,8 @@ static inline PyObject *tw_dict_value(PyObject *dict, PyObject *key)
 static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { return tw_slot(object, offset); }
 static inline int tw_claim(int *flag) { return __atomic_exchange_n(flag, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void tw_leave(int *flag) { __atomic_store_n(flag, 0, __ATOMIC_RELEASE); }
-/* Stop counting references to an object that is never freed: threads would wait for each other to update the count. */
+/* Stop counting references to an object that is never freed, because threads would otherwise wait for each other to
+ * update the count. */
 static inline void tw_immortalize(PyObject *object)
 {
     if (object->ob_tid == _Py_ThreadId())

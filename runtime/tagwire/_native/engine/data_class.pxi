@@ -295,7 +295,8 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    found = memo.get(id(array))  # found if the array contains itself: copying an element then also copied the array
+    # If the array contains itself, copying its elements has already copied the array.
+    found = memo.get(id(array))
     if found is None:
         found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)

@@ -8,15 +8,18 @@ pass such numbers of the batch header as `inputs`.
 @final
 @no_gc_clear
 cdef class Elements:
-    """Reads and writes elements with this layout. Raises NotNative if C can't handle it.
+    """Reads and writes array elements, such as the records of a batch. Raises NotNative if C can't handle them.
 
-    The other arguments describe how an object's attributes represent the numbers in the bytes. Each argument is a dict
-    whose keys are the names of number fields. The values are:
-    `bases`: (base, factor), the names of two inputs: the attribute is base + factor * number ("" means a factor of 1)
-    `hidden`: a mask of the bits that the attribute doesn't store
-    `flags`: (name, mask): the bool attribute `name` stores the bit in the mask
-    `follows`: tuples (mask, how, attribute, flag): encoding computes the bit in the mask from the values of `attribute`
-    and the bool attribute `flag`; `how` is "empty", "given" or "flagged" (see tw_follows in framing.h)
+    `layout` describes the fields of an element. The other arguments describe how the attributes of a Python object
+    represent the numbers in these fields. Each argument is a dict. Its keys are names of number fields, and its values
+    are:
+    `bases`: a tuple (base, factor) of the names of two inputs. The attribute is base + factor * number. If the name of
+    the factor is "", the factor is 1.
+    `hidden`: a mask of the bits that the attribute doesn't store.
+    `flags`: a tuple (name, mask). The bool attribute `name` stores the only bit that is set in `mask`.
+    `follows`: a sequence of tuples (mask, how, attribute, flag). Encoding computes the only bit that is set in `mask`
+    from the values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see
+    tw_follows in framing.h).
     """
 
     cdef const tw_struct *element
@@ -79,11 +82,14 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If C rejects an element, iteration continues with the iterator `rest(index, pos, elements, good)`, which reads
-        the invalid element with the layout interpreter and raises the error. `elements` is the number of array elements
-        read so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form
-        of `LayoutReader.good`. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64
-        bits.
+        If C rejects an element, it calls `rest(index, pos, elements, good)`. `index` is the number of the rejected
+        element, starting at 0, and `pos` the position where it begins. `elements` is the number of array elements read
+        so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form of
+        `LayoutReader.good`. `rest` returns an iterator that reads the rejected element with the layout interpreter and
+        raises the error.
+
+        `views` is a memoryview of `data` if the elements' bytes fields become views of `data`, and None if they are
+        copied. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits.
         """
         cdef Reading reading = Reading()
         if TW_FREE_THREADED and type(data) is bytearray:
@@ -262,7 +268,8 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        # `rest` is the argument of `read`, or the batch object that `Magic2.records_of` has set.
+        # `rest` is the function that was passed to `read`. If `Magic2.records_of` has created this iterator, `rest` is
+        # the batch, and its method `_by_layout` is that function.
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0

@@ -28,8 +28,8 @@ static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
     return -1;
 }
 
-/* Return a new reference to the enum member with this number. If there is no such member, an open enum returns the
- * number as an int, and a closed enum returns NULL. */
+/* Return a new reference to the enum member with this number. If there is no such member, return the number as an int
+ * if the enum is open, and NULL if it is closed. */
 static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, int64_t x)
 {
     Py_ssize_t index = tw_find_member(e, x);

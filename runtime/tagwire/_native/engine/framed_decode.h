@@ -39,9 +39,9 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
     return found == r->known[framing->sum] ? 0 : -1;
 }
 
-/* Read an array, and record its valid elements in r->good, so that the layout interpreter can skip them after an error.
- * For an array sorted by a number, also record this number in the last valid element, because the next element must
- * have a higher one. */
+/* Read an array, and record in r->good which elements are valid, so that the layout interpreter can skip them after an
+ * error. If the array is sorted by a number field, also record the last valid element's number, because the layout
+ * interpreter must check that the next element has a higher number. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;

@@ -22,7 +22,7 @@ cdef class Known:
 cdef class FramedBuilder(Builder):
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # from the name of each number that the caller passes to the number's register
+    cdef dict inputs  # the registers of the numbers that the caller must supply, by the numbers' names
     cdef object ordering
 
     def __cinit__(self, Shared shared):

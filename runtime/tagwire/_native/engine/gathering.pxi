@@ -195,7 +195,7 @@ cdef object plain_pairs(object headers):
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # The indexes of the builder's slots in BUILDER_NAMES and BUILDER.
+    # Indexes into BUILDER_NAMES (attribute names of a batch builder) and BUILDER (the slots of these attributes).
     GATHERED = 0
     QUICK = 1
     RECORDS = 2
@@ -233,7 +233,8 @@ cdef object append_method(object cls):
     Raises NotNative if the class doesn't have a required slot.
     """
     cdef Py_ssize_t index
-    for index in reversed(range(SETTINGS)):  # set BUILDER[GATHERED] last: if it is set, so are the others
+    # BUILDER[GATHERED] is set last, because code that finds it set assumes that all of BUILDER is set.
+    for index in reversed(range(SETTINGS)):
         BUILDER[index] = checked_slot(cls, BUILDER_NAMES[index])
     return descriptor(cls, &APPEND)
 

@@ -1,4 +1,4 @@
-"""Convert messages to and from JSON, as Python values or as text, in both JSON styles.
+"""Convert messages to and from JSON, as Python values or as text, in Kafka's JSON style and in the lossless style.
 
 The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file creates the plan that they use,
 once per version, and converts values of types that decoding never creates. If C can't convert a message,

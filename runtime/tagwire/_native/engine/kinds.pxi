@@ -46,7 +46,7 @@ cdef class Block:
 
 @no_gc_clear
 cdef class Owner:
-    """Base class of objects that own C plans. The list `kept` keeps the objects alive that a plan points to."""
+    """Base class of objects that own C plans. The list `kept` keeps alive the objects that a plan points to."""
 
     cdef list kept
 
@@ -82,7 +82,10 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Split a struct's items. Return (encoding of a length before the struct or None, tuple of the other items)."""
+    """Split off the first item of a struct if it is the struct's length.
+
+    Return (encoding of the length, tuple of the other items), or (None, tuple of all items) if there is no length.
+    """
     first = items[0].type if items else None
     if not isinstance(first, Extent) or first.of or first.counts_itself or items[0].condition is not None:
         return None, items

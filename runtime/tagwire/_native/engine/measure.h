@@ -55,8 +55,9 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return how many bytes an int32 array takes in addition to the shortest possible count prefix; -1 if a slower check is
- * needed. */
+/* Return the size of an int32 array, including its count prefix. The struct's `looks_width` already includes the
+ * shortest possible prefix, so only the additional bytes of a longer prefix are counted here. Return 0 for null, and -1
+ * if a slower check is needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;
@@ -201,7 +202,7 @@ static int64_t tw_measure_nested(const tw_field *f, PyObject *value, const tw_sh
     return size < 0 ? -1 : size + (f->marker != TW_NO_MARKER);
 }
 
-/* Return the encoded size of an array and its length; -1 if encode.h must count the bytes. */
+/* Return the encoded size of an array, including its length prefix; -1 if encode.h must count the bytes. */
 static int64_t tw_measure_elements(const tw_field *f, PyObject *tuple, const tw_shared *shared)
 {
     const tw_field *e = f->element;

@@ -74,8 +74,8 @@ static inline int tw_holds(const tw_framing *framing, const int64_t *known)
     return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
-/* Check the size that was read from the length field at `start`. If it is the size of the rest of the struct, let the
- * reader end where the struct ends. Return 0, or -1 if not enough bytes are left. */
+/* Check the size that was read from the length field at `start`. If the field measures the rest of the struct
+ * (TW_EXTENT), set `r->end` to the end of the struct. Return 0, or -1 if not enough bytes are left. */
 static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
     if (framing->counts_itself)

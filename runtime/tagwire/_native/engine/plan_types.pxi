@@ -11,7 +11,11 @@ cdef class PlanBuilder(Owner):
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the `owner` argument for values inside the field `item` or, if it is None, inside array elements."""
+        """Return the destination of the values of a field or, if `item` is None, of the elements of an array.
+
+        If `item` is a field, `owner` is the destination of the struct that contains the field. Otherwise, `owner` is
+        the destination of the array.
+        """
         return None
 
     cdef int begin(self, tw_field *field, object type, object owner) except -1:

@@ -128,7 +128,8 @@ cdef class Shared:
         tw_immortalize(SafeUUID.unknown)
         self.c.uuid_safety = <PyObject *>SafeUUID.unknown
         self.c.uuid_alloc = allocator(UUID)
-        TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)  # last: for other threads, it marks the others as set
+        # `uuid` is set last, because other threads that find it set assume that the other UUID members are set, too.
+        TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)
         return 0
 
 

@@ -43,16 +43,17 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # estimated length of a line without key, value, headers, and the text that all lines share
+    LINE = 160  # estimated length of a line, not counting key, value, headers, and the text that all lines share
 
 
 @final
 cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
-    The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple of the batch's base offset, a
-    timestamp, and whether all records have exactly this timestamp; if not, it is the base timestamp. `has_attributes`
-    is false if the records have no attributes byte. Raises ValueError for positions outside the buffer.
+    The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple of the batch's base offset, a timestamp
+    and a bool. If the bool is true, all records have this timestamp. Otherwise, the timestamp is the base timestamp, to
+    which the records' deltas are added. `has_attributes` is false if the records have no attributes byte. Raises
+    ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -148,9 +149,13 @@ cdef class Rows:
 
     A column is None if all its values are null. Otherwise it is a tuple of buffers and the index of the first row.
     Bytes columns are `(valid, ends, data, first)`. Timestamps (in microseconds) and offsets (which must not be null)
-    are `(valid, numbers, first)`. Headers are `(valid, ends, first, count, keys, values)`: each row has a list of
-    key-value pairs, and `count` is the total number of pairs. Header keys must not be null. Without offsets, rows are
-    numbered, starting at `next_offset`. Raises ValueError for buffers that are too small.
+    are `(valid, numbers, first)`. The buffers are those of Arrow arrays: `valid` is the validity bitmap (None if the
+    column has no nulls), `ends` the int32 offsets of the values in `data`, and `numbers` the int64 values.
+
+    Headers are `(valid, ends, first, count, keys, values)`. Each row has a list of headers. `keys` and `values` are
+    bytes columns with the keys and values of all headers, `ends` has the indexes at which each row's headers begin and
+    end, and `count` is the total number of headers. Header keys must not be null. Without offsets, rows are numbered,
+    starting at `next_offset`. Raises ValueError for buffers that are too small.
     """
 
     cdef tw_rows rows
@@ -268,8 +273,9 @@ cdef class RecordRun:
 
         The first record of an empty batch may exceed the limits. `kept` has one byte per record, which is 0 if the
         record must be omitted; None keeps all records. Returns the position of the next record, the number of records
-        left, and the next record's offset. That offset is None if the record's deltas would be out of range in the new
-        batch. Raises ValueError for positions outside `data`.
+        left, and the next record's offset. The offset is None if the next record can't be added to the new batch,
+        because its offset delta or timestamp delta would be out of range. Raises ValueError for positions outside
+        `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL

@@ -1,8 +1,8 @@
 /* Read magic 2 records: length, optional attributes byte, two deltas, key, value and headers.
  *
  * Native code uses these functions to write JSON lines, move records to other batches, and decode columns, all without
- * creating objects. The functions report only success or failure. If C rejects a record, Python reads it again, and
- * raises the error or accepts the record, because its encoding is valid but too unusual for C.
+ * creating objects. The functions report only success or failure. If C rejects a record, Python reads it again. If the
+ * encoding is valid, but too unusual for C, Python accepts the record; otherwise, it raises the error.
  *
  * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints. */
 #ifndef TAGWIRE_MAGIC2_IMPL_H

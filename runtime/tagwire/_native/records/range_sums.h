@@ -31,7 +31,8 @@ static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 
 static inline void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
 {
-    uint32_t step = 1u << 23; /* x**(8 * 256**byte); the highest bit of these numbers is the coefficient of x**0 */
+    /* `step` is the polynomial x**(8 * 256**byte). In a polynomial, the highest bit is the coefficient of x**0. */
+    uint32_t step = 1u << 23;
     tw_crc_prepare(&sums->tables, polynomial);
     sums->polynomial = polynomial;
     for (int byte = 0; byte < 5; byte++) {
