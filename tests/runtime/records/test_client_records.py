@@ -165,7 +165,7 @@ def test_the_headers_of_a_record_with_text_keys_are_the_multimap() -> None:
     assert record.headers is headers and record.get_header("h") == b"2"
     # header 1: length 3, keyLen 1, "h", "1"; header 2: length 2, keyLen 1, "i"; header 3: length 3, keyLen 1, "h", "2"
     assert headers.as_bytes() == bytes.fromhex("03 01 68 31 02 01 69 03 01 68 32")
-    # format v2: the count 3, and all lengths as zig-zag varints
+    # In format v2, the headers begin with their count, 3. The count and all lengths are zig-zag varints.
     assert headers.as_bytes("v2") == bytes.fromhex("06 02 68 02 31 02 69 00 02 68 02 32")
     [read] = build([record.record()], "kip82-str")
     received = ConsumerRecord("t", 0, read).headers

@@ -97,8 +97,8 @@ GOLDEN = [
     pytest.param(
         "ProduceResponse",
         "00000001 0001 74"  # 1 topic: "t"
-        # 1 partition: index 0, error 3, offset 8, no append time
-        "00000001 00000000 0003 0000000000000008 ffffffffffffffff"
+        "00000001 00000000 0003"  # 1 partition: index 0, error 3
+        " 0000000000000008 ffffffffffffffff"  # offset 8, no append time
         "00000005",  # throttled for 5 ms
         {
             "responses": [
