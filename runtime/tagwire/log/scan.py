@@ -44,8 +44,12 @@ class LogBatch(RecordBatch):
     def __init__(self, batch: RecordBatch, file: str, position: int) -> None:
         parts = batch._format, batch._header, batch._buf, batch._start, batch._end, batch._limits
         super().__init__(*parts, strict=batch._strict)
+        self.begins_at(file, position - batch._start)
+
+    def begins_at(self, file: str, position: int) -> None:
+        """Set the file that contains the batch, and the position of the batch's buffer in this file."""
         self._file = file
-        self._position = position - batch._start
+        self._position = position
         self.skip: Skip | None = None
 
     @contextmanager
@@ -195,7 +199,7 @@ class Scan:
         batch = self._quick.at(*window)
         if not isinstance(batch, QuickBatch):
             return None
-        batch._file, batch._position, batch.skip = self.file, position, None
+        batch.begins_at(self.file, position)
         return batch
 
     def _batch(self, position: int) -> LogBatch:

@@ -40,8 +40,9 @@ def totals(batch: RecordBatch) -> Totals | None:
     Returns None without native code, with a limit on records or headers, and if the format's record fields differ from
     magic 2. Also returns None for invalid records, because only reading them one by one raises the error.
     """
-    found = None if _native is None else native_source(batch)
-    numbers = None if found is None else _native(*found)
+    if _native is None or (found := native_source(batch)) is None:
+        return None
+    numbers = _native(*found)
     return None if numbers is None else Totals(*numbers)
 
 
@@ -53,7 +54,8 @@ def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int,
     limited, if the record fields of the format differ from magic 2, and if the batch can't be decompressed or is too
     short: reading it in Python then raises the error.
     """
-    if batch._quick is not None and (found := batch._quick.source_of(batch)) is not None:
+    quick = batch._quick  # pyright: ignore[reportPrivateUsage]
+    if quick is not None and (found := quick.source_of(batch)) is not None:
         return found
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
