@@ -5,6 +5,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from engine.plan cimport *
 
+cdef extern from "engine/compat.h":
+    int tw_pause_gc()
+    void tw_resume_gc(int)
+
 cdef extern from "engine/defaults.h":
     PyObject *tw_lazy_value(PyObject *, Py_ssize_t, const tw_fresh *)
     PyObject *tw_new_object(const tw_class *, int)

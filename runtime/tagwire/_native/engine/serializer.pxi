@@ -91,6 +91,7 @@ cdef class Plan:
         cdef Py_ssize_t size
         cdef bint tried
         cdef bint walks = False
+        cdef int was_enabled
         if views is not False and views:
             buf, raw = (data, memoryview(data)) if type(data) is bytes else bytes_and_view(data)
         else:
@@ -113,7 +114,9 @@ cdef class Plan:
             if tried and depth < self.depth:  # the C loop does not check the depth, so walk.h must
                 tried = not self.framed and self.find_error(buf, offset, end == NULL, limits) is None
         if tried:
+            was_enabled = tw_pause_gc()
             value = tw_read_message(self.root, &r)
+            tw_resume_gc(was_enabled)
             if value != NULL and end == NULL and r.p != r.end:
                 Py_DECREF(<object>value)
                 value = NULL
