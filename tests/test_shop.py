@@ -28,10 +28,11 @@ from tagwire.testing import messages
 
 SPECS = Path(__file__).with_name("data") / "shop"
 
-# First line: id, time (2023-11-14T22:13:20.123Z), state (DONE), and total, a struct with a decimal of two bytes
-# (19.99), a level and a tag section. Then the payment: a marker, and a field of six bytes with tag 1, a similar struct
-# with 0.05. The other lines: the count of `lines` (2 is written as 03), two structs (sku, no, levels, grid of floats,
-# tag section), and the tag section of the message.
+# The first line has `id`, `at` (2023-11-14T22:13:20.123Z), `state` (DONE), `total` and `payment`. `total` is a struct
+# with a decimal of two bytes (19.99), a level and a tag section. `payment` is a nullable struct: a marker byte, and a
+# tag section with the field `cash` (tag 1, size 6), which is a nullable struct like `total` with the decimal 0.05.
+# The second line is the count of `lines`, plus 1. Each of the next two lines is a struct in `lines`: `sku`, `no`,
+# `levels`, `grid` (arrays of floats) and a tag section. The last line is the tag section of the message.
 V0 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 00  01 01 01 06 01 03 0005 00 00
     03

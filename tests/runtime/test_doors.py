@@ -32,8 +32,8 @@ NAMES = {
 }
 """The names that generated code may import, by module and by the runtime level that added them.
 
-A new name needs a row under the level after the last released one. Only a major version may remove a name, because
-packages of older levels rely on it.
+Add a new name to the row of the next runtime level, which is one above the newest released level. Only a major version
+may remove a name, because packages of older levels rely on it.
 """
 
 

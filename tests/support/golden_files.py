@@ -159,7 +159,8 @@ def best_cases() -> "Cases":
         data = removed.get((name, version))
         if data is not None:
             value = messages.registry[name].decode(data, version).to_json(version)
-            # Kafka's JSON omits records, so tagwire decodes the value, and the independent encoder checks it.
+            # Kafka's JSON omits records, so tagwire decodes `value` from Kafka's bytes. As a check, the independent
+            # encoder must encode `value` to the same bytes.
             if encode(spec, version, value) == data:
                 return [("Apache Kafka's own classes before 4.0 (trunk at 1eb7644), every field set", value, data)]
         value = full_value(spec, version)
@@ -169,7 +170,11 @@ def best_cases() -> "Cases":
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, bool, int]:
-    """Return a sort key: best are complete cases, then the longest of up to 1,500 bytes, then the shortest of all."""
+    """Return a sort key, which is highest for the best case.
+
+    The best cases are complete and have up to 1,500 bytes; the longest of them is preferred. Next are the other cases
+    of up to 1,500 bytes; the longest is preferred again. Cases of more bytes come last; the shortest is preferred.
+    """
     size = len(row["hex"]) // 2
     fits = size <= 1500
     return fits and row["variant"] == "full", fits, size if fits else -size

@@ -156,7 +156,10 @@ def batch(shared: Shared, random: Random) -> None:
 
 
 def tear(shared: Shared, random: Random) -> None:
-    """Assign new strings of equal letters, or check that the strings in a result have equal letters."""
+    """Assign new strings that each repeat a single letter, or check that each string in a result repeats one letter.
+
+    A string with different letters would be a mixture of two assigned strings.
+    """
     message, version = shared.uniform, 9
     if random.random() < 0.4:
         for _ in range(200):

@@ -63,7 +63,10 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return a partition's folder in `output`. It has the same path in `output` as in `path`."""
+    """Return a partition's output folder. Its path below `output` is the partition's path below `path`.
+
+    If `path` is the partition itself, the output folder is directly in `output` and has the partition's name.
+    """
     if partition.path == path:
         return output / path.absolute().name
     return output / partition.path.relative_to(path)
@@ -125,8 +128,8 @@ def byte_progress(
 ) -> Generator[Callable[[int], None] | None]:
     """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
 
-    Yields None if the output is not a terminal. Set `rounds` if the command reads each segment several times, and
-    `prints_all_along` if it prints lines meanwhile (see `progress_bar`).
+    Yields None if the output is not a terminal. `rounds` is the number of times that the command reads each segment.
+    Set `prints_all_along` if the command prints lines while the bar is shown (see `progress_bar`).
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:

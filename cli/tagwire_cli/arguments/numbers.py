@@ -5,7 +5,10 @@ from typing import Any, Final
 import click
 
 _LONGEST: Final = 1_000_000
-"""Maximum number of seconds, about eleven days. The operating system can't wait much longer: at most about 24 days."""
+"""The maximum number of seconds, about eleven days.
+
+The operating system can wait at most about 24 days. The maximum is deliberately well below that.
+"""
 
 
 def whole_number(text: str) -> int | None:

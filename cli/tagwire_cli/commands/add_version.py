@@ -62,8 +62,9 @@ def command(
     MESSAGE is a message of this project's spec sets, or the file of a spec. The
     new version is one above the newest, and the field exists from it on. If
     necessary, the matching response or request also gets the version. With --tag,
-    the field is tagged (in the draft dialect: an optional field, in all versions
-    with optional fields).
+    the field is tagged. If the spec is written in the draft dialect (the first draft
+    of KIP-482), a field with --tag becomes an optional field instead. It then exists
+    in all versions that have optional fields.
 
     The specs are edited in place; comments, order and formatting stay. Nothing is
     written if a rule would be broken or a released version would change. Versions

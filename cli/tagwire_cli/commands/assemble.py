@@ -20,18 +20,18 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
 
     Only the column of bytes is read: offsets, fields, types and values may be
     wrong or missing. You can change, add, duplicate and delete lines to make bytes
-    that no encoder would write. A line is an optional offset and bytes: 00 0c,
-    000c, or "text", each optionally followed by *N to repeat it N times. Two
-    spaces end the bytes. Lines that start with #, ! or + are ignored. --fix
-    corrects lengths, counts and checksums; it needs the paths and types of the
-    lines.
+    that no encoder would write. A line has an optional offset and then bytes,
+    separated by single spaces: 00 0c, 000c, or "text". Each may be followed by *N
+    to repeat it N times. Two spaces after the bytes end them, and the rest of the
+    line is ignored. Lines that start with #, ! or + are also ignored. --fix corrects
+    lengths, counts and checksums; it needs the paths and types of the lines.
 
     \b
     Examples:
       tagwire explain --request frame.bin > frame.txt
       tagwire assemble frame.txt > frame.bin
       tagwire assemble frame.txt | tagwire explain --request
-      echo '  00 03 "abc"  ff*10' | tagwire assemble --hex
+      echo '00 03 "abc" ff*10' | tagwire assemble --hex
     """
     from tagwire.explain.assemble import assemble
 

@@ -32,6 +32,7 @@ def command(ctx: click.Context, shell: str) -> None:
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
     # In click's fish script, a description ends at its first comma.
     script = script.replace('string split ","', 'string split --max 1 ","')
-    # In click's zsh script, the first Tab only registers the function. Without `compdef`, the second Tab does nothing.
+    # If zsh loads click's script from `fpath`, the first Tab calls the function without registering it. The second Tab
+    # would then only register it, and complete nothing. So register the function with `compdef` before its first call.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

@@ -35,10 +35,10 @@ def command(args: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool,
     """Encode JSON as a message or as frames.
 
     The JSON is read from FILE or standard input. It has the form that `tagwire
-    decode` prints: each field of the version except tagged ones, bytes and records
-    as base64, uuids as 22 characters of URL-safe base64, unknown tagged fields
-    under "_unknownTags". A value that the version can't represent is rejected, and
-    nothing is written for it.
+    decode` prints: bytes and records as base64, uuids as 22 characters of URL-safe
+    base64, unknown tagged fields under "_unknownTags". All fields of the version are
+    required, except tagged fields, which may be omitted. A value that the version
+    can't represent is rejected, and nothing is written for it.
 
     With --frames, the input is any number of JSON values, and each becomes a frame:
     an int32 size, a header, the message. Each value is an object with message,

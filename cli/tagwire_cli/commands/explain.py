@@ -78,9 +78,9 @@ def command(args: Sequence[str], **options: Any) -> None:
     """Print every byte with its field, type and value.
 
     The input is FILE, hex on the command line, or standard input. Its kind is
-    detected and named in the first line: a message or frame in hex, a hex dump or
-    bytes; a network capture or captured frames; a packet; a log segment or a log
-    folder.
+    detected and named in the first line: a message or frame as hex, as a hex dump or
+    as raw bytes; a network capture or captured frames; a packet; a log segment or a
+    log folder.
 
     Or name the kind: a message (MESSAGE VERSION); a request, which is identified by
     its header (--request); a response to an API, given by name or key (--response

@@ -45,9 +45,12 @@ def command(
 
     Other fields are not decoded into objects. PATH uses the attribute names that
     `tagwire show` prints, with [] after an array to select all its elements:
-    topics[].partitions[].leader_id. One line is printed for each element of the
-    innermost array that all paths share, with tabs between the values. A path that
-    goes into a deeper array prints a JSON list.
+    topics[].partitions[].leader_id. With this path alone, a line is printed for each
+    partition. With several paths, a line is printed for each element of the
+    innermost array that all of them have in common, with tabs between the values. A
+    path that goes into a deeper array prints a JSON list. For example, topics[].name
+    and topics[].partitions[].leader_id print a line for each topic, with its name
+    and the list of its leader IDs.
 
     All bytes are checked against the version, as in `tagwire decode`.
 

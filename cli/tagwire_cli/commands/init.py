@@ -17,7 +17,7 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
     """Create a project for your own protocol in the current folder, or in FOLDER.
 
     NAME is the package to create, such as `pings`. The command writes specs of a
-    first request, its response and their headers; the generated package; golden
+    sample request, its response and their headers; the generated package; golden
     bytes and a test of them; [tool.tagwire] in pyproject.toml; commit hooks; a CI
     workflow; and a README, .gitignore and .gitattributes. Existing files are not
     changed, except that missing settings are added to pyproject.toml.

@@ -38,7 +38,7 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
     """List the messages of a package.
 
     The column `flexible` shows the versions with tagged fields and compact
-    lengths. API keys of records repeat across components.
+    lengths. Records in different components may have the same API key.
 
     \b
     Examples:

@@ -56,10 +56,11 @@ _INDENT = "  "
 def command(name: str, version: int | None, number: int | None, wide: bool, as_json: bool, package: str | None) -> None:
     """Show the fields of MESSAGE by version.
 
-    Fields of a struct are indented below it. Versions without an ignorable field
-    drop its value without an error. Other fields are rejected there unless they
-    have their default. The history below the fields lists the releases that have each
-    version, and what changed in it (`tagwire diff` shows all changes).
+    Fields of a struct are indented below it. If a message is encoded in a version
+    that does not have one of its fields, the value of an ignorable field is dropped
+    without an error. A field that is not ignorable must then have its default value;
+    any other value is rejected. The history below the fields lists the releases that
+    have each version, and what changed in it (`tagwire diff` shows all changes).
 
     With VERSION, the layout on the wire is shown: types with their length
     encoding (compact, nullable), and tagged fields in their section. A record

@@ -39,8 +39,9 @@ class ResponseApis:
     def checked(self, positioned: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Find ambiguous correlation IDs, for which `__call__` then raises an error. Return the responses unchanged.
 
-        A correlation ID that several APIs share is ambiguous, unless there is a response for each of its requests. If
-        there is such an ID, all responses are read to count them.
+        Requests of several APIs or versions may have the same correlation ID. This ID is ambiguous if the number of its
+        responses is not the number of its requests, because it is then unknown which requests the responses answer. To
+        count the responses, all of them are read before the first one is returned, but only if there is a shared ID.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

@@ -106,7 +106,10 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 
 
 def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
-    """Return `message`, a key of a record's JSON. If secrets must be hidden, also return a placeholder for `value`.
+    """Return the keys to add to a record's JSON, with their values as JSON text.
+
+    The key `message` is the decoded record. If it contains secrets that must be hidden, the result also has the key
+    `value`, whose placeholder replaces the record's value.
 
     Fields in `registers`, which maps field paths to enums, are shown as names instead of numbers.
     """

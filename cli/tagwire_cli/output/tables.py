@@ -26,7 +26,10 @@ _COUNTS: Final = ("kept", "removed")
 """JSON members that map reasons to counts."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""If a table is too wide, columns wider than `_LONG` are narrowed: paths to `_LONG` or more, others to `_SHORT`."""
+"""If a table is too wide, columns of more than `_LONG` characters are narrowed, as far as necessary.
+
+But columns of paths keep at least `_LONG` characters, and other columns keep at least `_SHORT`.
+"""
 _PROSE: Final = 30
 """Columns wider than this are wrapped between words."""
 

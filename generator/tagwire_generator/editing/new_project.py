@@ -1,6 +1,6 @@
 """The files of a new protocol project, for `tagwire init`.
 
-These are the specs of a first request and its response, their golden bytes, settings, commit hooks and CI, rendered
+These are the specs of a sample request and its response, their golden bytes, settings, commit hooks and CI, rendered
 from `templates/project`. Existing files are never replaced. If there is a pyproject.toml, the settings are appended to
 it.
 """
@@ -29,7 +29,10 @@ _FILES: Final = {
 }
 """The name of the template for each file, by path in the project."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""Files that are written only if they don't exist yet."""
+"""The name of the template for each file that a project may already have.
+
+If such a file exists, it is kept and no error is raised. An existing file of `_FILES` or `_HEADERS` is an error.
+"""
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",
     "message_specs/ResponseHeader.json": "ResponseHeader.json",

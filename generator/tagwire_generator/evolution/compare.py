@@ -188,7 +188,11 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare the defaults and `ignorable` of fields that the compared version doesn't have."""
+        """Compare the defaults and `ignorable` of fields that the compared version doesn't have.
+
+        These attributes matter even in versions without the field. A decoded message has the default as the field's
+        value. When encoding, `ignorable` determines whether any other value is dropped or rejected.
+        """
         olds = {each.name: each for each in old}
         for now in new:
             before = olds.get(now.name)

@@ -311,7 +311,11 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 
 
 _DROPPED = ("TW960", "TW961")
-"""Rules about dropped versions. `lost` reports them despite their low severity: adding to a spec must drop nothing."""
+"""Rules about dropped versions and messages.
+
+Findings of these rules have a low severity. `lost` reports them nevertheless, because an edit that adds a version or a
+field to a spec must not drop any version or message.
+"""
 
 
 def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) -> Iterator[Finding]:

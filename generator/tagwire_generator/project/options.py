@@ -29,7 +29,10 @@ class SpecOptions:
     unanswered_versions: bool = False
     """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """In record formats, whether keys that must ascend compare as signed (header keys of KIP-82's first draft)."""
+    """In record formats, whether integer header keys, which must ascend, are compared as signed or unsigned numbers.
+
+    KIP-82's first draft has such keys.
+    """
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types with their wire types; "" allows any type. In settings, a table or a list of names."""
 

@@ -93,7 +93,10 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """If only the formatting differs, the formatter of the existing files ("" if unknown) and that of the new files."""
+    """The formatters of the existing files and of the new files if only the formatting differs; otherwise None.
+
+    The formatter of the existing files is "" if it is unknown.
+    """
 
     def apply(self) -> None:
         """Write new and changed files, and delete stale files and empty folders. Raises OutputError if that fails."""

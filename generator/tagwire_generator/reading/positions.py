@@ -17,7 +17,10 @@ _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersion
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The key that causes a finding, in the field at the path `names` (JSON or Python names, from the message)."""
+    """The key in a spec that causes a finding, and the path of the field that has this key.
+
+    The path `names` starts below the message and consists of JSON or Python names. It is empty for the message itself.
+    """
 
     names: tuple[str, ...] = ()
     key: str = "name"

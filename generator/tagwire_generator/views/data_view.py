@@ -52,7 +52,11 @@ class StructView:
     unions: tuple[UnionView, ...]
     """For each union, a property that returns the name of the alternative that is set."""
     which: tuple[str, str] | None
-    """The types of union names and of alternative names; None for a struct without unions."""
+    """The type annotations of the generated method `which`: of its parameter and of its result.
+
+    The parameter is the name of a union, and the result is the name of an alternative. For a struct without unions,
+    there is no method, and this is None.
+    """
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""
     parameters: tuple[str, ...]
@@ -234,7 +238,10 @@ class DataViews:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
     def default(self, field: FieldSpec) -> list[str]:
-        """Return the arguments that declare a default. A required field has it only in versions without the field."""
+        """Return the arguments that declare a field's default.
+
+        The default of a required field applies only in versions without the field, so it is passed as `absent`.
+        """
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:
             if not field.required:

@@ -1,8 +1,9 @@
 """Render views with templates and format the result. Nothing is written to disk.
 
 With `StrictUndefined`, a template that uses an unknown name fails instead of printing nothing. By default, the
-installed version of black formats Python code. The package records the version, because versions may break lines
-differently. ruff produces the same text in a tenth of the time.
+installed version of black formats Python code. The package records the version of black, because versions may break
+lines differently. A spec set may choose ruff as its formatter instead of black. ruff produces the same text in a tenth
+of the time.
 """
 
 import re

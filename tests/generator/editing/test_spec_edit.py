@@ -83,7 +83,10 @@ def test_an_entry_is_set_like_its_neighbour(text: str, index: int, expected: str
 GAPS = ("", " ", "\n  ", " // c, }\n", " /* c ] */ ", "\n// [\n  ")
 """Whitespace and comments between two tokens."""
 PAIRS = [(GAPS[a], GAPS[b], GAPS[(a + b) % len(GAPS)]) for a, b in itertools.product(range(len(GAPS)), repeat=2)]
-"""All pairs of gaps, each with a third gap that is computed from the pair. All triples would be too many tests."""
+"""Triples of gaps, because each test needs three gaps.
+
+Testing all triples would take too long. So this is each pair of gaps, with a third gap that is computed from the pair.
+"""
 
 
 @pytest.mark.parametrize("gaps", PAIRS)

@@ -18,7 +18,8 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # An integer n costs as many bits as the Elias delta code of abs(n) + 1, plus 1 bit, or 7 bits if n is negative.
+        # An integer n costs as many bits as the Elias delta code of abs(n) + 1 has. For n = 7, this is the code of 8,
+        # which has 3 + 2 * 2 + 1 bits. If n is negative, the last term is 7 instead of 1. Only -1 costs just 3 bits.
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),
@@ -36,7 +37,10 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_repeated_values() -> None:
-    """A repeated field or struct must cost one bit the first time, and half a bit the second time."""
+    """Check the cost of a field or struct that has the same value as in the previous element of the array.
+
+    The first repetition must cost one bit, and the second repetition half a bit.
+    """
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

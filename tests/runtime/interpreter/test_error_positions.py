@@ -33,7 +33,10 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Compare errors for each prefix, with a low `limit`. Limit `bytes` stays high: it is checked before decoding."""
+    """Compare the errors of the engine and the interpreter for each prefix of a message, with one limit set low.
+
+    The limit `bytes` is not set, because it is checked before decoding.
+    """
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition
     message = messages.MetadataResponse(

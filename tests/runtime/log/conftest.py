@@ -11,7 +11,7 @@ from tagwire.records import format_names, format_of
 
 @pytest.fixture
 def copy_of(logs: Path, tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that copies a partition's folder (`broker/topic-partition`) for damaging it."""
+    """Return a function that copies a partition's folder (`broker/topic-partition`). Tests may damage the copy."""
 
     def copy(name: str) -> Path:
         return Path(shutil.copytree(logs / name, tmp_path / name))

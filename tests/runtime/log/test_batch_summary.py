@@ -145,7 +145,10 @@ def test_the_newest_timestamp() -> None:
 
 
 def test_wrappers_are_not_decompressed() -> None:
-    """The first offset of a compressed v1 batch is known only after decompression, so a summary begins at the last."""
+    """A summary must begin at the last offset of a compressed v1 batch.
+
+    The first offset of such a batch is known only after decompression.
+    """
     found = summary([build([Record(n, 100, b"k", b"v") for n in (4, 5)], "v1", compression="gzip")])
     assert (found.first, found.end, found.ascends) == (5, 6, True)
 

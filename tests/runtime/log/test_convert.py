@@ -72,7 +72,10 @@ def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conver
 def test_new_batch_sizes_keep_original_timestamps_under_append_time(
     format: str, to: str | None, codec: str, tmp_path: Path
 ) -> None:
-    """Original timestamps must be kept or, in uncompressed v1, which has only the append time, reported as losses."""
+    """Original timestamps must be kept, or reported as losses if the new batch can't store them.
+
+    An uncompressed v1 batch can't store them, because with append time it contains only the append time.
+    """
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)
     (tmp_path / "t-0").mkdir()

@@ -1,4 +1,7 @@
-"""Reading a crafted log may take linear time and constant memory. Work is counted in bytes and objects, not seconds."""
+"""Check that reading a crafted log takes at most linear time and constant memory.
+
+Instead of seconds, the tests count the bytes and objects that are processed.
+"""
 
 import gzip
 import random

@@ -102,7 +102,11 @@ def test_batches_that_native_code_does_not_move() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """Python must read the same records even if C code moves them instead of rejecting them as damaged."""
+    """Test batches in which a byte was changed and the checksum was corrected.
+
+    C code may reject such a batch, and Python then reads it and reports the error. If C code moves its records to a new
+    batch instead, they must be the same records that Python reads.
+    """
     pick, rejected = Random(3), 0
     for batch in samples():
         if batch.compression != "none":

@@ -155,7 +155,7 @@ NO_RULES: list[tuple[str, str, Callable[[Path], None]]] = [
     ("TWL223", TXN, edit(f"{FIRST}.txnindex", 0, b"", cut=3)),
     ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n0 0\n1 0\n")),
 ]
-"""Each case: a rule, a log, and a change to a file that the rule is about, which doesn't break the rule."""
+"""Each case: (rule, log, change). The change modifies a file that the rule checks, but does not break the rule."""
 
 
 @pytest.mark.parametrize(("rule", "name", "change"), NO_RULES, ids=[row[0] for row in NO_RULES])

@@ -34,7 +34,10 @@ def found(data: bytes, format: str) -> list[Any]:
 
 
 def layout(rnd: random.Random, formats: tuple[str, ...]) -> bytes:
-    """Return whole and truncated batches, zeros and other bytes in random order. Even batches may begin with zeros."""
+    """Return whole and truncated batches, zeros and other bytes in random order.
+
+    Some batches also begin with zeros, because a batch begins with its base offset, an int64 that may be small.
+    """
     parts, offset = [], 0
     for _ in range(rnd.randint(1, 5)):
         whole = batch(offset, rnd.choice(formats), bytes(rnd.choice((0, 1, 90))))

@@ -42,7 +42,11 @@ def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
 
 
 def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine may hold its own lock while it waits for the lock of field tables, so two threads could block."""
+    """The lock of field tables must be released before the engine is called.
+
+    The engine has its own lock, and may hold it while it waits for the lock of field tables. If another thread held the
+    lock of field tables while it waited for the engine's lock, both threads would wait forever.
+    """
 
     class Fresh(Struct, metaclass=data_class):
         number: "int" = field("Number", "int32", "0+", default=0)

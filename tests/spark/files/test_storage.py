@@ -104,7 +104,10 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
-    """A cleaned segment must replace all segments that it covers. Their number is known only from its batches."""
+    """A cleaned segment (`.swap`) must replace all segments that it covers.
+
+    How many segments it covers is known only from the offsets of its batches, not from its name.
+    """
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
     segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")

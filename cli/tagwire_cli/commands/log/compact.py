@@ -115,10 +115,12 @@ def command(
     transaction are left alone. Damage is an error; with --lenient, damaged parts are
     skipped and reported. --resume continues an interrupted run.
 
-    With --json, there is one object per partition: partition, compactedTo,
-    because, keys, and segments with file, batches, records, bytes, newBatches,
-    newRecords, newBytes, emptied, and kept and removed by reason. With --explain,
-    it is preceded by one object per record: file, offset, kept, reason.
+    With --json, one object is printed per partition. It has the keys `partition`,
+    `compactedTo`, `because`, `keys` and `segments`. `segments` is a list of objects
+    with the keys `file`, `batches`, `records`, `bytes`, `newBatches`, `newRecords`,
+    `newBytes`, `emptied`, `kept` and `removed`. `kept` and `removed` map reasons to
+    numbers of records. With --explain, an object for each record is printed first,
+    with the keys `file`, `offset`, `kept` and `reason`.
 
     \b
     Examples:

@@ -68,15 +68,17 @@ def command(
     """Print the records of segments, one per line, or the entries of other files of a log.
 
     A line has offset, timestamp, key, value, headers and attributes, separated by
-    tabs. With --json, a line is an object with file, baseOffset, magic,
-    compression, timestampType, isTransactional, isControl, deleteHorizonMs,
-    producerId, producerEpoch, baseSequence, offset, timestamp, key and value
-    (base64 or null), headers (pairs of a key and base64 or null), hasHeaders and
-    isTombstone (the flag, if the format has one). With --messages, it also has
-    `message`: type, version, key and value, decoded to their fields. With --json,
-    numbers that have names (such as a transaction's status) stay numbers; otherwise,
-    the names are printed. Values that the specs mark as sensitive are hidden, and so
-    are the bytes that contain them.
+    tabs. With --json, a line is an object with the keys `file`, `baseOffset`,
+    `magic`, `compression`, `timestampType`, `isTransactional`, `isControl`,
+    `deleteHorizonMs`, `producerId`, `producerEpoch`, `baseSequence`, `offset`,
+    `timestamp`, `key`, `value`, `headers`, `hasHeaders` and `isTombstone`. `key` and
+    `value` are base64 or null. `headers` is a list of pairs: the key of a header, and
+    its value as base64 or null. `isTombstone` is the record's tombstone flag. In
+    formats without this flag, it is true if the value is null. With --messages, the
+    object also has `message`: type, version, key and value, decoded to their fields.
+    With --json, numbers that have names (such as a transaction's status) stay
+    numbers; otherwise, the names are printed. Values that the specs mark as sensitive
+    are hidden, and so are the bytes that contain them.
 
     Records before an error are printed. The error is then reported, and the exit
     status is 1. With --lenient, records after the error are also printed. A record that

@@ -56,7 +56,8 @@ def command(
 
     PATH is a partition folder, or a folder above partitions, or the URL of either.
     PARQUET is a new folder with a table of the records by topic and partition, which
-    any Parquet reader can read. Next to the table, it contains the rest of the files.
+    any Parquet reader can read. Next to the table, PARQUET contains everything in the
+    log folders that the table lacks, such as batch headers and indexes. From both,
     `tagwire spark import` restores every file, byte for byte. PARQUET appears only
     when it is complete.
 
