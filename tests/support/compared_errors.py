@@ -64,7 +64,10 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Describe how the engine's and the interpreter's errors differ, or return None. Both skip `offset` bytes first."""
+    """Describe how the engine's error differs from the interpreter's; return None if it does not.
+
+    Both the engine and the interpreter first skip `offset` bytes.
+    """
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)
     with closed_way():

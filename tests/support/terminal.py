@@ -15,7 +15,10 @@ _USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
 
 
 def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **environment: str) -> tuple[int, str]:
-    """Run a command. Return its exit code and what it prints on the terminal. `stdout` redirects standard output."""
+    """Run a command. Return its exit code and what it prints on the terminal.
+
+    If `stdout` is given, standard output goes to this file.
+    """
     master, slave = pty.openpty()
     env = {key: value for key, value in os.environ.items() if key not in _UNSET} | _USUAL | environment
     out = slave if stdout is None else os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -117,7 +117,10 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the folders at or below `path` that contain partitions, with output folders; none for a partition."""
+    """Return the folders at or below `path` that contain partitions, each with its output folder.
+
+    The result is empty if `path` is itself a partition.
+    """
     folders = {partition.path.parent for partition in found if partition.path != path}
     return [(folder, output / folder.relative_to(path)) for folder in sorted(folders)]
 

@@ -1,4 +1,8 @@
-"""Print annotated bytes. On a terminal, they fit its width, and each type has a color for its bytes and values."""
+"""Print annotated bytes. On a terminal, lines are colored by type and fit its width.
+
+Output to a file or pipe has no colors, and its lines may be wider than a terminal. A field's bytes and value have the
+same color.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -91,7 +95,10 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None) -> None:
 
 
 def _layout(trace: Trace, width: int) -> tuple[int, tuple[int, int, int], bool]:
-    """Choose the bytes per line (as many as leave room for values), the column widths, and whether to show types."""
+    """Choose how many bytes a line shows, how wide the columns are, and whether to show types.
+
+    As many bytes are shown as possible, but enough space is left for values.
+    """
     hex_width, *others = column_widths(trace, BYTES_A_LINE)
     widths = (0, 0, 0)
     for has_types in (True, False):

@@ -31,7 +31,10 @@ class InputFrame(NamedTuple):
 
 
 def is_stream(data: bytes) -> bool:
-    """Return whether the input is complete frames with sizes. Random bytes pass with a probability of 1 in 2^32."""
+    """Return whether the input consists of complete frames, each preceded by its size.
+
+    Random bytes pass this test with a probability of 1 in 2^32.
+    """
     splitter = FrameSplitter(max_size=len(data))
     splitter.feed(data)
     try:

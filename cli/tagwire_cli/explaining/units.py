@@ -1,4 +1,7 @@
-"""Explain each unit of an input: a message, frame or batch. After an error, the next unit is read if possible."""
+"""Explain an input unit by unit. A unit is a message, a frame, or a batch.
+
+Units are independent: after an error in one, the next is still read if its position is known.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

@@ -70,7 +70,10 @@ def print_json(problems: Sequence["Problem"]) -> None:
 
 
 def print_error(error: TagwireError) -> int:
-    """Print an error and return its exit status. A function argument in it, such as `max_keys`, becomes --max-keys."""
+    """Print an error on standard error and return its exit status.
+
+    If an error suggests a function argument such as `max_keys`, the equivalent option, --max-keys, is printed instead.
+    """
     from tagwire.log.errors import LogError
     from tagwire.message.engines import EngineError
     from tagwire_generator.diagnostics.problems import Problem
@@ -100,7 +103,10 @@ def summary(problems: Sequence[_Graded]) -> str:
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Return whether to color a stream: as --color says, else by NO_COLOR or FORCE_COLOR, else if it is a terminal."""
+    """Return whether to color a stream.
+
+    The option --color decides. Without it, NO_COLOR or FORCE_COLOR decides. Without these, only terminals are colored.
+    """
     if PREFERENCES.color != "auto":
         return PREFERENCES.color == "always"
     if os.environ.get("NO_COLOR"):

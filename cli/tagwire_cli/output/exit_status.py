@@ -1,4 +1,8 @@
-"""The exit statuses of commands, as listed in their help. Only the meaning of status 1 depends on the command."""
+"""The exit statuses of commands, as listed in their help.
+
+Statuses 0 and 2 mean the same for all commands, so that scripts can distinguish findings from wrong usage. The meaning
+of status 1 depends on the command.
+"""
 
 from typing import Final
 

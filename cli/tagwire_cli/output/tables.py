@@ -151,7 +151,10 @@ def write_json(value: Any) -> None:
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
-    """Print values like `write_json`, but with only one in memory at a time. Values may contain lazy lists."""
+    """Print values like `write_json`, but with only one of them in memory at a time.
+
+    Values may contain lazy lists, because the encoder only iterates over them.
+    """
     encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
     indent = "  " if is_list else ""
     number = 0

@@ -1,4 +1,7 @@
-"""The examples of each rule. `rule_examples.toml` abbreviates them, and `spec_texts` expands them to whole specs."""
+"""The examples of each rule: specs that violate the rule and specs that don't.
+
+The examples in `rule_examples.toml` are as short as possible. `spec_texts` expands them to whole specs for the tests.
+"""
 
 import re
 import tomllib

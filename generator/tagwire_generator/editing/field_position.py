@@ -46,7 +46,10 @@ class FieldPosition:
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPosition:
-    """Return where to insert a field in the list `key` of its struct. Raises SpecError for an unknown field name."""
+    """Return where to insert a new field in the list under `key` ("fields", for example) of the field's struct.
+
+    Raises SpecError for an unknown field name.
+    """
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):

@@ -95,7 +95,10 @@ class SpecEdit:
             self._edits.append((position, position, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: JsonNode, indent: str) -> str:
-        """Return the text of a new list entry, formatted like the entry `like`. The first line is not indented."""
+        """Return the text of a new list entry, with the line breaks and spacing of the existing entry `like`.
+
+        The first line is not indented.
+        """
         members = like.all_members if isinstance(like, Object) else ()
         if not members:
             return inline(entry)

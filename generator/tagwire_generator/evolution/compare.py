@@ -266,7 +266,10 @@ class _Walk:
         return True
 
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
-        """Compare types of different kinds. Only a struct and the type of its only field are compatible."""
+        """Compare types of different kinds, such as a struct and an array.
+
+        They are incompatible, with one exception: a struct and the type of its only field have the same encoding.
+        """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):
             self.retyped("TW903", here)

@@ -72,7 +72,10 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the old field with the tag of `new`; None if it is the same field, or if the layouts show the change."""
+    """Describe the field that had the tag of `new` in the old spec.
+
+    Returns None if it is the same field, or if the layout comparison reports the change.
+    """
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
@@ -121,7 +124,7 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """If a changed range affects no version, return (range, effect such as "null is allowed", key); otherwise None."""
+    """Find a changed range without effect. Return (range, purpose such as "null is allowed", key), or None."""
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known

@@ -106,7 +106,10 @@ MOST_DIMENSIONS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """A field type: `dimensions` arrays around a primitive or struct. Raises InvalidSpec if there is no such type."""
+    """A field type. `name` is a primitive or a struct, and `dimensions` the number of arrays around it.
+
+    Raises InvalidSpec for an invalid name, and for an array of records.
+    """
 
     name: str
     dimensions: int = 0

@@ -1,4 +1,7 @@
-"""The framing of a field in a record format. `framing_rules` checks its references to other fields."""
+"""The framing, compression and condition of a field in a record format, as written in the spec.
+
+`FramingSpec` checks single fields; `framing_rules` checks references between fields.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -150,7 +150,10 @@ class MessageSpec:
 
     @property
     def headers(self) -> tuple[tuple[Versions, int], ...]:
-        """The header versions, declared or implied, by version range; empty except for requests and responses."""
+        """The header version for each range of versions, from the spec or implied by the flexible versions.
+
+        Only requests and responses have headers; for other messages this is empty.
+        """
         return self.header_versions or implied_headers(self)
 
     @property

@@ -14,7 +14,10 @@ from tagwire_generator.model.violations import Violation, enforce
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructSpec:
-    """A struct of a message. In the draft dialect, optional fields come last. Raises InvalidSpec for invalid fields."""
+    """A struct of a message. Raises InvalidSpec if its fields contradict each other.
+
+    In the draft dialect (KIP-482's first draft), optional fields come last.
+    """
 
     name: str
     versions: Versions

@@ -14,7 +14,10 @@ from tagwire.text_format import suggestion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecOptions:
-    """How to read the specs of a set. The defaults follow Kafka's rules. Raises SpecError for an invalid value."""
+    """Options for reading the specs of a set. The defaults follow Kafka's rules.
+
+    Raises SpecError for an invalid value.
+    """
 
     dialect: Literal["kafka", "tagwire"] = "kafka"
     """Whether specs without a `dialect` key may use extensions of Kafka's language."""
@@ -50,7 +53,10 @@ class SpecOptions:
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, object]) -> "SpecOptions":
-        """Parse a settings table that has these keys. Raises SpecError for an unknown key or an invalid value."""
+        """Parse the options from a settings table, whose keys are the attributes of this class.
+
+        Raises SpecError for an unknown key or an invalid value.
+        """
         known = [field.name for field in fields(cls)]
         for key in settings:
             if key not in known:

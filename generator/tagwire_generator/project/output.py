@@ -99,7 +99,10 @@ class Plan:
     """
 
     def apply(self) -> None:
-        """Write new and changed files, and delete stale files and empty folders. Raises OutputError if that fails."""
+        """Write new and changed files. Delete stale files, and folders that become empty.
+
+        Raises OutputError if a file can't be written or deleted.
+        """
         try:
             for change in self.changes:
                 if change.kind == "stale":

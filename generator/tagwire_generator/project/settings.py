@@ -139,7 +139,10 @@ def find_root(start: Path) -> Path:
 
 
 def load(root: Path) -> Settings:
-    """Read the settings of the project in the folder `root`. Raises SettingsError if they are invalid."""
+    """Read the settings of the project in the folder `root`.
+
+    Raises SettingsError for unreadable files, unknown keys, invalid values, and overlapping packages.
+    """
     root = root.resolve()
     file = root / _FILE
     section = _section(file)

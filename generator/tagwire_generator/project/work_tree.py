@@ -21,7 +21,10 @@ class GitError(TagwireError):
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
-    """Run git in a folder and return its output. `index` is GIT_INDEX_FILE. Raises GitError with git's message."""
+    """Run git in a folder, and return its output. `index` is another index file to use (GIT_INDEX_FILE).
+
+    Raises GitError with git's message.
+    """
     command = ["git", "--literal-pathspecs", *arguments]
     environment = {key: value for key, value in os.environ.items() if key not in _PLACES}
     if index is not None:

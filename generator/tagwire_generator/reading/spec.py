@@ -29,7 +29,10 @@ _DEFAULT_OPTIONS = SpecOptions()
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """A spec's message or register (both None if there are errors), and all problems in file order."""
+    """The message or register (a table of named numbers) in a spec, and all problems in file order.
+
+    If there are errors, `message` and `register` are None.
+    """
 
     message: MessageSpec | None
     problems: tuple[Problem, ...]

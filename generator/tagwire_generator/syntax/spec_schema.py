@@ -76,7 +76,11 @@ def schema() -> dict[str, Any]:
 
 @functools.cache
 def key_kinds(definition: str) -> Mapping[str, str]:
-    """Return an object's keys in canonical order, each with the kind of its value, which is a name in `$defs`."""
+    """Return the keys of an object in canonical order, each with the kind of its value.
+
+    `definition` and the kinds are names of definitions (`$defs`) in the schema. Readers and canonical text use this
+    order.
+    """
     return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][definition]["properties"].items()}
 
 

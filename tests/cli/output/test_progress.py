@@ -34,7 +34,10 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 
 @pytest.fixture
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Create three partitions (damaged if the command can read these), and return a command line that reads them."""
+    """Create three partitions, and return a command line that reads them.
+
+    The partitions are damaged if the command can read damaged logs.
+    """
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
     for partition in range(3):

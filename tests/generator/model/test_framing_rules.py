@@ -44,7 +44,10 @@ GOOD: dict[str, Any] = {
 
 
 def changed(path: str, **keys: Any) -> str:
-    """Return a valid spec with changed keys in the field at `path` ("" is the message). None removes a key."""
+    """Return a valid spec with changed keys in the field at `path`, or in the message itself if `path` is "".
+
+    A new value of None removes the key.
+    """
     spec = json.loads(json.dumps(GOOD))
     node = spec
     for name in filter(None, path.split(".")):
