@@ -94,3 +94,23 @@ def test_subclasses_assign_in_ways_of_their_own() -> None:
     assert Frozen(3).number == 3  # type: ignore
     object.__setattr__(partition := decoded(), "leader_id", 9)
     assert partition.leader_id == 9
+
+
+@native
+@pytest.mark.parametrize("enabled", [True, False])
+def test_decoding_leaves_the_collector_as_it_was(enabled: bool) -> None:
+    topics = [Topic(name=str(number), partitions=[Partition()]) for number in range(5000)]
+    data = MetadataResponse(topics=topics).encode(12)
+    was_enabled = gc.isenabled()
+    runs: list[str] = []
+    try:
+        (gc.enable if enabled else gc.disable)()
+        gc.callbacks.append(lambda phase, info: runs.append(phase))
+        message = MetadataResponse.decode(data, 12)
+        del gc.callbacks[-1]
+        assert len(message.topics) == 5000 and len(runs) <= 2 and gc.isenabled() == enabled
+        with pytest.raises(tagwire.DecodeError):
+            MetadataResponse.decode(data[:-1], 12)
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
