@@ -225,11 +225,9 @@ class BatchBuilder:
         _ = self.records  # creates record objects, because the native engine's data can't be copied
         return super().__getstate__()
 
+    @first_use(engine_methods)
     def build(self) -> RecordBatch:
         """Return the batch. Raises EncodeError with the record's path for values that the format can't represent."""
-        batch = None if self._quick is None else self._quick.build(self)
-        if batch is not None:
-            return batch
         self.check()
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 

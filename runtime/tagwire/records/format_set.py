@@ -198,15 +198,14 @@ def format_set(given: Any, *, only: bool = False, strict: bool = True) -> Format
             return given
         return FormatSet(*given.named, only=only or given.only, strict=strict and given.strict)
     if isinstance(given, str):
-        return by_name(given, only, strict)
+        return _by_name(given, only, strict)
     if isinstance(given, list | tuple):
         return FormatSet(*given, only=only, strict=strict)
     return FormatSet(given, only=only, strict=strict)
 
 
 @lru_cache(maxsize=64)
-def by_name(text: str, only: bool, strict: bool) -> FormatSet:
-    """Return the FormatSet for a string; otherwise like `format_set`."""
+def _by_name(text: str, only: bool, strict: bool) -> FormatSet:
     if text == AUTO:
         if only:
             raise FormatError("only=True requires a specific format, got 'auto'")

@@ -8,7 +8,7 @@ from tagwire import engine
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.scan import QuickBatch, Scan
-from tagwire.records import BatchBuilder, Record, build, read_batches
+from tagwire.records import BatchBuilder, Record, build, format_of, read_batches
 from tagwire.records.totals import totals
 from tagwire.wire.checksums import checksum
 
@@ -136,3 +136,24 @@ def test_totals(format: str) -> None:
         found = totals(build(records, format, compression=compression))
         assert found == (None if format == "v1" else (3, 6, 1, 0, 300, 900, 5, 10, True))
     assert totals(build([])) == (0, 0, 0, 0, None, None, 0, 0, True)
+
+
+@pytest.mark.parametrize("arguments", [(), ("v2",), ("v1",), (format_of("v2"),), ("v2", 1), ("v9",)])
+@pytest.mark.parametrize(
+    "settings", [{}, {"compression": "gzip", "wrapper_key": b"k"}, {"_quick": 1}, {"format": "v1"}]
+)
+def test_native_constructor_sets_what_python_does(arguments: tuple[Any, ...], settings: dict[str, Any]) -> None:
+    BatchBuilder().append(b"k")  # from the first record on, C constructs builders
+
+    def values(*, fast: bool) -> Any:
+        builder = BatchBuilder.__new__(BatchBuilder)
+        try:
+            if fast:
+                builder = BatchBuilder(*arguments, **settings)
+            else:
+                builder.__init__(*arguments, **settings)  # type: ignore[misc]
+        except (TypeError, TagwireError) as error:
+            return type(error), str(error)
+        return {name: getattr(builder, name) for name in BatchBuilder.__slots__ if name != "__weakref__"}
+
+    assert values(fast=True) == values(fast=False)

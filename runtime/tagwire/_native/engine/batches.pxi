@@ -67,8 +67,9 @@ cdef tuple HEADER_NAMES = (
     *("attributes", "is_transactional", "is_control"),
 )
 cdef Py_ssize_t BATCH[8]  # the slot of each attribute in BATCH_NAMES
-cdef PyMethodDef ITERATE
+cdef PyMethodDef ITERATE, BUILD
 
+define(&BUILD, "build", <void *>build, METH_NOARGS, b"build($self, /)\n--\n\nReturn the batch.")
 define(&ITERATE, "__iter__", <void *>iterate, METH_NOARGS, b"__iter__($self, /)\n--\n\nIterate over the records.")
 
 
@@ -223,18 +224,10 @@ cdef class Magic2:
             input_register = self.records.input_registers[index]
             if input_register != self.scale_register:
                 inputs[index] = offset if input_register == self.offset_register else timestamp
-        return Gathering(self.records, tuple(inputs))
-
-    def build(self, builder):
-        """Build the batch of a builder; None if only Python can build it, for example because it is compressed."""
-        if BUILDER[GATHERED] == 0:  # `append_method` has not looked up the slots of the builder class
-            return None
-        found = setting(builder, GATHERED)
-        if type(found) is not Gathering:
-            return None
-        return (<Gathering>found).build_alone(self, builder) if TW_FREE_THREADED else self.build_from(builder, found)
+        return Gathering.__new__(Gathering, self.records, tuple(inputs))
 
     cdef object build_from(self, object builder, Gathering gathering):
+        """Build the batch of a builder; None if only Python can build it, for example because it is compressed."""
         cdef int64_t numbers[4]
         cdef int64_t offset, requested, last
         cdef uint32_t attributes = 0
@@ -284,6 +277,18 @@ cdef class Magic2:
         return self.batch_of(gathering.finished(), 0, size)
 
 
+cdef object build(object builder, object nothing):
+    batch = None
+    if BUILDER[GATHERED] != 0:  # otherwise, `append_method` has not looked up the slots of the builder class
+        plan, found = setting(builder, QUICK), setting(builder, GATHERED)
+        if type(plan) is Magic2 and type(found) is Gathering:
+            if TW_FREE_THREADED:
+                batch = (<Gathering>found).build_alone(<Magic2>plan, builder)
+            else:
+                batch = (<Magic2>plan).build_from(builder, <Gathering>found)
+    return PYTHON_CALLS["build"](builder) if batch is None else batch
+
+
 cdef inline object setting(object builder, Py_ssize_t index):
     """Return the builder's attribute at this index of BUILDER_NAMES; None if it was deleted."""
     return slot_value(builder, BUILDER[index])
@@ -331,9 +336,9 @@ cdef class BatchReader:
         """Return the batch at `pos`; None if Python must read it."""
         return self.plan.at(buf, pos, self.other_length_at, self.other_gap, self.other_magic)
 
-    def over(self, bytes buf):
+    def over(self, data):
         cdef BatchReading reading = BatchReading.__new__(BatchReading)
-        reading.reader, reading.buf = self, buf
+        reading.reader, reading.buf = self, data if type(data) is bytes else as_bytes(data)
         return reading
 
 

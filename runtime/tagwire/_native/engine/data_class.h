@@ -271,6 +271,7 @@ static TW_MAYBE_UNUSED PyObject *tw_construct(
     return tw_object_of(c, bound);
 }
 
+#  define tw_positional_count PyVectorcall_NARGS
 static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
 {
     ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
@@ -285,6 +286,7 @@ static TW_MAYBE_UNUSED PyObject *tw_construct(
     return NULL;
 }
 
+#  define tw_positional_count(flags) ((Py_ssize_t)(flags))
 static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
 {
     (void)cls, (void)construct;

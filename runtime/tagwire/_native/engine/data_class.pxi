@@ -26,6 +26,7 @@ cdef extern from "engine/data_class.h":
     ctypedef PyObject *(*tw_construct_call)(PyObject *, PyObject **, size_t, PyObject *)
     PyObject *tw_construct(const tw_data_class *, PyObject *, PyObject *, PyObject **, size_t, PyObject *)
     void tw_set_construct(PyObject *, tw_construct_call)
+    Py_ssize_t tw_positional_count(size_t)
     int tw_bind_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
     PyObject *tw_object_of(const tw_data_class *, PyObject **)
     PyObject *tw_empty_object(const tw_data_class *)
@@ -380,4 +381,6 @@ def method(owner, name, call):
         return METHODS[name]
     if name == "append":
         return append_method(owner)
+    if name == "build":
+        return descriptor(owner, &BUILD)
     return iteration_method(owner) if name == "__iter__" else frame_method(owner, name)

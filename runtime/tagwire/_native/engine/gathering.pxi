@@ -236,6 +236,8 @@ cdef object append_method(object cls):
     # BUILDER[GATHERED] is set last, because code that finds it set assumes that all of BUILDER is set.
     for index in reversed(range(SETTINGS)):
         BUILDER[index] = checked_slot(cls, BUILDER_NAMES[index])
+    with DATA_CLASS_LOCK:
+        NEW_BUILDER.learn(cls)
     return descriptor(cls, &APPEND)
 
 
@@ -270,3 +272,77 @@ cdef bint begin_natively(object builder, PyObject **given) except -1:
     if not gathering.add(given):
         return False
     return tw_fill_none(builder, BUILDER[GATHERED], gathering)
+
+
+# ---------------------------------------------------------------- the constructor of builders
+
+cdef enum:
+    MOST_PARAMETERS = 40
+
+
+@final
+cdef class BuilderConstructor:
+    """Constructs builders: copies a builder that has no settings, and stores the arguments in the copy.
+
+    It replaces a constructor that stores each keyword argument in the attribute of the same name.
+    """
+
+    cdef tw_class made
+    cdef object cls, init, usual_format
+    cdef tuple parameters  # the names of the constructor's parameters; the first is the format
+    cdef Py_ssize_t slots[MOST_PARAMETERS]  # the slots of the parameters, then all others
+    cdef Py_ssize_t count
+    cdef dict templates  # by format name, the builders to copy
+
+    cdef int learn(self, object cls) except -1:
+        cdef Py_ssize_t index
+        if self.cls is not None:
+            self.templates.clear()  # tests may have changed the engine
+            return 0
+        init = vars(cls)["__init__"]
+        parameters = ("format", *init.__kwdefaults__)
+        names = (*parameters, *[name for name in cls.__slots__ if name not in parameters and name != "__weakref__"])
+        if not TW_CONSTRUCTS or len(names) > MOST_PARAMETERS:
+            return 0
+        check_class(cls)
+        for index, name in enumerate(names):
+            self.slots[index] = checked_slot(cls, name)
+        self.cls, self.init, self.usual_format = cls, init, init.__defaults__[0]
+        self.made, self.parameters, self.count, self.templates = class_of(cls), parameters, len(names), {}
+        tw_set_construct(<PyObject *>cls, <tw_construct_call><void *>construct_builder)
+        return 0
+
+    cdef object template(self, object format):
+        found = self.templates.get(format)
+        if found is None:
+            found = self.cls.__new__(self.cls)
+            self.init(found, format)
+            self.templates[format] = found
+        return found
+
+
+cdef BuilderConstructor NEW_BUILDER = BuilderConstructor()
+
+
+cdef object construct_builder(object cls, PyObject **args, size_t flags, PyObject *names):
+    cdef BuilderConstructor c = NEW_BUILDER
+    cdef PyObject *given[MOST_PARAMETERS]
+    cdef PyObject *value
+    cdef PyObject *init = tw_class_attribute(<PyTypeObject *><PyObject *>cls, <PyObject *>INIT)
+    cdef Py_ssize_t index
+    for index in range(c.count):
+        given[index] = NULL
+    given[0] = <PyObject *>c.usual_format
+    if (
+        cls is not c.cls or init != <PyObject *>c.init
+        or not sort_arguments(c.parameters, 1, args, tw_positional_count(flags), names, given)
+        or type(<object>given[0]) is not str
+    ):
+        return taken(tw_construct(NULL, init, <PyObject *>cls, args, flags, names))
+    template = c.template(<object>given[0])
+    given[0] = NULL  # the template has the `Format`
+    made = taken(tw_new_object(&c.made, False))
+    for index in range(c.count):
+        value = given[index] if given[index] != NULL else TW_SLOT(<PyObject *>template, c.slots[index])
+        fill_slot(made, c.slots[index], value)
+    return made
