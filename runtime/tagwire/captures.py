@@ -333,7 +333,7 @@ def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
 def _parsed(number: int, row: Mapping[str, Any]) -> CapturedFrame:
     direction = row.get("dir")
     if direction not in ("req", "resp", "close"):
-        raise ValueError("dir must be req, resp or close")
+        raise ValueError("dir: expected 'req', 'resp' or 'close'")
     key, version = _int16(row, "api_key"), _int16(row, "api_version")
     return CapturedFrame(
         number=number,
@@ -354,7 +354,7 @@ def _data(row: Mapping[str, Any]) -> bytes:
         try:
             return bytes.fromhex(row["hex"])
         except (KeyError, TypeError, ValueError):
-            raise ValueError("hex must be a string of hex digits") from None
+            raise ValueError("hex: expected a string of hex digits") from None
     if not isinstance(row["data"], bytes | bytearray | memoryview):
         raise ValueError(f"data: expected bytes, got {type(row['data']).__name__}")
     return bytes(row["data"])

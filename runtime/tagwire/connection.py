@@ -351,7 +351,7 @@ class Connection(_Side):
             raise UnusableConnectionError("received a response, but no request is waiting for one")
         cls: type[Message] = type(request.message)
         if cls.API_KEY is None:
-            raise UnusableConnectionError(f"{cls.NAME} has no API key")
+            raise UnusableConnectionError(f"the response to {cls.NAME} can't be decoded: {cls.NAME} has no API key")
         found = self.registry.decode_response(frame, cls.API_KEY, request.version, limits=self.limits)
         answer = Answer(request, found.message, found.version, found.header)
         request.response = found.message

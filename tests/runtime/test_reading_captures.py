@@ -39,7 +39,7 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("data", "error"), [
-    (row("req", REQUEST) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir must be req, resp or close"),
+    (row("req", REQUEST) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir: expected 'req', 'resp' or 'close'"),
     (gzip.compress(row("req", REQUEST), mtime=0)[:-9], "a.jsonl can't be read after line "),
     (None, "a.jsonl can't be read: No such file or directory"),
 ])  # fmt: skip

@@ -275,5 +275,5 @@ def _sets(settings: "Settings") -> list[Path]:
 def _only_set(settings: "Settings") -> list[Path]:
     sets = _sets(settings)
     if len(sets) != 1:
-        raise click.UsageError("--lock FILE needs a path: the project has several spec sets")
+        raise click.UsageError("--lock FILE: the project has several spec sets; also give NEW, the specs to compare")
     return sets

@@ -112,7 +112,7 @@ def command(
         return
     if kind is None:
         if requests_file is not None or keep_going:
-            raise click.UsageError("--requests and --keep-going need --frames; --keep-going also works with --capture.")
+            raise click.UsageError("--requests needs --frames response; --keep-going needs --frames or --capture.")
         _decode_messages(registry, args, how, is_hex=is_hex, as_lines=as_lines)
         return
     if requests_file is not None and kind != "response":

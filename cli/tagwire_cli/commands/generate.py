@@ -92,7 +92,7 @@ def command(
     from tagwire_generator.project.work_tree import copy_ignored
 
     if staged and not (check or diff):
-        raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
+        raise click.UsageError("--staged needs --check or --diff, because --staged writes no files")
     root = find_root(Path.cwd())
     # Results with --templates are not cached, because they would evict the usual entries.
     is_usual = templates is None and not no_cache

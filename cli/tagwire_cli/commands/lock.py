@@ -87,14 +87,14 @@ def _specs_and_locks(settings: "Settings", path: Path | None, lock_file: Path | 
         found = [(Path(os.path.relpath(each.specs)), each.lock) for each in settings.project_sets() if each.lock]
         if not found:
             raise click.UsageError(
-                'no spec set in [tool.tagwire] has a lock file, as in lock = "message_specs.lock.json"; '
-                "set one, or give DIR and --file FILE"
+                "no spec set in [tool.tagwire] has the key `lock`; set it, as in "
+                'lock = "message_specs.lock.json", or give DIR and --file FILE'
             )
         return [(specs, lock) for specs, lock in found if lock]
     spec_set = settings.set_of(path)
     file = lock_file or (spec_set.lock if spec_set and spec_set.specs == path.resolve() else None)
     if file is None:
-        raise click.UsageError(f"{path} has no lock file in [tool.tagwire]; give --file FILE")
+        raise click.UsageError(f"[tool.tagwire] sets no lock file for {path}; give --file FILE")
     return [(path, file)]
 
 

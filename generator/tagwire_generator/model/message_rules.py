@@ -125,7 +125,7 @@ def _kind_violations(message: "MessageSpec") -> Iterator[Violation]:
         text = f"a coordinator key has only version 0, not {message.valid_versions}; its type is the apiKey"
         yield Violation("TW211", "validVersions", text, ("type",))
     if message.flexible_versions:
-        text = f"a coordinator key is never flexible, but flexibleVersions is {message.flexible_versions}; write none"
+        text = f"a coordinator key is never flexible, but flexibleVersions is {message.flexible_versions}; write 'none'"
         yield Violation("TW211", "flexibleVersions", text, ("type",))
 
 

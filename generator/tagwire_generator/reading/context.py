@@ -119,7 +119,7 @@ class Reading:
             part.broken_keys.add(key)
             return None
         if convert is version_range and isinstance(node, Scalar) and is_reversed(node, value):
-            message = f"the range {quoted(node.raw)} contains no version; write none if that is intended"
+            message = f"the range {quoted(node.raw)} contains no version; write 'none' if that is intended"
             self.report("TW220", node, message)
         return value
 

@@ -146,7 +146,7 @@ def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
 def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
     node = part.node.get("flexibleVersions")
     if node is not None and not reading.is_rejected(node) and not text(node).strip():
-        reading.report("TW410", node, "the field's flexibleVersions is empty; remove the key, or write none")
+        reading.report("TW410", node, "the field's flexibleVersions is empty; remove the key, or write 'none'")
         part.broken_keys.add("flexibleVersions")
 
 

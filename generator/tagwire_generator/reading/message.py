@@ -28,9 +28,10 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds
 def _valid_range(node: JsonNode) -> Versions | None:
     versions = version_range(node)
     if versions is None:
-        raise BadValue("TW113", node, "validVersions is empty; give the versions that exist, or none")
+        raise BadValue("TW113", node, "validVersions is empty; give the versions that exist, or 'none'")
     if is_reversed(node, versions):
-        raise BadValue("TW203", node, f"the range {text(node)!r} contains no version; write none if the API is removed")
+        found = f"the range {text(node)!r} contains no version"
+        raise BadValue("TW203", node, f"{found}; if the API is removed, write 'none'")
     return versions
 
 
@@ -134,7 +135,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             and node.get("flexibleVersions") is None
             and not is_shared_struct(node)
         ):
-            reading.report("TW204", node, "the key 'flexibleVersions' is missing; write none if no version is flexible")
+            reading.report("TW204", node, "the key 'flexibleVersions' is missing; use 'none' if no version is flexible")
             broken_keys.add("flexibleVersions")
         return
     if is_shared_struct(node):

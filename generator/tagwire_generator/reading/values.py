@@ -42,7 +42,7 @@ def whole_number(node: JsonNode) -> int:
         return int(node.value)
     if isinstance(node, Scalar) and isinstance(node.value, str) and _WHOLE.fullmatch(node.value):
         return int(node.value)
-    raise BadValue("TW114", node, f"{quoted(text(node))} is not a decimal integer in range")
+    raise BadValue("TW114", node, f"expected a decimal integer of at most 40 digits, got {quoted(text(node))}")
 
 
 def tag_number(node: JsonNode) -> int:

@@ -63,7 +63,9 @@ def read_targets(templates: Path) -> Targets:
     python = document.pop("python", True)
     if document or not isinstance(python, bool) or not isinstance(rows, list):
         raise _error(
-            file, "expected python = true or false, [[targets]] with template, each and file, and nothing else"
+            file,
+            "expected only the key `python` (true or false), and [[targets]] tables with the keys `template`, `each` "
+            "and `file`",
         )
     return Targets(tuple(_target(file, number, row) for number, row in enumerate(rows, 1)), python)
 
@@ -71,11 +73,11 @@ def read_targets(templates: Path) -> Targets:
 def _target(file: Path, number: int, row: Any) -> Target:
     where = f"[[targets]] number {number}"
     if not isinstance(row, dict) or set(row) != {"template", "each", "file"}:
-        raise _error(file, f"{where} must have template, each and file, and nothing else")
+        raise _error(file, f"{where}: expected a table with exactly the keys `template`, `each` and `file`")
     if row["each"] not in _EACH:
-        raise _error(file, f"{where}: each is {row['each']!r}; it must be 'message' or 'package'")
+        raise _error(file, f"{where}: the key `each` is {row['each']!r}; it must be 'message' or 'package'")
     if not all(isinstance(value, str) and value for value in row.values()):
-        raise _error(file, f"{where}: template and file must be strings")
+        raise _error(file, f"{where}: the keys `template` and `file` must be strings")
     if not (file.parent / row["template"]).is_file():
         raise _error(file, f"{where}: there is no template {row['template']!r} in this folder")
     _check_pattern(file, where, row["file"], _EACH[row["each"]])
@@ -86,13 +88,14 @@ def _check_pattern(file: Path, where: str, pattern: str, known: set[str]) -> Non
     try:
         parts = list(string.Formatter().parse(pattern))
     except ValueError as error:
-        raise _error(file, f"{where}: file is {pattern!r}: {error}") from error
+        raise _error(file, f"{where}: `file` is {pattern!r}: {error}") from error
     names = {name for _, name, _, _ in parts if name is not None}
     plain = all(not form and not conversion for _, _, form, conversion in parts)
     if not names <= known or not plain:
-        raise _error(file, f"{where}: file is {pattern!r}; it may contain only {{{'}, {'.join(sorted(known))}}}")
+        possible = "}, {".join(sorted(known))
+        raise _error(file, f"{where}: `file` is {pattern!r}; use only these placeholders: {{{possible}}}")
     if "message" in known and not names & {"message", "module"}:
-        raise _error(file, f"{where}: file is {pattern!r}, the same for each message; put {{message}} into it")
+        raise _error(file, f"{where}: `file` is {pattern!r}, the same for each message; put {{message}} into it")
 
 
 def _error(file: Path, message: str) -> SettingsError:

@@ -118,7 +118,8 @@ def _version(message: type[Message], version: Any, versions: Iterable[int] | Non
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(
-                f"`versions` is only for an Arrow array of versions, but `version` is {version}; omit `versions`"
+                f"`versions` can only be given if `version` is an Arrow array, but `version` is {version}; omit "
+                "`versions`"
             )
         return (version,), None
     return tuple(message.VERSIONS if versions is None else versions), version

@@ -118,7 +118,7 @@ def _name(options: ColumnOptions) -> str:
 
 def _result(value: Column, options: ColumnOptions) -> Column:
     if options.errors not in _ERRORS:
-        raise ColumnError(f"errors: expected {', '.join(map(repr, _ERRORS))}, got {options.errors!r}")
+        raise ColumnError(f"errors: expected one of {', '.join(map(repr, _ERRORS))}, got {options.errors!r}")
     return with_error(value) if options.errors == "column" else value
 
 

@@ -89,8 +89,9 @@ class _Pure:
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
             raise ColumnError(
-                f"the chunks of the rows have lengths {list(map(len, chunks))[:5]}, but the chunks of the versions "
-                f"have lengths {list(map(len, others))[:5]}; combine the chunks of both"
+                f"expected chunks of the same lengths, got {list(map(len, chunks))[:5]} for the rows and "
+                f"{list(map(len, others))[:5]} for the versions (at most 5 lengths are shown); combine the "
+                "chunks of both"
             )
         arrays = []
         first = 0

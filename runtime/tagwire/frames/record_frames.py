@@ -154,7 +154,7 @@ class _Record:
     def read(self, layout: Layout) -> tuple[dict[str, Any], int]:
         """Read the record's prefix. Return the prefix's fields, and the offset at which the body begins."""
         if self.data is None:
-            raise self.unreadable(layout, "", 0, "null", "bytes; only a coordinator's value may be null")
+            raise self.unreadable(layout, "", 0, "null", "bytes (only the value of a coordinator record can be null)")
         reader = LayoutReader(layout, as_bytes(self.data), strict=self.options["strict"], limits=self.options["limits"])
         return reader.message(whole=False), reader.pos
 

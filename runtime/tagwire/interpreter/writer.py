@@ -203,7 +203,7 @@ class LayoutWriter(ValueWalk):
             except struct_error:
                 self.fail(f"a length of {size} does not fit in the length field ({code.name})")
         elif size + code.bias > UVARINT_MAX:
-            self.fail(f"a length of {size} is too large")
+            self.fail(f"expected a length of at most {UVARINT_MAX - code.bias}, got {size}")
         else:
             out += uvarint_bytes(to_zigzag(size) if code.zigzag else size + code.bias)
 
@@ -286,7 +286,9 @@ class LayoutWriter(ValueWalk):
                 with self.at(present[1]):
                     self.fail(several_text(union.name, present[0]))
             if not present and not get("unknown_tags"):
-                self.fail(f"the union {union.name} has no alternative; set one of {', '.join(union.alternatives)}")
+                self.fail(
+                    f"no alternative of the union {union.name} is set; set one of {', '.join(union.alternatives)}"
+                )
 
     def tagged_section(self, section: TaggedSection, get: Callable[[str], Any], out: Any) -> None:
         self.unions(section, get)

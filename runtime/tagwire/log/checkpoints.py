@@ -105,7 +105,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} of other content", "a JSON object")
+        reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} of invalid or other JSON", "a JSON object")
     return found
 
 

@@ -266,9 +266,9 @@ class Payload:
         if (self.kind in _SOURCES) != (version is None):
             if version is None:
                 raise ColumnError(
-                    f"{message.NAME} values don't begin with their version; give the version of all values"
+                    f"{message.NAME} values don't begin with their version; set `version` to the version of all values"
                 )
-            raise ColumnError(f"each {message.NAME} begins with its own version; leave version out")
+            raise ColumnError(f"each {message.NAME} begins with its own version; leave `version` out")
         self.errors = "null" if errors == "skip" else "raise"
         self.limits = limits
         versions = tuple(message.VERSIONS) if version is None else (version,)

@@ -286,14 +286,14 @@ class _Reader:
                 )
             known = [row.json_name for row in rows if version in row.tagged]
             if known and not present and not tags:
-                self.fail(f"the union {union} has no alternative; give one of the keys {', '.join(known)}")
+                self.fail(f"no alternative of the union {union} is given; give one of the keys {', '.join(known)}")
 
     def unknown_tags(self, obj: Any) -> Mapping[int, bytes]:
         if obj is None:
             return NO_TAGS
         self.path.append("unknown_tags")
         if not isinstance(obj, Mapping):
-            self.fail(f"expected a JSON object of tags to base64, got {self.got(obj)}")
+            self.fail(f"expected a JSON object that maps tags to base64 strings, got {self.got(obj)}")
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1

@@ -304,6 +304,6 @@ def _read(key: HeaderKey, value: bytes) -> Any:
         version=None,
         path=f"headers[{shown(key)}]",
         offset=0,
-        found=f"{count(len(value), 'byte')} that the codec {codec} of the key can't read",
-        expected=f"bytes that the codec {codec} writes",
+        found=count(len(value), "byte"),
+        expected=f"a value encoded by {codec}, the codec of this key",
     )

@@ -44,7 +44,7 @@ class FormatSet:
         self, *named: "str | Format | type[RecordFormat] | Layout", only: bool = False, strict: bool = True
     ) -> None:
         if only and not named:
-            raise FormatError("only=True needs a named format")
+            raise FormatError("only=True requires a specific format, got none")
         self.named = tuple(format_of(each) for each in named)
         self.only = only
         self.strict = strict

@@ -127,7 +127,8 @@ class Messages:
         own, last = header[format.fields["base_offset"].name], self.offsets[-1]
         if format.magic > 0 and own:
             if own < last:
-                self.reject("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, the last offset inside")
+                expected = f"0, or at least {last}, the offset of the last message inside the wrapper"
+                self.reject("offset", f"wrapper offset {own}", expected)
             self.shift = own - last
         for offset in (min(self.offsets) + self.shift, max(self.offsets) + self.shift):
             if not is_int64(offset):

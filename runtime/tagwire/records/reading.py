@@ -118,7 +118,8 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *
         _reject(
             pos, f"a batch that is valid as {both}", "one that is valid in a single format; pass only the right format"
         )
-    _reject(pos, f"a batch with the magic byte of {both}, but valid in neither: {', '.join(errors)}", "one valid batch")
+    found = f"a batch with the magic byte of {both}, but valid in neither: {', '.join(errors)}"
+    _reject(pos, found, "a batch that is valid in one of these formats")
 
 
 def _reject_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:

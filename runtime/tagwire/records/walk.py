@@ -92,7 +92,8 @@ class Walk:
             return None
         least, left = self.format.least, self.end - self.pos
         if not 0 <= count * least <= left:
-            self.reader.fail(f"a count of {count}", f"0 to {left // least} in the {left} bytes left", self.pos)
+            expected = f"0 to {left // least}, as many records as fit in the {left} bytes left"
+            self.reader.fail(f"a count of {count}", expected, self.pos)
         return int(count)
 
     def __iter__(self) -> Iterator[Record]:

@@ -81,7 +81,10 @@ class Changes:
         result = self.function(*map(_thawed, row) if has_lists else row)
         if result is DROP:
             if not self.paths.row_path:
-                self._reject("rows can't be dropped, because the paths share no array")
+                self._reject(
+                    "rows can't be dropped, because no array contains all selected fields, so the only row is the "
+                    "whole message"
+                )
             return DROP
         values = row_of(result, len(row))
         if values is None:
@@ -120,8 +123,8 @@ class Changes:
         for line, value in zip(self.paths.rest, values, strict=True):
             if not line or any(step.each for step in line):
                 self._reject(
-                    f"an appended row must be a {element.__name__}, because a path selects the whole element or enters "
-                    "an array in it"
+                    f"an appended row must be a {element.__name__}, because one of the paths selects the whole "
+                    "element, or leads into an array inside it"
                 )
             owner = result
             for step in line[:-1]:
@@ -130,7 +133,10 @@ class Changes:
                 setattr(owner, line[-1].name, value)
             elif value is not None:  # None is allowed: fields inside a null struct are read as None
                 path = ".".join(step.name for step in line)
-                self._reject(f"an appended row can't set {path}, which is inside a null; append a {element.__name__}")
+                self._reject(
+                    f"an appended row can't set {path}, because it is in a struct that is null in a new "
+                    f"{element.__name__}; append a {element.__name__}"
+                )
         return result
 
     def _reject(self, reason: str) -> NoReturn:

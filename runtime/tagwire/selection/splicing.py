@@ -177,7 +177,7 @@ class _Splicer(LayoutReader):
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
                 f"expected {count} values, one for each element, got {found}; to add or drop elements, select the "
-                "array itself, or only paths that enter it"
+                "array itself, or only paths that lead into it"
             )
 
     def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:

@@ -130,7 +130,7 @@ def test_errors_quote_nothing_of_the_input(wrapped: bytes) -> None:
 
 
 REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
-    (("redact",), b"{}", 1, "line 1 is not a captured frame: dir must be req, resp or close"),
+    (("redact",), b"{}", 1, "line 1 is not a captured frame: dir: expected 'req', 'resp' or 'close'"),
     (("redact",), b"[" * 100_000, 1, "line 1 is not a captured frame: it is not valid JSON"),
     (
         ("redact",),
@@ -138,7 +138,7 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
         1,
         "line 1: the request of this response was not captured, so its API is unknown; its line needs",
     ),
-    (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex must be a string of hex digits"),
+    (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex: expected a string of hex digits"),
     (
         ("redact",),
         b'{"dir": "resp", "hex": "00", "api_key": {}, "api_version": 1}',

@@ -129,13 +129,13 @@ def test_unknown_versions() -> None:
 def test_versions_that_may_occur() -> None:
     decoded = arrow.decode_column(pa.array([DATA]), C, pa.array([8]), versions=[8, 9])
     assert pa.array(decoded).type == pa.struct(pa.schema(arrow.schema(C, [8, 9])))
-    with pytest.raises(arrow.ColumnError, match="`versions` is only for an Arrow array of versions, but"):
+    with pytest.raises(arrow.ColumnError, match="`versions` can only be given if `version` is an Arrow array, but"):
         arrow.decode_column(pa.array([DATA]), C, 8, versions=[8])
     with pytest.raises(arrow.ColumnError, match="pass a version, because the columns depend"):
         arrow.schema(C, [])
     with pytest.raises(
         arrow.ColumnError,
-        match=r"the chunks of the rows have lengths \[1\], but the chunks of the versions have lengths \[2\]",
+        match=r"expected chunks of the same lengths, got \[1\] for the rows and \[2\] for the versions",
     ):
         arrow.decode_column(pa.array([DATA]), C, pa.array([8, 9]))
     with pytest.raises(arrow.ColumnError, match="expected an integer"):
@@ -177,7 +177,7 @@ def test_errors_as_nulls_and_as_a_column() -> None:
     assert found[3]["error"] == {"path": "group_id", "offset": 0, "reason": "found 0 bytes left, expected 1 byte"}
     assert found[0]["error"] == found[5]["error"] != found[3]["error"]
     for call in (arrow.decode_column, arrow.encode_column):
-        with pytest.raises(arrow.ColumnError, match="errors: expected 'raise', 'null', 'column', got 'ignore'"):
+        with pytest.raises(arrow.ColumnError, match="errors: expected one of 'raise', 'null', 'column', got 'ignore'"):
             call(data, C, 8, errors="ignore")  # type: ignore[arg-type]
 
 

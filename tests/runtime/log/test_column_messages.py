@@ -93,8 +93,8 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
     ("options", "text"),
     [
         ({"message": "HeartbeatResponse"}, "message: expected a message class, got 'HeartbeatResponse'"),
-        ({"message": messages.HeartbeatResponse}, "give the version of all values"),
-        ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave version out"),
+        ({"message": messages.HeartbeatResponse}, "set `version` to the version of all values"),
+        ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave `version` out"),
         (
             {"message": messages.OffsetCommitValue, "level": "batch"},
             "argument `message` decodes values of records, so it can't be combined with level 'batch'",

@@ -90,7 +90,7 @@ def test_offsets_of_a_wrapper(
     (batch,) = read_batches(data)
     if expected is None:
         for read in (lambda: list(batch), lambda: convert(batch, "v2"), lambda: read_all(data, tmp_path)):
-            with pytest.raises(DecodeError, match="a wrapper's offset of"):
+            with pytest.raises(DecodeError, match="wrapper offset "):
                 read()
         return
     assert set(map(tuple, read_all(data, tmp_path).values())) == {tuple(expected)}

@@ -58,7 +58,7 @@ def test_one_alone(name: str) -> None:
         (("kip87", "v2"), False, "kip87 and v2 both have magic 2"),
         (("v3", "v3-zigzag"), True, "v3 and v3-zigzag both have magic 3"),
         (("v9",), False, "there is no record format 'v9'"),
-        ((), True, "only=True needs a named format"),
+        ((), True, "only=True requires a specific format"),
     ],
 )
 def test_sets_that_cannot_be(names: tuple[str, ...], only: bool, sentence: str) -> None:

@@ -69,10 +69,10 @@ SMALLEST = bytes.fromhex("0c 00 00 00 01 01 00")
     [
         (2, 14, None),  # the highest count that fits in the remaining bytes
         (0, 0, None),
-        (3, 14, "found a count of 3, expected 0 to 2 in the 14 bytes left"),
-        (1, 6, "found a count of 1, expected 0 to 0 in the 6 bytes left"),
-        (-1, 14, "found a count of -1, expected 0 to 2 in the 14 bytes left"),
-        (-1, 0, "found a count of -1, expected 0 to 0 in the 0 bytes left"),
+        (3, 14, "found a count of 3, expected 0 to 2, as many records as fit in the 14 bytes left"),
+        (1, 6, "found a count of 1, expected 0 to 0, as many records as fit in the 6 bytes left"),
+        (-1, 14, "found a count of -1, expected 0 to 2, as many records as fit in the 14 bytes left"),
+        (-1, 0, "found a count of -1, expected 0 to 0, as many records as fit in the 0 bytes left"),
     ],
 )
 def test_a_count_fits_into_the_bytes(
@@ -92,7 +92,7 @@ def test_a_count_fits_into_the_bytes(
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
     """A wrapper has the offset of its last message. If this is the smallest int64, the first offset is out of range."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
-    with pytest.raises(DecodeError, match="found a wrapper's offset of -9223372036854775808"):
+    with pytest.raises(DecodeError, match="found wrapper offset -9223372036854775808"):
         read_all(data, "v1")
 
 

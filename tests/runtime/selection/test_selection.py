@@ -233,7 +233,7 @@ REJECTED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
         "brokers[]",
         "expected a tuple of 2 values or tagwire.DROP from the function, got 1 values",
     ),
-    (("controller_id",), lambda one: DROP, "", "rows can't be dropped"),
+    (("controller_id",), lambda one: DROP, "", "rows can't be dropped, because no array"),
     (
         ("topics[].name", "topics[].partitions[].leader_id"),
         lambda name, leaders: (name, [*leaders, 1]),
@@ -285,7 +285,7 @@ def test_rows_appended_through_a_struct_that_is_null_by_default() -> None:
     groups = select(cls, "groups[].group_id", "groups[].topology.epoch")
     data = groups.rewrite(cls().encode(0), 0, lambda *row: row, append=[("g", None)])
     assert groups.read(data, 0) == [("g", None)]
-    with pytest.raises(EncodeError, match=r"can't set topology.epoch, which is inside a null"):
+    with pytest.raises(EncodeError, match=r"can't set topology.epoch, because it is in a struct that is null"):
         groups.rewrite(data, 0, lambda *row: row, append=[("g", 5)])
 
 

@@ -93,7 +93,7 @@ def test_a_capture_that_changes_after_it_was_listed(store: Any) -> None:
 
 def test_errors_name_the_url(store: Any) -> None:
     for data, text in (
-        (b'{"dir": "req"}\n', "line 1 is not a captured frame: hex must be"),
+        (b'{"dir": "req"}\n', "line 1 is not a captured frame: hex: expected"),
         (b"no JSON", "line 1 is not a captured frame"),
         (gzip.compress(capture("jsonl"))[:-100], "can't be read"),
         (capture("parquet")[:-100], "can't be read"),

@@ -118,7 +118,7 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--command", "true"], 1, "the command exits with status 0"),
         (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
         (["--command", "'./target {}"], 2, "can't be split into words: No closing quotation"),
-        (["--command", " "], 2, "expected a command such as './target {}', got ' '"),
+        (["--command", " "], 2, "expected a command such as './target {}', got ' ', which names no program"),
         (["--command", "./is-not-there"], 1, "./is-not-there can't be run"),
     ],
 )

@@ -208,7 +208,8 @@ def test_notes_in_the_recording() -> None:
     it.from_server(response(BROKERS, 12, 5) * 2)
     assert list(it.connection.receive_from_server(b"")) == []
     assert it.proxy.problems == [
-        "connection 1, from the client: byte 0: expected a request, got 3 bytes",
+        "connection 1, from the client: byte 0: expected a request, got a frame of 3 bytes, too short for a request "
+        "header",
         "connection 1, from the client: the stream ends with 7 bytes of a frame",
     ]
 

@@ -50,8 +50,8 @@ def _is_old_record(spec: ImportedSpec) -> bool:
 def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
     if len(types) > 2:
         raise SpecError(
-            f"{spec.origin}: {spec.name} has versions {types}, each for another type of record; at most two types can "
-            "be mapped to their current specs",
+            f"{spec.origin}: {spec.name} has versions {types}, each for a different type of record; at most two types "
+            "of record can be mapped to their current specs",
             file=spec.origin,
         )
     if spec.spec["flexibleVersions"] != "none":

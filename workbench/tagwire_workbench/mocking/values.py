@@ -94,7 +94,7 @@ def as_bytes(value: Any) -> bytes:
         return base64.b64decode(value, validate=True)
     except (TypeError, ValueError):
         raise ScriptValueError(
-            f"expected bytes in base64, got {shown(value)}; to give bytes otherwise, use {{$text: ...}} or "
+            f"expected bytes in base64, got {shown(value)}; to give them as text or hex, use {{$text: ...}} or "
             f"{{$hex: ...}}"
         ) from None
 
@@ -106,7 +106,7 @@ def _base64(data: bytes) -> str:
 def _peer(value: dict[str, Any], setting: Setting) -> Later:
     part = value["$peer"]
     if part not in ("host", "port"):
-        raise ScriptValueError(f"$peer: expected host or port, got {shown(part)}")
+        raise ScriptValueError(f"$peer: expected 'host' or 'port', got {shown(part)}")
     return Later(lambda scene: getattr(scene.request.address, part))
 
 
@@ -118,7 +118,7 @@ def _request(value: dict[str, Any], setting: Setting) -> Later:
 def _kept(value: dict[str, Any], setting: Setting) -> Later:
     name = value["$kept"]
     if name not in setting.kept:
-        raise ScriptValueError(f"no rule keeps {shown(name)}; {suggestion(name, sorted(setting.kept))}")
+        raise ScriptValueError(f"no rule keeps a value named {shown(name)}; {suggestion(name, sorted(setting.kept))}")
     return Later(lambda scene: scene.kept.get(name))
 
 

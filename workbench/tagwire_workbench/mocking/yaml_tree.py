@@ -159,7 +159,8 @@ class _Maker:
         self.seen += 1
         if self.seen > _MOST_NODES:
             raise ScriptError(
-                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}, with each use of aliases"
+                f"{self.tree.file}: the script has more than {count(_MOST_NODES, 'value')}, counting the values of an "
+                "alias each time it is used"
             )
         if node in self.around:
             raise ScriptError(

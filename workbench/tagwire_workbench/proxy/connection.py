@@ -76,7 +76,8 @@ class ProxyConnection:
 
     def _request(self, frame: bytes, offset: int) -> bytes:
         if len(frame) < PREFIX_SIZE // 2:
-            self._note("from the client", f"byte {offset}: expected a request, got {len(frame)} bytes")
+            found = f"a frame of {len(frame)} bytes, too short for a request header"
+            self._note("from the client", f"byte {offset}: expected a request, got {found}")
             return frame
         api_key, version = _START.unpack_from(frame)
         _, correlation_id = self._pairing.key(None, frame, is_request=True)

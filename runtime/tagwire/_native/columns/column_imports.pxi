@@ -201,7 +201,7 @@ cdef list version_chunks(object versions, list rows):
     lengths = [[(<Imported>each).c.length for each in arrays] for arrays in (rows, chunks)]
     if lengths[0] != lengths[1]:
         raise ColumnError(
-            f"the chunks of the rows have lengths {lengths[0][:5]}, but the chunks of the versions "
-            f"have lengths {lengths[1][:5]}; combine the chunks of both"
+            f"expected chunks of the same lengths, got {lengths[0][:5]} for the rows and {lengths[1][:5]} for the "
+            "versions (at most 5 lengths are shown); combine the chunks of both"
         )
     return chunks

@@ -160,7 +160,8 @@ def _split(command: str) -> list[str]:
         text = f"{command!r} can't be split into words: {error}; check its quotes and backslashes"
         raise click.BadParameter(text, param_hint=_COMMAND) from None
     if not args or not args[0]:
-        raise click.BadParameter(f"expected a command such as './target {{}}', got {command!r}", param_hint=_COMMAND)
+        text = f"expected a command such as './target {{}}', got {command!r}, which names no program"
+        raise click.BadParameter(text, param_hint=_COMMAND)
     return args
 
 
