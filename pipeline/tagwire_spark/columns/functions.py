@@ -169,7 +169,7 @@ class Call(NamedTuple):
 
     def check(self, count: int) -> None:
         if not 0 <= count - len(self.required) <= len(self.optional):
-            raise invalid(f"{count} {'argument was' if count == 1 else 'arguments were'} given to {self}.")
+            raise invalid(f"Expected {self}, got {count} {'argument' if count == 1 else 'arguments'}.")
 
     def __str__(self) -> str:
         optional = "".join(f"[, {each}" for each in self.optional) + "]" * len(self.optional)

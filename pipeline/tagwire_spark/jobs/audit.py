@@ -88,7 +88,7 @@ def _release(text: str, releases: list[str]) -> Release:
         raise invalid("rejected_by: the package does not list Kafka's releases; leave out this argument.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
-        raise invalid(f"rejected_by: expected a release such as 4.0, {oldest} or later, got {text!r}.")
+        raise invalid(f"rejected_by: expected release {oldest} or later, such as 4.0, got {text!r}.")
     return number
 
 

@@ -137,9 +137,9 @@ def _part(facts: dict[str, Any]) -> ExportedFiles:
 
 
 def _below(name: str) -> str:
-    """Check a path in a manifest, and return the path. Raises ValueError if it leads out of the base folder."""
+    """Check a path in a manifest, and return the path. Raises ValueError if it points outside the base folder."""
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
-        raise ValueError(f"the path {name!r} leads out of the folder")
+        raise ValueError(f"the path {name!r} points outside the folder")
     return name
 
 

@@ -90,7 +90,10 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
             raise invalid(f"Option {name} can't be used with read_logs, which has arguments for paths and tasks.")
     given = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
     if given.get("replicas", "error").lower() != "error":
-        raise invalid("Option replicas: read_logs supports only error; give only one folder of each partition.")
+        raise invalid(
+            f"Option replicas: read_logs supports only 'error', got {given['replicas']!r}; give one folder of each "
+            "partition."
+        )
     query = log_query({**given, "paths": json.dumps(path_strings(paths))})
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
 

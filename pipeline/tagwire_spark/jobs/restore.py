@@ -136,7 +136,7 @@ class _Files:
             on_disk(path)
             counts.append(self.batches)
         if piece is not None:
-            self._reject("there are more bytes than the files have")
+            self._reject("the export has more bytes than its files had")
         return counts
 
     def _pieces(self) -> Iterator[dict[str, Any]]:

@@ -171,7 +171,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")
     split_bytes = read.size("maxSplitBytes")
     if split_bytes is not None and split_bytes < 1:
-        raise invalid(f"Option maxSplitBytes: expected a number of bytes, got {split_bytes}.")
+        raise invalid(f"Option maxSplitBytes: expected 1 byte or more, got {split_bytes}.")
     min_tasks = read.number("minPartitions")
     if min_tasks is not None and min_tasks < 1:
         raise invalid(f"Option minPartitions: expected 1 or more, got {min_tasks}.")
@@ -225,7 +225,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
     if options.has("paths"):
         paths = options.json("paths")
         if not isinstance(paths, list) or not paths or not all(isinstance(each, str) for each in paths):
-            raise invalid(f'Option paths: expected ["first", "second"], got {shown(paths)}.')
+            raise invalid(f'Option paths: expected a JSON list of paths, such as ["a", "b"], got {shown(paths)}.')
         return tuple(paths)
     if options.text("path"):
         return (options.text("path"),)
@@ -274,7 +274,8 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
                 return found
         raise TypeError
     except (AttributeError, TypeError):
-        raise invalid(f'Option assign: expected {{"topic": [0, 1]}}, got {value!r}.') from None
+        expected = 'a JSON object of topics with their partition numbers, such as {"topic": [0, 1]}'
+        raise invalid(f"Option assign: expected {expected}, got {value!r}.") from None
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:

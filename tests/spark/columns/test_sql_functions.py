@@ -106,7 +106,7 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
         ("from_message(value, 'NoSuch', 4)", "KAFKA_MESSAGE_NOT_FOUND"),
         (
             "from_message(value, 'HeartbeatRequest')",
-            "2 arguments were given to from_message(data, messageName, version[",
+            "Expected from_message(data, messageName, version[, options]), got 2 arguments.",
         ),
         ("from_message(value, 'HeartbeatRequest', null)", "row 0: HeartbeatRequest: the version is null"),
         ("from_message(value, cast(null as string), 4)", "row 0: messageName: expected the name of a message"),
@@ -117,7 +117,7 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
             "value: expected a struct or a string of JSON, got the Arrow type 'int32'",
         ),
         ("to_message('{}', 'HeartbeatRequest', cast(null as int))", "row 0: HeartbeatRequest: the version is null"),
-        ("from_record(value, 'group', value, map(), 1)", "5 arguments were given to from_record(data, log[, key[, opt"),
+        ("from_record(value, 'group', value, map(), 1)", "Expected from_record(data, log[, key[, options]]), got 5"),
         ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "Unknown option 'mood'"),
         ("from_message(substring(value, 1, 2), 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
         ("to_message('{', 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),

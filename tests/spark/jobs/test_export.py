@@ -354,8 +354,8 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda folder: (folder / "_export.json").write_text("{"), "not a list of exported files"),
     (lambda folder: (folder / "_export.json").write_text("[]"), "not a list of exported files"),
     (change_manifest(lambda facts: facts.update(level=2)), "another version of tagwire"),
-    (change_manifest(lambda facts: facts["folders"].append("../x")), "leads out of the folder"),
-    (change_manifest(lambda facts: facts["parts"][0].update(folder="/x")), "leads out of the folder"),
+    (change_manifest(lambda facts: facts["folders"].append("../x")), "points outside the folder"),
+    (change_manifest(lambda facts: facts["parts"][0].update(folder="/x")), "points outside the folder"),
     (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "not a file name"),
     (change_manifest(lambda facts: facts["parts"][0].pop("files")), "not a list of exported files"),
     (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "differ from the exported ones"),
@@ -371,7 +371,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (change_rows(with_value, "*.parquet"), "differ from the exported ones"),
     (change_rows(lambda table: table.drop_columns(["key"]), "*.parquet"), "key"),
     (change_rows(lambda table: table.slice(1), "part-00000"), "is missing, or the rows are out of order"),
-    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "more bytes than the files have"),
+    (change_rows(lambda table: pa.concat_tables([table, table]), "part-00000"), "more bytes than its files had"),
 ]
 
 

@@ -73,11 +73,11 @@ def test_where_a_read_ends(logs: Path) -> None:
     ({"startingOffsets": '{"a": "latest"}'}, "Option startingOffsets: a: expected an offset or -2 .earliest., got -1"),
     ({"startingOffsets": '{"a": {"-1": 7}}'}, "OPTION. Option startingOffsets: expected earliest or "),
     ({"endingOffsetsByTimestamp": '{"a": 1}'}, r"expected \{.topic.: \{.0.: 17\d+\}\} in milliseconds, got '"),
-    ({"assign": '{"a": [-1]}'}, "Option assign: expected "),
-    ({"assign": "{}"}, "Option assign: expected "),
+    ({"assign": '{"a": [-1]}'}, "Option assign: expected a JSON object"),
+    ({"assign": "{}"}, "Option assign: expected a JSON object"),
     ({"subscribe": " ,"}, "Option subscribe is empty, so it selects no topic"),
     ({"subscribePattern": ""}, "Option subscribePattern is empty"),
-    ({"paths": "[]"}, "Option paths: expected "),
+    ({"paths": "[]"}, "Option paths: expected a JSON list"),
     ({"endingOffsets": '{"a": {"0": 11}}'}, "DATA_LOSS.*a-0 ends before offset 10, but the ending offset is 11"),
 ])  # fmt: skip
 def test_what_is_rejected(logs: Path, options: dict[str, Any], text: str) -> None:
@@ -173,5 +173,7 @@ def test_errors_about_replicas_name_only_available_options(tmp_path: Path) -> No
         segment(tmp_path / name / "t-0", 0, batch(0))
     with pytest.raises(PipelineError, match=r"are replicas of t-0; give only one of them\. SQLSTATE"):
         _units(log_query({"path": str(tmp_path)}))
-    with pytest.raises(PipelineError, match="Option replicas: read_logs supports only error; give only one folder"):
+    with pytest.raises(
+        PipelineError, match="Option replicas: read_logs supports only 'error', got 'longest'; give one"
+    ):
         read_logs(None, str(tmp_path), None, {"replicas": "longest"})  # type: ignore[arg-type]
