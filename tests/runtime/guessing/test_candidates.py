@@ -107,7 +107,7 @@ def test_batch_with_a_wrong_checksum_is_partly_recognized() -> None:
     data[-1] ^= 1
     best = tagwire.guess(registry, data).best
     assert best is not None and (best.kind, best.whole) == ("batches", False)
-    assert "behind 0 whole batches: found" in best.why[0] and "crc" in best.traces[0].error.path  # type: ignore[union-attr]
+    assert "behind 0 valid batches: found" in best.why[0] and "crc" in best.traces[0].error.path  # type: ignore[union-attr]
 
 
 def test_truncated_request_is_recognized_by_its_header() -> None:
