@@ -26,8 +26,8 @@ def main() -> None:
             if question not in known:
                 known[question] = work(contenders[message], operation, tagwire.fields)
             (took,) = interleaved({"": known[question]}, rounds=1, seconds=float(seconds))[""]
-        except (TypeError, NotImplementedError) as fault:  # an older commit may not accept one of the arguments
-            print(f"not there: {fault}", flush=True)
+        except (TypeError, NotImplementedError) as error:  # an older commit may not accept one of the arguments
+            print(f"not there: {error}", flush=True)
         else:
             print(took, flush=True)
 

@@ -26,9 +26,9 @@ _COUNTS: Final = ("kept", "removed")
 """JSON members that map reasons to counts."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""If a table is too wide, columns of more than `_LONG` characters are narrowed, as far as necessary.
+"""If a table is too wide, the columns wider than `_LONG` characters are narrowed until the table fits.
 
-But columns of paths keep at least `_LONG` characters, and other columns keep at least `_SHORT`.
+Columns of paths keep at least `_LONG` characters, and other columns at least `_SHORT`.
 """
 _PROSE: Final = 30
 """Columns wider than this are wrapped between words."""

@@ -54,8 +54,8 @@ class StructView:
     which: tuple[str, str] | None
     """The type annotations of the generated method `which`: of its parameter and of its result.
 
-    The parameter is the name of a union, and the result is the name of an alternative. For a struct without unions,
-    there is no method, and this is None.
+    The parameter is the name of a union, and the result is the name of an alternative. If the struct has no
+    unions, `which` is not generated, and this is None.
     """
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""
