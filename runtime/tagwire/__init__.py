@@ -50,10 +50,11 @@ if TYPE_CHECKING:
     from tagwire.interpreter.schema import Field, Schema
     from tagwire.layout.structs import Layout
     from tagwire.limits import Limits
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
     from tagwire.message.engines import EngineError, engine
     from tagwire.message.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
     from tagwire.message.losses import Loss
+    from tagwire.message.struct_class import Struct
     from tagwire.selection.paths import SelectionError
     from tagwire.selection.rows import DROP
     from tagwire.selection.selection import Selection, select
@@ -142,7 +143,8 @@ _MODULES = {
     "tagwire.interpreter.schema": ("Field", "Schema"),
     "tagwire.layout.structs": ("Layout",),
     "tagwire.limits": ("Limits",),
-    "tagwire.message.base": ("Message", "Struct"),
+    "tagwire.message.base": ("Message",),
+    "tagwire.message.struct_class": ("Struct",),
     "tagwire.message.engines": ("EngineError", "engine"),
     "tagwire.message.level": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
     "tagwire.message.losses": ("Loss",),

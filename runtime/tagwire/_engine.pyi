@@ -4,7 +4,8 @@ from typing import Any
 from tagwire.frames.frame_headers import Frame
 from tagwire.layout import Layout
 from tagwire.limits import Limits
-from tagwire.message.base import Message, Struct
+from tagwire.message.base import Message
+from tagwire.message.struct_class import Struct
 from tagwire.records.batch import RecordBatch
 from tagwire.records.format import Format
 

@@ -1,7 +1,7 @@
 """Compare the native engine's methods of objects with the Python functions that they replace.
 
-Because the engine replaces those functions, they are loaded a second time from the source of `tagwire.message.base`.
-Nested structs may still use native methods, so each struct is also compared separately.
+Because the engine replaces those functions, they are loaded a second time from their source,
+`tagwire.message.struct_class`. Nested structs may still use native methods, so each struct is also compared separately.
 """
 
 import copy
@@ -15,7 +15,7 @@ from typing import Any, Final
 from compared_json import outcome
 from mistaken_values import ODD_VALUES, with_odd_value
 
-import tagwire.message.base
+import tagwire.message.struct_class
 from tagwire import Struct
 from tagwire.message.declarations import attributes_of
 
@@ -23,7 +23,7 @@ __all__ = ["objects_differ"]
 
 
 def _python_methods() -> dict[str, Any]:
-    spec = spec_from_file_location("python_base", tagwire.message.base.__file__)
+    spec = spec_from_file_location("python_base", tagwire.message.struct_class.__file__)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -12,8 +12,8 @@ from tagwire.frames.known_packages import HEADER_KEYS, header_keys
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
-    from tagwire.message.base import Struct
     from tagwire.message.register import Register
+    from tagwire.message.struct_class import Struct
 
 __all__ = ["name_note", "put_names", "registers_by_field"]
 

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tagwire.frames.registry import Registry
-    from tagwire.message.base import Struct
     from tagwire.message.field_table import FieldRow
     from tagwire.message.register import Register
+    from tagwire.message.struct_class import Struct
 
 
 class ErrorFound(NamedTuple):

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from tagwire.frames.registry import Registry
-from tagwire.message.base import Message, Struct
+from tagwire.message.base import Message
 from tagwire.message.field_table import FieldRow
+from tagwire.message.struct_class import Struct
 from tagwire.selection.selection import Selection
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tagwire.layout.parts import Bits, Compression, Condition, Order
     from tagwire.layout.structs import DEFAULT_STRUCT, fresh
     from tagwire.message.array_types import Array, ArrayOrNone
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
     from tagwire.message.declarations import computed_field, data_class, field
     from tagwire.message.enums import EnumType
     from tagwire.message.field_table import OptionalFields
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tagwire.message.record_format import FormatStruct, RecordFormat
     from tagwire.message.register import KeyRange, Register
     from tagwire.message.serializer import Serializer
+    from tagwire.message.struct_class import Struct
     from tagwire.versions import NONE, Versions
 
 __all__ = [
@@ -54,7 +55,8 @@ _MODULES = {
     "tagwire.layout.parts": ("Bits", "Compression", "Condition", "Order"),
     "tagwire.layout.structs": ("DEFAULT_STRUCT", "fresh"),
     "tagwire.message.array_types": ("Array", "ArrayOrNone"),
-    "tagwire.message.base": ("Message", "Struct"),
+    "tagwire.message.base": ("Message",),
+    "tagwire.message.struct_class": ("Struct",),
     "tagwire.message.declarations": ("computed_field", "data_class", "field"),
     "tagwire.message.enums": ("EnumType",),
     "tagwire.message.field_table": ("OptionalFields",),

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final, TypeVar
 
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
+    from tagwire.message.struct_class import Struct
 
     Call = TypeVar("Call")
 

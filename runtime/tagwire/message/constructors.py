@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from tagwire.message.base import Struct
     from tagwire.message.field_table import FieldRow
+    from tagwire.message.struct_class import Struct
 
 
 def parameter_default(row: FieldRow) -> Any:

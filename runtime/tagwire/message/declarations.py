@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar, overload
 
-    from tagwire.message.base import Struct
+    from tagwire.message.struct_class import Struct
 
     T = TypeVar("T")
 

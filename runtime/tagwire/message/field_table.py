@@ -34,10 +34,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
     from tagwire.message.register import Register
+    from tagwire.message.struct_class import Struct
     from tagwire.message.struct_versions import StructVersions
     from tagwire.wire.types import WireType
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any, Final
 
-from tagwire.message.base import Struct
 from tagwire.message.declarations import attributes_of
+from tagwire.message.struct_class import Struct
 from tagwire.sensitive import HIDDEN, Hidden
 from tagwire.text_format import shown
 

@@ -23,9 +23,9 @@ from tagwire.interpreter.value_rules import Keys, key_text
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
-from tagwire.message.base import Struct, made_of
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
+from tagwire.message.struct_class import Struct, made_of
 from tagwire.sensitive import HIDDEN, hides, without_frames
 from tagwire.text_format import got, shown, suggestion
 from tagwire.wire.types import WIRE_TYPES, WireType

@@ -9,9 +9,9 @@ are no serializers).
 from __future__ import annotations
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.message.base import Struct
 from tagwire.message.declarations import field
 from tagwire.message.field_table import layout_of_format
+from tagwire.message.struct_class import Struct
 from tagwire.wire.unknown_tags import NO_TAGS
 
 TYPE_CHECKING = False

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from tagwire.layout import Layout
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
     from tagwire.message.record_format import RecordFormat
+    from tagwire.message.struct_class import Struct
     from tagwire.records.batch import RecordBatch
 
     FormatName = str | Format | type[RecordFormat] | Layout

@@ -14,8 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
     from tagwire.message.field_table import FieldRow
+    from tagwire.message.struct_class import Struct
 
 _STEP = pattern(r"([^\W\d]\w*)(\[\])?")
 

@@ -12,7 +12,7 @@ from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Nested, OptionalBuffer, TaggedSection
-from tagwire.message.base import Struct, same
+from tagwire.message.struct_class import Struct, same
 from tagwire.selection.rows import DROP
 from tagwire.sensitive import without_frames
 from tagwire.wire.unknown_tags import NO_TAGS

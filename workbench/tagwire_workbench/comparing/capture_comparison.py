@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.layout import fresh
-from tagwire.message.base import Struct, same
+from tagwire.message.struct_class import Struct, same
 from tagwire.sensitive import hides
 from tagwire.text_format import shown
 

@@ -18,7 +18,8 @@ from tagwire.versions import Versions
 if TYPE_CHECKING:
     from tagwire.frames.frame_selection import ResponseSelection
     from tagwire.frames.registry import Registry
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
+    from tagwire.message.struct_class import Struct
 
     Moved = Callable[[str, int], tuple[str, int]]
     """Maps the address of an advertised server to the address that clients use instead."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
-from tagwire.message.base import same
+from tagwire.message.struct_class import same
 from tagwire.records import read_batches
 from tagwire.selection.paths import NoPathError, SelectionError
 from tagwire.selection.selection import select

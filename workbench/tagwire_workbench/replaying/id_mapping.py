@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from tagwire.errors import TagwireError
-from tagwire.message.base import Struct
+from tagwire.message.struct_class import Struct
 from tagwire.testing.peer.assertions import MISSING
 from tagwire_workbench.replaying.player import by_key
 

@@ -17,7 +17,7 @@ from tagwire.connection import pauses
 from tagwire.errors import TagwireError
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import FrameSplitter
-from tagwire.message.base import Struct
+from tagwire.message.struct_class import Struct
 from tagwire.testing.peer.assertions import MISSING, by_position
 
 if TYPE_CHECKING:

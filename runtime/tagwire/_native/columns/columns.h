@@ -13,7 +13,7 @@
 #ifndef TAGWIRE_COLUMNS_H
 #define TAGWIRE_COLUMNS_H
 
-#include "engine/wire.h"
+#include "engine/writer.h"
 
 enum tw_column_kind { TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT };
 

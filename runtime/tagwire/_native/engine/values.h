@@ -8,7 +8,7 @@
 
 #include "engine/coercion.h"
 #include "engine/utf8.h"
-#include "engine/wire.h"
+#include "engine/writer.h"
 
 static inline PyObject *tw_new_int(const tw_shared *shared, int64_t x)
 {

@@ -5,8 +5,9 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.message.base import Message, Struct, same
+from tagwire.message.base import Message
 from tagwire.message.declarations import attributes_of
+from tagwire.message.struct_class import Struct, same
 from tagwire.sensitive import HIDDEN, hides, showing_sensitive
 from tagwire.testing.peer.journal import Journal, PeerError, PeerProblem, Received
 from tagwire.text_format import count, shown
