@@ -139,7 +139,7 @@ class CapturedFrame:
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
-            raise CaptureError(f"{self.position} can't be decoded without a registry; open the capture with one")
+            raise CaptureError(f"{self.position} can't be decoded without a registry; open the capture with a registry")
         if self.is_request:
             return self.registry.decode_request(self.data, **options)
         if self.api is None:

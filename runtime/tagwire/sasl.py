@@ -105,7 +105,7 @@ def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
         raise SaslError(f"{mechanism}: the peer rejected the login: {found['e']!r}")
     for name in names:
         if name not in found:
-            raise SaslError(f"{mechanism}: the attribute {name}= is missing in the peer's message")
+            raise SaslError(f"{mechanism}: the attribute {name}= is missing from the peer's message")
     return found
 
 

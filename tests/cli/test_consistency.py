@@ -161,11 +161,11 @@ explain text.txt|1|the input is text, but not bytes in a known form: hex,
 explain cut.pcap|1|the packet header at byte 24 has 16 bytes, but only 6 are left
 explain t.pcap|1|no packet of the network capture contains TCP data
 explain t.pcap --only 9-3|2|the range is reversed; use 3-9
-explain t.pcap --only 0|2|the first frame is 1
+explain t.pcap --only 0|2|the first frame has number 1
 explain --response Metadata 00|2|expected a version number, got '00'
 decode MetadataRequest 13 empty.bin|1|the input is empty
 get MetadataRequest 13 topics --file empty.bin|1|the input is empty
-encode MetadataRequest 13 empty.bin|1|JSON input: empty
+encode MetadataRequest 13 empty.bin|1|JSON input: the input is empty
 explain --request empty.bin|1|the input is empty
 redact empty.bin|0|empty.bin is empty
 decode --frames request empty.bin|0|empty.bin is empty

@@ -39,7 +39,7 @@ def _reject_others(path: Path) -> None:
     if kind := capture_kind(start):
         raise LogPathError(f"{path}: {kind}, not a log segment; read it with `tagwire explain {path}`")
     if start.startswith(b"\x1f\x8b"):
-        raise LogPathError(f"{path}: compressed by gzip; decompress it first, with `gunzip {path}`")
+        raise LogPathError(f"{path} is compressed by gzip; decompress it first, with `gunzip {path}`")
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
@@ -107,7 +107,7 @@ def work_of(
                 )
             seen[target] = partition.path
             if resumes and target.exists():
-                say(f"tagwire: {target}: already exists; skipped", err=True)
+                say(f"tagwire: {target} already exists; skipped", err=True)
                 continue
             reject_existing(target)
             left.append((partition, target))

@@ -230,7 +230,7 @@ def _dump(text: str) -> bytes:
         most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
     if len(data) == 0:
-        raise InputError("dump input: no bytes after the offsets")
+        raise InputError("dump input: there are no bytes after the offsets")
     return bytes(data)
 
 

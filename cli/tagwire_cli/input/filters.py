@@ -134,7 +134,7 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
         _check_errors(registry, term)
         return lambda frame: not {*values}.isdisjoint(_errors_of(registry, frame))
     raise FilterError(
-        f"{term.value!r} is not a filter such as dir=request; only `tagwire browse` can search for text; filters are "
+        f"{term.value!r} is not a filter such as dir=request (only `tagwire browse` can search for text); filters are "
         f"{', '.join(_FRAME_KEYS)}"
     )
 

@@ -72,13 +72,13 @@ def _errors(line: int = 1) -> Generator[None]:
         yield
     except json.JSONDecodeError as error:
         if not error.doc.strip():
-            raise InputError("JSON input: empty; give a JSON object in a file or on standard input") from None
+            raise InputError("JSON input: the input is empty; give a JSON object in FILE or standard input") from None
         position = f"line {line + error.lineno - 1}, column {error.colno}"
         if not error.doc[: error.pos].strip():
             raise InputError(f"JSON input: {position}: found {shown(error.doc[error.pos :])}, expected JSON") from None
         raise InputError(f"JSON input: {position}: {error.msg}") from None
     except RecursionError:
-        raise InputError("JSON input: nested too deeply; no message has that many levels") from None
+        raise InputError("JSON input: a value is nested too deeply; no message has that many levels") from None
     except ValueError:  # raised for an integer with too many digits
         raise InputError("JSON input: a number has more digits than any field can hold") from None
 

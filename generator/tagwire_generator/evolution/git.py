@@ -28,9 +28,7 @@ def specs_at(revision: str, path: Path) -> list[SpecData]:
     inside = PurePosixPath(resolved.relative_to(top).as_posix())
     entries = _entries(top, commit, inside)
     if not entries:
-        raise NotAtRevisionError(
-            f"{path}: at revision {revision}, this is neither a file nor a folder with *.json files"
-        )
+        raise NotAtRevisionError(f"{path} is neither a file nor a folder with *.json files at revision {revision}")
     contents = _contents(top, [blob for _, blob in entries])
     return [
         SpecData(f"{revision}:{name}", _component(name, inside), data)
@@ -68,7 +66,7 @@ def _checked(name: PurePosixPath, inside: PurePosixPath) -> PurePosixPath:
         raise SpecError(f"{str(name)!r}: the file name contains a non-printable character; rename the file")
     if len(name.relative_to(inside).parts) > 2:
         raise SpecError(
-            f"{name}: nested too deeply; a spec belongs in the folder of specs or in a subfolder named after "
+            f"{name} is nested too deeply; a spec belongs in the folder of specs or in a subfolder named after "
             "its component"
         )
     return name

@@ -146,16 +146,16 @@ def read_lock(path: Path) -> Lock:
         text = path.read_text("utf-8")
         document = json.loads(text, object_pairs_hook=_once)
     except FileNotFoundError:
-        raise LockError(f"{path}: no such lock file; run `tagwire lock` to write it", file=str(path)) from None
+        raise LockError(f"{path}: there is no such lock file; run `tagwire lock` to write it", file=str(path)) from None
     except OSError as error:
         raise LockError(f"{path} can't be read: {error.strerror}", file=str(path)) from error
     except json.JSONDecodeError as error:
-        reason = f"{path}: not valid JSON: {error.msg}; if a merge left conflict markers, write the lock file again"
+        reason = f"{path} is not valid JSON: {error.msg}; if a merge left conflict markers, write the lock file again"
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
-        raise LockError(f"{path}: not JSON: the file is binary or nested too deeply", file=str(path)) from None
+        raise LockError(f"{path} is not JSON: the file is binary or nested too deeply", file=str(path)) from None
     except ValueError as error:  # raised for a duplicate key, or for a number with thousands of digits
-        raise LockError(f"{path}: not a lock file written by tagwire: {error}", file=str(path)) from None
+        raise LockError(f"{path} is not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
         version = "" if found is None else f", got format {found!r}; update tagwire"
@@ -168,7 +168,7 @@ def read_lock(path: Path) -> Lock:
         return Lock(messages, options, str(path), registers)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, TagwireError) as error:
         reason = str(error) if isinstance(error, TagwireError) else repr(error)
-        raise LockError(f"{path}: not a lock file written by tagwire: {reason}", file=str(path)) from None
+        raise LockError(f"{path} is not a lock file written by tagwire: {reason}", file=str(path)) from None
 
 
 def _message(row: Mapping[str, Any]) -> LockedMessage:

@@ -96,7 +96,7 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
             other = first.setdefault((message.kind, message.api_key), message)
             if other is not message:
                 text = f"{message.name} and {other.name} are both {message.kind}s with apiKey {message.api_key}"
-                yield _problem("TW803", message, f"{text}; change one of them")
+                yield _problem("TW803", message, f"{text}; give one of them another apiKey")
 
 
 def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageSummary]:
@@ -135,9 +135,9 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
         yield _problem("TW822", response, text)
     valid, answered = (Versions.parse(each.valid_versions) for each in (request, response))
     if valid != answered:
-        text = f"{response.name} has versions {answered}, but {request.name} {valid}"
+        text = f"{response.name} has versions {answered}, but {request.name} has {valid}"
         if valid <= answered or options.unanswered_versions:
-            yield _problem("TW820", response, f"{text}; they should agree")
+            yield _problem("TW820", response, f"{text}; give both the same versions")
         else:
             missing = next(version for version in valid if version not in answered)
             text += f": a request of version {missing} can't be answered; give both the same versions"
@@ -145,7 +145,7 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
         return
     ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))
     if ours != theirs:
-        text = f"{response.name} is flexible in {ours}, but {request.name} in {theirs}; they should agree"
+        text = f"{response.name} is flexible in {ours}, but {request.name} in {theirs}; make them equal"
         yield _problem("TW821", response, text)
 
 

@@ -117,7 +117,9 @@ def read_history(path: Path) -> History:
     except OSError as error:
         raise SpecError(f"{path} can't be read: {error.strerror}", file=str(path)) from None
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise SpecError(f"{path}: not a history of releases: {error}; import the specs again", file=str(path)) from None
+        raise SpecError(
+            f"{path} was not written by `tagwire import`: {error}; import the specs again", file=str(path)
+        ) from None
     return History(messages)
 
 

@@ -155,7 +155,8 @@ def load(root: Path) -> Settings:
     exceptions = section.get("exceptions", [])
     if not isinstance(exceptions, list) or not all(isinstance(row, dict) for row in exceptions):
         raise _error(
-            file, "tool.tagwire.exceptions is not a list of tables; write [[tool.tagwire.exceptions]] above each"
+            file,
+            "tool.tagwire.exceptions is not a list of tables; write [[tool.tagwire.exceptions]] above each exception",
         )
     exemptions = tuple(_exemption(file, number, row) for number, row in enumerate(exceptions, 1))
     return Settings(
@@ -310,7 +311,7 @@ def _until(file: Path, where: str, value: object) -> datetime.date | None:
         return value
     raise _error(
         file,
-        f"{where}: until is {_found(value)}; write the last day on which it applies, such as 2027-01-31, or 'never'",
+        f"{where}: until is {_found(value)}; write the last day of the exception, such as 2027-01-31, or 'never'",
     )
 
 

@@ -72,13 +72,13 @@ def find_specs(folder: Path) -> list[SpecFile]:
             if name.endswith(".json") and not name.startswith("."):
                 if len(components) > 1:
                     raise SpecError(
-                        f"{Path(parent, name)}: nested too deeply; a spec belongs in the folder of specs or in a "
+                        f"{Path(parent, name)} is nested too deeply; a spec belongs in the folder of specs or in a "
                         "subfolder named after its component",
                         file=str(Path(parent, name)),
                     )
                 found.append(SpecFile(_component(components, parent), _named(Path(parent, name))))
     if not found:
-        raise SpecError(f"{folder}: no specs (*.json) in this folder", file=str(folder))
+        raise SpecError(f"{folder}: there are no specs (*.json) in this folder", file=str(folder))
     return sorted(found)
 
 
@@ -116,7 +116,7 @@ def _named(path: Path) -> Path:
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise SpecError(
-            f"{path}: a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)
+            f"{path} is a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)
         )
     return path
 

@@ -199,7 +199,7 @@ def _field(field: Mapping[str, Any], outer: _Scope, owner: str) -> dict[str, Any
     form = _ordered(field, keys, scope, "field" if owner == "field" else "field of optionalFields")
     if "versions" not in form and "taggedVersions" in form:
         form["versions"] = form["taggedVersions"]
-        scope.note(f"{scope.path}: has no versions; using its taggedVersions {form['versions']}")
+        scope.note(f"{scope.path} has no versions; using its taggedVersions {form['versions']}")
     return _in_order(form, keys)
 
 

@@ -58,7 +58,7 @@ def read_targets(templates: Path) -> Targets:
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise _error(file, f"can't be read: {error}") from error
+        raise _error(file, f"the file can't be read: {error}") from error
     rows = document.pop("targets", [])
     python = document.pop("python", True)
     if document or not isinstance(python, bool) or not isinstance(rows, list):

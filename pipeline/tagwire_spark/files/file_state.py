@@ -110,7 +110,7 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
         return
     now = _ends(data, planned.size)
     if any(was not in (0, each) for was, each in zip(planned.ends, now, strict=True)):
-        raise changed(f"{file}: overwritten after the read was planned (its first {planned.size} bytes differ)")
+        raise changed(f"{file} was overwritten after the read was planned (its first {planned.size} bytes differ)")
 
 
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:

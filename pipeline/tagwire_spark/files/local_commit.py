@@ -193,7 +193,7 @@ class LocalFolder(CommitFolder):
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
             there = folder if folder.exists() else root
             if there.stat().st_dev != device:
-                raise OSError(EXDEV, "on a different file system than its parent folder", str(folder))
+                raise OSError(EXDEV, "the folder is on a different file system than its parent folder", str(folder))
             if not there.is_dir():
                 raise NotADirectoryError(ENOTDIR, "expected a folder, got a file", str(folder))
             if not os.access(there, os.W_OK | os.X_OK):

@@ -109,14 +109,14 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
         try:
             yield staged
         except FileNotFoundError as error:  # a small file disappeared while the driver copied it
-            raise changed(f"{error.filename}: removed after the job listed it") from None
+            raise changed(f"{error.filename} was removed after the job listed it") from None
 
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
     """Yield a folder next to the output. If the block succeeds, rename its subfolder `output` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise LogPathError(f"{output}: already exists and is not replaced; choose another output")
+        raise LogPathError(f"{output} already exists and is not replaced; choose another output")
     with claimed(output) as is_alone:
         for left in work_folders(output) if is_alone else ():  # remove what killed jobs left behind
             shutil.rmtree(left, ignore_errors=True)

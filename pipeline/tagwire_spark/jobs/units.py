@@ -248,7 +248,7 @@ def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[
 
 def _check_inode(file: str, listed: int) -> None:
     if _inode(file) != listed:
-        raise changed(f"{file}: replaced by another file after the job listed it")
+        raise changed(f"{file} was replaced by another file after the job listed it")
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
             return
     found = [str(name).rstrip("/").rpartition("/")[2] for name in listed]
     if any(name != commit.DONE and not name.startswith(".tagwire-") for name in found):
-        raise LogPathError(f"{storage.hidden(url)}: already exists and is not replaced; choose another output")
+        raise LogPathError(f"{storage.hidden(url)} already exists and is not replaced; choose another output")
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:

@@ -238,8 +238,8 @@ class _Commit:
         if self.target.must_be_new:
             raise PipelineError(
                 "KAFKA_LOG_EXISTS",
-                f"{log} already exists, and option ifExists is error. "
-                "Choose another folder, or set ifExists to append.",
+                f"{log} already exists, which ifExists=error does not allow; choose another folder, or set option "
+                "ifExists=append.",
             )
         if end.rest:
             text = f"{log} has {end.rest} bytes after its last batch: a broker has the log open or died while writing, "

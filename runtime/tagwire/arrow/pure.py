@@ -89,9 +89,9 @@ class _Pure:
         others: list[Any] = [None] * len(chunks) if versions is None else self.taken(versions, "version")[0]
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
             raise ColumnError(
-                f"expected chunks of the same lengths, got {list(map(len, chunks))[:5]} for the rows and "
-                f"{list(map(len, others))[:5]} for the versions (at most 5 lengths are shown); combine the "
-                "chunks of both"
+                f"expected `data` and `version` to have chunks of the same lengths, got lengths "
+                f"{list(map(len, chunks))[:5]} and {list(map(len, others))[:5]} (of at most 5 chunks each); combine "
+                "the chunks of both"
             )
         arrays = []
         first = 0

@@ -226,7 +226,7 @@ def _typed(
     if selection.paths is not None:
         raise SchemaError(f"{name} is not a struct, so it has no field {'.'.join(selection.paths[0])!r}")
     if len(formats) > 1 or len(wires) > 1:
-        raise SchemaError(f"{name} has different types in these versions: {', '.join(sorted(map(str, types)))}")
+        raise SchemaError(f"{name} has different types in the selected versions: {', '.join(sorted(map(str, types)))}")
     return Column(name, formats.pop(), nullable=nullable, default=default, wire=next(iter(wires.values()), None))
 
 

@@ -29,8 +29,8 @@ _MOST: Final = 1 << 30
 """The maximum number of bytes. Without a limit, a mistyped repeat count could use up the memory."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
 _TOKEN: Final = re.compile(
-    r"(?P<hex>(?:[0-9a-fA-F]{2})+(?: (?:[0-9a-fA-F]{2})+(?=\s|$))*)|"
-    r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<odd>[0-9a-fA-F]+)(?=[\s*#]|$)',
+    r"(?P<odd>[0-9a-fA-F](?:[0-9a-fA-F]{2})*)(?=[\s*#]|$)|"
+    r'(?P<hex>(?:[0-9a-fA-F]{2})+(?: (?:[0-9a-fA-F]{2})+(?=\s|$))*)|(?P<text>"(?:[^"\\]|\\.)*")',
     re.DOTALL,
 )
 """Matches bytes in hex (`hex`), a string (`text`), or an incomplete byte (`odd`), which is reported as an error.

@@ -343,7 +343,7 @@ class LayoutWriter(ValueWalk):
             if type(tag) is not int or not 0 <= tag <= highest:
                 self.fail(f"expected a tag (0 to {highest}), got {self.got(tag)}")
             if tag in names:
-                self.fail(f"tag {tag} is the field {names[tag]} in this version; set that instead")
+                self.fail(f"tag {tag} is the field {names[tag]} in this version; set that field instead")
         return [(tag, self.content(_BYTES, data)) for tag, data in unknown.items()]
 
 

@@ -69,7 +69,9 @@ class OffsetIndexRule(IndexRule):
             if entry.position < seen.position:
                 self._reject(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
-                self._reject(self.next, entry, f"must exceed {self.last_offset}, the last offset before this position")
+                self._reject(
+                    self.next, entry, f"the offset must exceed {self.last_offset}, the last one before this position"
+                )
             else:
                 self.open.append((self.next, entry))
             self.next += 1

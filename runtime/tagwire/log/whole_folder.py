@@ -138,7 +138,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
 def reject_existing(target: Path) -> None:
     """Raise LogPathError if `target` exists, because existing files are never overwritten."""
     if target.exists():
-        raise LogPathError(f"{target}: already exists and is not replaced; choose another output")
+        raise LogPathError(f"{target} already exists and is not replaced; choose another output")
 
 
 def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:
@@ -165,8 +165,8 @@ def publish(partial: Path, target: Path) -> None:
         if error.errno not in (EEXIST, ENOTEMPTY):
             raise
         raise LogPathError(
-            f"{target} was written by another run in the meantime; it was not overwritten, and this run's output"
-            " was removed"
+            f"another run has written {target} in the meantime, so this run did not overwrite it and removed its own"
+            " output; choose another output"
         ) from None
     on_disk(target.parent)
 

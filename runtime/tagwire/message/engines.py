@@ -48,8 +48,9 @@ class DisagreementError(TagwireError):
 
     def __init__(self, layout: Layout, rejected: str) -> None:
         super().__init__(
-            f"{layout}: the native engine rejected {rejected}, but the interpreter accepts it. If the value was not "
-            "changed meanwhile, this is a bug in tagwire: please report it; TAGWIRE_ENGINE=python avoids that engine"
+            f"{layout}: the native engine rejected {rejected}, but the interpreter accepts it. Unless another thread "
+            "changed the value, this is a bug in tagwire. Please report it; to avoid the native engine, set "
+            "TAGWIRE_ENGINE=python"
         )
         self.layout = layout
 

@@ -356,6 +356,6 @@ class _Expansion:
     def nested(self, cls: Any, row: FieldRow, name: str, version: int) -> StructLayout:
         inner = row.struct_version(version)
         if inner is None:
-            text = f"{self.message.NAME}: field {row.name} exists in a version for which it names no version of {name}"
+            text = f"{self.message.NAME} v{version}: field {row.name} does not specify the version of its struct {name}"
             raise SchemaError(f"{text}; generate the package again")
         return self.struct(cls, name, inner)

@@ -259,7 +259,7 @@ def test_git_errors_are_wrong_usage(project: Path) -> None:
     assert done.exit_code == 2 and "git has no revision 'release'" in done.stderr
     write_spec(project, "PongRequest", apiKey=8)
     done = breaking("--against", "HEAD", "message_specs/PongRequest.json")
-    assert done.exit_code == 2 and "at revision HEAD, this is neither a file" in done.stderr
+    assert done.exit_code == 2 and "is neither a file nor a folder with *.json files at revision HEAD" in done.stderr
 
 
 def test_new_set_breaks_nothing(project: Path) -> None:
@@ -270,7 +270,7 @@ def test_new_set_breaks_nothing(project: Path) -> None:
     done = breaking("--against", "HEAD")
     assert done.exit_code == 0
     assert (
-        "other_specs: at revision HEAD, this is neither a file nor a folder with *.json files; its specs count as un"
+        "other_specs is neither a file nor a folder with *.json files at revision HEAD; its specs count as un"
         in done.stderr
     )
 

@@ -98,8 +98,8 @@ def test_collide() -> None:
 def test_collide_needs_designs_that_it_can_judge() -> None:
     design, register = str(SPECS / "drafts/kip87"), str(SPECS / "registries/kip82_int")
     for words, message in (
-        ([design, design], "give two or more different designs"),
-        ([design, f"{design}/../kip87"], "give two or more different designs"),
+        ([design, design], "give at least two designs, and each design only once"),
+        ([design, f"{design}/../kip87"], "give at least two designs"),
         ([design, register], f"{register} has only registers; collide checks messages and record formats;"),
     ):
         code, out, err = run("collide", *words)

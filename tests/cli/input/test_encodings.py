@@ -104,7 +104,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
         ("auto", "0000000 022 \\0\n*\n0000020\n", "dump input: line 3: expected offset 0, the number of bytes"),
         ("auto", "0000000 00 12\n0000020 01\n0000021\n", "dump input: line 2: expected offset 2"),
         ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' does not start with an offset in hex"),
-        ("dump", "0000  \n", "dump input: no bytes after the offsets"),
+        ("dump", "0000  \n", "dump input: there are no bytes after the offsets"),
         ("escaped", "x00", "escaped input:"),
         ("escaped", "b'x", "escaped input:"),
         ("base64", "AAA=A", "base64 input:"),

@@ -73,10 +73,10 @@ def test_an_unknown_revision(repository: Path, revision: str) -> None:
 
 
 def test_a_path_that_was_not_there(repository: Path) -> None:
-    with pytest.raises(NotAtRevisionError, match=r"Later\.json: at revision v1, this is neither a file"):
+    with pytest.raises(NotAtRevisionError, match=r"Later\.json is neither a file nor a folder with .* at revision v1"):
         specs_at("v1", repository / "specs" / "Later.json")
     (repository / "other").mkdir()
-    with pytest.raises(NotAtRevisionError, match="other: at revision HEAD, this is neither a file"):
+    with pytest.raises(NotAtRevisionError, match=r"other is neither a file nor a folder with .* at revision HEAD"):
         specs_at("HEAD", repository / "other")
 
 

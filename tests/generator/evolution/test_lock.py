@@ -200,8 +200,8 @@ def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
 
 NO_LOCKS = {
     "no such lock file; run `tagwire lock` to write it": None,
-    "not valid JSON: Expecting": b"<<<<<<< HEAD\n{}",
-    "not JSON: the file is binary or nested too deeply": b"\xff",
+    "is not valid JSON: Expecting": b"<<<<<<< HEAD\n{}",
+    "is not JSON: the file is binary or nested too deeply": b"\xff",
     "expected a lock file of format 1": b"[]",
     "expected a lock file of format 1, got format 2; update tagwire": b'{"tagwire lock": 2}',
     "written by tagwire: KeyError('messages')": b'{"tagwire lock": 1}',

@@ -52,7 +52,7 @@ def test_requests_without_a_response_are_rejected_by_default() -> None:
     (rejected,) = check_set([request, response])
     assert (rejected.rule, rejected.severity) == ("TW808", "error")
     assert rejected.message == (
-        f"FooResponse has versions 0, but FooRequest {request.valid_versions}: "
+        f"FooResponse has versions 0, but FooRequest has {request.valid_versions}: "
         "a request of version 1 can't be answered; give both the same versions"
     )
     (problem,) = check_set([request, response], SpecOptions(unanswered_versions=True))

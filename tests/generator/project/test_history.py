@@ -99,7 +99,7 @@ def test_a_component_may_be_called_layouts(tmp_path: Path) -> None:
 )
 def test_damaged_file_is_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(
-        SpecError, match=r"history\.toml: not a history of releases: .*; import the specs again"
+        SpecError, match=r"history\.toml was not written by `tagwire import`: .*; import the specs again"
     ) as caught:
         read(tmp_path, text)
     assert caught.value.file == str(tmp_path / "history.toml")
@@ -109,7 +109,7 @@ def test_file_that_can_t_be_read_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="can't be read: No such file"):
         read_history(tmp_path / "history.toml")
     (tmp_path / "history.toml").write_bytes(b"\xff")
-    with pytest.raises(SpecError, match="not a history of releases"):
+    with pytest.raises(SpecError, match="was not written by `tagwire import`"):
         read_history(tmp_path / "history.toml")
 
 

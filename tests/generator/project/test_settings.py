@@ -192,7 +192,7 @@ REJECTED = {
         EXCEPTION.replace("TW903", "TW402"),
         "rule is 'TW402'; change rules are TW901 to TW963, and design rules TL01 to TL94",
     ),
-    "no until": (EXCEPTION, "until is missing; write the last day on which it applies, such as 2027-01-31, or 'never'"),
+    "no until": (EXCEPTION, "until is missing; write the last day of the exception, such as 2027-01-31, or 'never'"),
     "until is a text": (EXCEPTION + 'until = "2027-01-31"', "until is '2027-01-31'"),
     "until is a time": (EXCEPTION + "until = 2027-01-31T00:00:00", "until is datetime"),
     "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: expected a version range"),

@@ -144,7 +144,7 @@ def test_each_lenient_form_is_noted() -> None:
         'Bars.Count: mapKey given as "true", read as true',
         "Bars.Open: ignorable given as 1, read as true",
         'Bars.Rack: tag given as "0", read as 0',
-        "Bars.Rack: has no versions; using its taggedVersions 1+",
+        "Bars.Rack has no versions; using its taggedVersions 1+",
         "Shared: default given as null, which is the same as leaving it out",
         "Shared: flexibleVersions given as null, which is the same as leaving it out",
         'message: commonStructs given as {"name": "Common", "versions": "0+"}, read as a list of one item',

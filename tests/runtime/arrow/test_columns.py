@@ -135,7 +135,7 @@ def test_versions_that_may_occur() -> None:
         arrow.schema(C, [])
     with pytest.raises(
         arrow.ColumnError,
-        match=r"expected chunks of the same lengths, got \[1\] for the rows and \[2\] for the versions",
+        match=r"expected `data` and `version` to have chunks of the same lengths, got lengths \[1\] and \[2\] ",
     ):
         arrow.decode_column(pa.array([DATA]), C, pa.array([8, 9]))
     with pytest.raises(arrow.ColumnError, match="expected an integer"):

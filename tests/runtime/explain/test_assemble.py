@@ -158,6 +158,7 @@ def test_nothing_is_read_as_a_field_that_looks_like_hex() -> None:
     ("line", "at", "found"),
     [
         ("        0", (3, 9), "'0', an odd number of digits"),
+        ("     0  abc", (3, 9), "'abc', an odd number of digits"),
         ("     0  00 0", (3, 12), "'0', an odd number of digits"),
         ("     0  00 zz", (3, 12), "'zz'"),
         ("    16", (3, 5), "only the offset '16'"),

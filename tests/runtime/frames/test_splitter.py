@@ -79,7 +79,7 @@ def test_the_largest_frame() -> None:
     [
         (b"\x00\x00", "found 2 bytes of a frame size, expected 4 bytes"),
         (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
-        (stream([b"a"]), "found 5 bytes that contain whole frames, expected all frames to be read before the end"),
+        (stream([b"a"]), "found 5 bytes of whole frames that were not read, expected all frames to be read"),
         (b"\xff\xff\xff\xff", "found size -1"),
     ],
 )

@@ -44,7 +44,7 @@ REJECTIONS = [
     (2, {"topics": [PollTopic(name=None)]}, "topics[0].name", "is None"),
     (1, {"unknown_tags": {1: b""}}, "unknown_tags", "this version has no tagged fields"),
     (1, {"topics": [PollTopic(), PollTopic(unknown_tags={5: b"x"})]}, "topics[1].unknown_tags", "no tagged fields"),
-    (2, {"unknown_tags": {1: b""}}, "unknown_tags", "tag 1 is the field rack in this version; set that instead"),
+    (2, {"unknown_tags": {1: b""}}, "unknown_tags", "tag 1 is the field rack in this version; set that field instead"),
     (2, {"unknown_tags": {-1: b""}}, "unknown_tags", "expected a tag (0 to 2147483647), got int -1"),
     (2, {"unknown_tags": {2**31: b""}}, "unknown_tags", "expected a tag (0 to 2147483647)"),
     (2, {"unknown_tags": {True: b""}}, "unknown_tags", "expected a tag (0 to 2147483647), got True"),

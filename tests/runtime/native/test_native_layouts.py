@@ -267,18 +267,21 @@ MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(6
 OBSTACLES = [
     (
         around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
-        "size includes its own size, but is the length of number only",
+        "the length size, which counts only its own bytes and those of number",
     ),
-    (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size is an unsigned 64-bit uvarlong length"),
-    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))), "number has named bits or a fixed value, but"),
-    (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "has more than 64 bits"),
+    (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size, an unsigned 64-bit uvarlong length"),
+    (
+        around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))),
+        "the engine requires number to be a number that fits",
+    ),
+    (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "which does not fit in 64 bits"),
     (
         around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))),
-        "is sorted, but its elements are not structs",
+        "requires the elements of a sorted array to be structs",
     ),
     (
         around(Nested(inner(*(Item(f"s{index}", Extent(INT8_FIELD)) for index in range(9)), NUMBER))),
-        "more than 8 lengths and checksums",
+        "too many lengths and checksums; the engine supports at most 8",
     ),
     (
         around(Nested(inner(*(Item(f"c{index}", Checksum("crc32", "number")) for index in range(2)), NUMBER))),
@@ -286,7 +289,7 @@ OBSTACLES = [
     ),
     (
         around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
-        "inner has both tagged fields and fields with lengths",
+        "inner, which has both tagged fields and lengths",
     ),
     (
         around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),
@@ -300,10 +303,10 @@ OBSTACLES = [
     ),
     (around(Fixed(ODD_FLOAT)), "native code does not support the wire type float16"),
     (around(Varint(16, zigzag=True)), "the engine does not support the type"),
-    (Layout("deep", None, deep(101)), "structs are nested 101 levels deep; the engine supports 100 levels"),
+    (Layout("deep", None, deep(101)), "structs are nested 101 levels deep; the engine supports at most 100 levels"),
     (
         Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),
-        "65 tagged fields in a struct; the engine supports at most 64",
+        "a struct has 65 tagged fields; the engine supports at most 64",
     ),
     *(
         (Layout("o", None, StructLayout("o", (Item("number", INT8_FIELD),), cls=cls)), message)

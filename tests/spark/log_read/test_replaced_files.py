@@ -100,7 +100,7 @@ def test_overwritten_last_segment_has_not_grown(tmp_path: Path, data: bytes, of_
     [task] = reader.partitions({}, {"t": {"0": 10}})
     path.write_bytes(data.ljust(size, b"\0"))
     os.utime(path, ns=(0, 0))
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*0000\.log: overwritten"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*0000\.log was overwritten"):
         list(reader.read(task)) if of_stream else read()
 
 

@@ -193,7 +193,7 @@ def test_core_without_a_home_is_rejected() -> None:
          "2.0/ARequest.json: ARequest is a different message in newer releases (3.0/ARequest.json)"),
         ([data("0", name="Info")], [data("0", name="Info", type="header")],
          "2.0/Info.json: Info is a different message in newer releases (3.0/Info.json)"),
-        ([data("0")], [data("2")], "2.0/FooData.json: can't be merged into newer releases: FooData: validVersions"),
+        ([data("0")], [data("2")], "2.0/FooData.json can't be merged into newer releases: FooData: validVersions"),
         # Version 0 exists only in the older release, which has the fields in a different order.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],
          "FooData version 0 has the fields [int32, int8] in release 2.0, but [int8, int32] after merging"),

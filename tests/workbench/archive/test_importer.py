@@ -96,7 +96,7 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
     assert [note.text for note in report.notes] == [
         'Rack: tag given as "0", read as 0',
         'Rack: ignorable given as "true", read as true',
-        "Rack: has no versions; using its taggedVersions 2+",
+        "Rack has no versions; using its taggedVersions 2+",
         "holds FooRequest, and is written as FooRequest.json",
     ]
     assert {note.origin for note in report.notes} == {f"{source}!common/message/Foo.json"}

@@ -254,7 +254,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
         (
             data("1-2", field("A", versions="0-1"), field("B", versions="2+")),
             data("0-2", field("N")),
-            "FooData.n has the same position as a in one version, but as b in another",
+            "FooData.n corresponds to a in one version, but to b in another",
         ),
         # A tagged field can't become an ordinary field.
         (

@@ -272,7 +272,7 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
     plan_drafts(folder, out).apply()
     assert plan_drafts(folder, out).changed == {}
     write(out, REQUEST)
-    with pytest.raises(SpecError, match=r"FooRequest\.json: already exists with other content"):
+    with pytest.raises(SpecError, match=r"FooRequest\.json already exists with other content"):
         plan_drafts(folder, out)
 
 

@@ -224,10 +224,11 @@ def test_responses_to_nothing_and_unreadable_ones() -> None:
     assert it.from_server(bad) == bad
     assert it.kinds == [(True, 3, 12), (False, 3, 12)]
     first, second = it.proxy.problems
-    assert first.endswith("byte 0: a response without a request; such responses are passed on, and not recorded")
+    assert first.endswith(
+        "byte 0: received a response without a request; such responses are passed on, but not recorded"
+    )
     assert (
-        "the response to API 3 v12 is passed on unchanged, including its addresses: MetadataResponse v12: controller_id"
-        in second
+        "the response to API 3 v12 is passed on, but its addresses can't be replaced: MetadataResponse v12: " in second
     )
 
 

@@ -126,7 +126,7 @@ def _merge(message: _Message, spec: ImportedSpec, release: str) -> None:
     try:
         message.spec = merged(message.spec, spec.spec)
     except SpecError as error:
-        raise SpecError(f"{spec.origin}: can't be merged into newer releases: {error}", file=spec.origin) from error
+        raise SpecError(f"{spec.origin} can't be merged into newer releases: {error}", file=spec.origin) from error
     message.releases[release] = spec
 
 

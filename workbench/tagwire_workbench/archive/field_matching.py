@@ -38,8 +38,8 @@ class FieldPairing:
             known = self._fields.setdefault(key, ours.json_name.lower())
             if known != ours.json_name.lower():
                 raise SpecError(
-                    f"{self.name}: the older field {older.name}.{theirs.json_name} has the same position as {known} in "
-                    f"one version, but as {ours.json_name} in another; it must match the same field in all versions"
+                    f"{self.name}: the older field {older.name}.{theirs.json_name} corresponds to {known} in one "
+                    f"version, but to {ours.json_name} in another; it must correspond to the same field in all"
                 )
             inner, outer = _struct(ours.type), _struct(theirs.type)
             if inner is not None and outer is not None:

@@ -116,7 +116,7 @@ def _reject_hostile(jar: Path, name: str) -> None:
 
 def _bounded(data: bytes, origin: str) -> bytes:
     if len(data) > SPEC_BYTES:
-        raise SpecError(f"{origin}: more than {SPEC_BYTES} bytes; a message spec can't be that long", file=origin)
+        raise SpecError(f"{origin} has more than {SPEC_BYTES} bytes; a message spec can't be that long", file=origin)
     return data
 
 

@@ -26,7 +26,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
       tagwire collide message_specs/drafts/kip82_int message_specs/drafts/kip87
     """
     if len({Path(path).resolve() for path in paths}) < max(len(paths), 2):
-        raise click.UsageError("give two or more different designs.")
+        raise click.UsageError("give at least two designs, and each design only once.")
     from tagwire_workbench.designs.collide import Design, collide
 
     designs = [Design(path, read_design(path)) for path in paths]

@@ -168,7 +168,7 @@ def _reject_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     """Raise SpecError if the drafts would overwrite or drop parts of existing files, or change released versions."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
-        text = f"{there[0]}: already exists with other content; remove the file, or choose another output folder"
+        text = f"{there[0]} already exists with other content; remove the file, or choose another output folder"
         raise SpecError(text, file=str(there[0]))
     reader, components = SpecReader(), {draft.path: draft.component for draft in plan.drafts}
     before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)

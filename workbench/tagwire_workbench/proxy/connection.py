@@ -119,7 +119,7 @@ class ProxyConnection:
             self._is_unpaired_noted = True
             self._note(
                 "from the server",
-                f"byte {offset}: a response without a request; such responses are passed on, and not recorded",
+                f"byte {offset}: received a response without a request; such responses are passed on, but not recorded",
             )
         return frame
 
@@ -135,8 +135,8 @@ class ProxyConnection:
         except TagwireError as error:
             self._note(
                 "from the server",
-                f"byte {offset}: the response to API {request.api_key} v{request.version} is passed on unchanged, "
-                f"including its addresses: {error}",
+                f"byte {offset}: the response to API {request.api_key} v{request.version} is passed on, but its "
+                f"addresses can't be replaced: {error}",
             )
             return frame
 

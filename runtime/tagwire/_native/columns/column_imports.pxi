@@ -161,7 +161,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
     cdef str format = format_of(schema)
     cdef int64_t needed
     if array.length < 0 or array.offset < 0:
-        raise ColumnError(f"{what}: invalid array of length {array.length} and offset {array.offset}")
+        raise ColumnError(f"{what}: expected an Arrow array whose length and offset are 0 or more, got length {array.length} and offset {array.offset}")
     if schema.dictionary != NULL or array.dictionary != NULL:
         raise ColumnError(f"{what} is dictionary-encoded; decode the dictionary first (in pyarrow: array.dictionary_decode())")
     s.length = array.length
@@ -201,7 +201,7 @@ cdef list version_chunks(object versions, list rows):
     lengths = [[(<Imported>each).c.length for each in arrays] for arrays in (rows, chunks)]
     if lengths[0] != lengths[1]:
         raise ColumnError(
-            f"expected chunks of the same lengths, got {lengths[0][:5]} for the rows and {lengths[1][:5]} for the "
-            "versions (at most 5 lengths are shown); combine the chunks of both"
+            f"expected `data` and `version` to have chunks of the same lengths, got lengths {lengths[0][:5]} and "
+            f"{lengths[1][:5]} (of at most 5 chunks each); combine the chunks of both"
         )
     return chunks

@@ -14,7 +14,7 @@ cdef class ColumnBuilder(PlanBuilder):
     def __cinit__(self, Shape shape, layout, column):
         depth = layout.root.depth
         if depth > DEEPEST_COLUMNS:
-            raise NotNative(f"structs are nested {depth} levels deep; native columns support {DEEPEST_COLUMNS} levels")
+            raise NotNative(f"structs are nested {depth} levels deep; native columns support at most {DEEPEST_COLUMNS} levels")
         self.shape = shape
         self.kept.append(shape)
         self.unused = {}
@@ -123,8 +123,8 @@ cdef int raise_error(int error, str name, object row, int64_t most) except -1:
     if error == TW_NO_MEMORY:
         raise MemoryError
     if error == TW_BAD_INPUT:
-        raise ColumnError(f"{name}: row {row}: the array is damaged, because its offsets do not fit its buffers")
+        raise ColumnError(f"{name}: row {row}: the Arrow array is invalid, because its offsets point outside its buffers")
     raise ColumnError(
-        f"{name}: a column of rows 0 to {row} has more than {most} elements or bytes, the limit of Arrow's 32-bit "
-        "offsets; pass fewer rows at once"
+        f"{name}: a column of rows 0 to {row} has more than {most} elements or bytes, the most that Arrow's 32-bit "
+        "offsets allow; pass fewer rows at once"
     )

@@ -21,7 +21,7 @@ cdef class Shape(Owner):
         self.root = root
         self.nodes = list(root.walk())
         if len(self.nodes) > MOST_COLUMNS:
-            raise NotNative(f"{len(self.nodes)} columns; native code supports at most {MOST_COLUMNS}")
+            raise NotNative(f"the message has {len(self.nodes)} columns; native columns support at most {MOST_COLUMNS}")
         self.indexes = {id(node): index for index, node in enumerate(self.nodes)}
         self.count = len(self.nodes)
         self.columns = <tw_column *>self.memory(self.count * sizeof(tw_column))
@@ -79,7 +79,7 @@ cdef class Shape(Owner):
         c.null_default = default is None
         if default is None or c.kind in (TW_COLUMN_STRUCT, TW_COLUMN_LIST):
             if default is not None and (default is not DEFAULT_STRUCT if c.kind == TW_COLUMN_STRUCT else len(default)):
-                raise NotNative(f"the struct field {column.name} has a custom default")
+                raise NotNative(f"native columns do not support the default of {column.name}")
             return 0
         data = packed(column.format, default)
         block = Block(len(data))

@@ -116,7 +116,7 @@ cdef class Sources:
         if source.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST):
             return self.tags(index, at, path) if column.format == "+m" else self.elements(index, at, path)
         if tw_source_bytes(source, at, &data, &size) < 0:
-            raise ColumnError("the array is damaged, because its offsets do not fit its buffers")
+            raise ColumnError("the Arrow array is invalid, because its offsets point outside its buffers")
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
             return found.decode(errors="surrogateescape")  # invalid UTF-8 becomes surrogates, which the encoder rejects
@@ -141,7 +141,7 @@ cdef class Sources:
     cdef object range(self, int32_t index, int64_t at):
         cdef int64_t first = 0, count = 0
         if tw_source_elements(&self.at[index], at, &first, &count) < 0:
-            raise ColumnError("the array is damaged, because its offsets do not fit its buffers")
+            raise ColumnError("the Arrow array is invalid, because its offsets point outside its buffers")
         return range(first, first + count)
 
     cdef tuple elements(self, int32_t index, int64_t at, list path):

@@ -44,7 +44,7 @@ cdef class RecordPlan(Owner):
         self.dictionaries = dictionaries
         self.c.header = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.header.items_count > TW_MOST_HEADER_ITEMS:
-            raise NotNative(f"the batch header of {format.name} has {self.c.header.items_count} fields; native columns support {TW_MOST_HEADER_ITEMS}")
+            raise NotNative(f"the batch header of {format.name} has {self.c.header.items_count} fields; native columns support at most {TW_MOST_HEADER_ITEMS}")
         layout = format.outline if is_outline else format.header
         self.names = {item.name: index for index, item in enumerate(layout.root.items)}
         self.c.header_sinks = self.header_sinks()
@@ -72,10 +72,10 @@ cdef class RecordPlan(Owner):
             sinks[index].column = sinks[index].slot = -1
             if field.kind == TW_ARRAY:
                 if field.nullable or field.element.kind != TW_STRUCT or field.element.marker or field.element.minimum < 1:
-                    raise NotNative("native columns do not support this kind of array")
+                    raise NotNative("in record formats, native columns support only arrays of structs that are never null")
                 sinks[index].inner = self.sinks_of(field.element.child)
             elif not field.framing.is_number and field.kind != TW_STRING and field.kind != TW_BINARY:
-                raise NotNative("native columns do not support this kind of field")
+                raise NotNative("in record formats, native columns support only numbers, strings, bytes and arrays")
         return sinks
 
     cdef int32_t slot(self, str role) except -2:
@@ -106,7 +106,7 @@ cdef class RecordPlan(Owner):
             if name not in ("compression", "timestamp_type"):
                 self.c.no_wrapper_mask |= bits.mask
         if not self.c.is_message and self.c.base_timestamp < 0:
-            raise NotNative(f"{format.name} has no base timestamp")
+            raise NotNative(f"native columns do not support the record format {format.name}, because it has no base timestamp")
         return 0
 
     cdef int records(self, object records) except -1:
@@ -211,7 +211,7 @@ cdef class RecordPlan(Owner):
             c.null_number = name == "timestamp_type"
             return 0
         if not group.values:
-            raise NotNative(f"the record format {self.format.name} does not name the bits of {name}")
+            raise NotNative(f"the record format {self.format.name} gives no names to the values of the attribute bits {name}")
         c.indexes = numbers = <int32_t *>self.memory(len(group.values) * sizeof(int32_t))
         for index, value in enumerate(group.values):
             numbers[index] = index_of(self.dictionaries[name], value.partition("-")[0])

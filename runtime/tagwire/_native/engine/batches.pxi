@@ -107,7 +107,7 @@ cdef class Magic2:
             self.header_slots[index] = checked_slot(batch, name)
         registers = records.registers
         if set(registers) != set(names):
-            raise NotNative("its records depend on other numbers of the batch")
+            raise NotNative(f"the engine does not support records that depend on {', '.join(registers)}")
         self.offset_register, self.timestamp_register, self.scale_register = [registers[name] for name in names]
 
     cdef object at(self, bytes buf, Py_ssize_t pos, Py_ssize_t other_length_at, Py_ssize_t other_gap, int other_magic):

@@ -174,7 +174,7 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
         return args[0]
     if names != NULL and count == 0 and <object>names == ("version",):
         return args[0]
-    raise TypeError(f"{method}() takes one argument, the version")
+    raise TypeError(f"{method}() takes one positional argument, the version")
 
 
 cdef inline Plan plan_of(object message, object version):

@@ -29,7 +29,7 @@ cdef class Choosing(Owner):
         if plan.has_rules:
             raise NotNative(f"{layout} has rules that involve several fields, so it must be decoded as a whole")
         if plan.framed or self.width > TW_MOST_COLUMNS:
-            raise NotNative(f"{self.width} fields of {layout} are selected; the engine supports at most {TW_MOST_COLUMNS}, and only in messages")
+            raise NotNative(f"the engine supports selections of at most {TW_MOST_COLUMNS} fields of messages, but {self.width} fields of {layout} are selected")
         self.root = self.choice(layout.root, plan.root, paths.root)
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
@@ -38,7 +38,7 @@ cdef class Choosing(Owner):
         cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
         cdef Py_ssize_t index, one
         if s.length != TW_NO_LENGTH:
-            raise NotNative(f"{layout.name} is preceded by a length")
+            raise NotNative(f"the engine can't select fields of {layout.name}, because a length precedes this struct")
         choice.plan = s
         choice.items_count = s.items_count
         choice.chosen = chosen
@@ -51,7 +51,7 @@ cdef class Choosing(Owner):
         tagged = [] if section is None else [field.name for field in section.fields]
         choice.tagged = self.some(s.tagged, tagged, step, &choice.tagged_count)
         if choice.tagged_count and s.section != TW_TAGGED_SECTION:
-            raise NotNative(f"optional fields of {layout.name} are in a buffer")
+            raise NotNative(f"the engine can't select optional fields of {layout.name}, because they are in a buffer")
         for index in range(choice.tagged_count):
             field = section.fields[<Py_ssize_t>(choice.tagged[index].field - s.tagged)]
             self.fill(<tw_chosen *>&choice.tagged[index], step.steps[field.name], field.type)
@@ -95,7 +95,7 @@ cdef class Choosing(Owner):
             return 0
         if step.each:
             if type.length is None:
-                raise NotNative("an array has no count, but extends to the end of the data")
+                raise NotNative("the engine can't select fields in an array that has no count, but extends to the end of the data")
             type = type.element
         if step.column is not None:
             while isinstance(type, Array):
@@ -131,7 +131,7 @@ cdef class Choosing(Owner):
         """Add the values to use in the columns of `step` if the field is absent. `value` is the field's default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
-                raise NotNative(f"the default of {step.name} can't be shared")
+                raise NotNative(f"the engine does not support the default of {step.name}, because it is mutable")
             for column in step.columns:
                 holes[count[0]].column = column
                 holes[count[0]].is_list = step.each and value is not None

@@ -285,7 +285,7 @@ cdef object deep_value(object value, object memo, int depth):
     if found is not None:
         return found
     if depth >= 2 * DEEPEST:  # stop before Python's recursion limit, because the C stack may be small
-        raise RecursionError("maximum recursion depth exceeded while a struct is copied")
+        raise RecursionError("maximum recursion depth exceeded while copying a struct")
     return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
 

@@ -165,7 +165,7 @@ cdef int see(
     cdef Py_ssize_t index
     if not framing.is_number:
         if name in bases or name in hidden or name in flags or name in follows:
-            raise NotNative(f"{name} is not a number that fits in 64 bits")
+            raise NotNative(f"the engine requires {name} to be a number that fits in 64 bits")
         return 0
     if name in bases:
         base, scale = bases[name]
@@ -174,7 +174,7 @@ cdef int see(
     framing.hidden = hidden.get(name, 0)
     if name in flags:
         if framing.is_guarded:
-            raise NotNative(f"{name} contains a flag, but may be absent")
+            raise NotNative(f"the engine does not support flags in {name}, because this field can be absent")
         attribute, framing.flag_mask = flags[name]
         framing.flag_slot = builder.slot(cls, attribute)
     found = follows.get(name, ())

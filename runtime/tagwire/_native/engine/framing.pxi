@@ -64,7 +64,7 @@ cdef class FramedBuilder(Builder):
         cdef tw_struct *s = <tw_struct *>block.at
         self.kept += [block, layout]
         if layout.section is not None:
-            raise NotNative(f"{layout.name} has both tagged fields and fields with lengths, counts or checksums")
+            raise NotNative(f"the engine does not support {layout.name}, which has both tagged fields and lengths, counts or checksums")
         s.framed = True
         s.enclosed = layout.is_enclosed
         self.made_of(s, layout)
@@ -117,7 +117,7 @@ cdef class FramedBuilder(Builder):
             self.checks(framing, item, layout)
             if ordering is not None and ordering[0] == item.name:
                 if not framing.is_number:
-                    raise NotNative(f"an array is sorted by {item.name}, which is not a number")
+                    raise NotNative(f"the engine does not support arrays sorted by {item.name}, which is not a number")
                 framing.last, framing.unsigned_order, framing.is_checked = ordering[1], ordering[2], True
             framing.is_usual = item.is_unframed and not (framing.is_guarded or framing.sum or framing.last or is_stated(item.type))
             known = Known()
@@ -143,7 +143,7 @@ cdef class FramedBuilder(Builder):
         framing.is_number = is_number(field)
         if isinstance(type, FRAMING):
             if not framing.is_number:
-                raise NotNative(f"{item.name} is an unsigned 64-bit {type}")
+                raise NotNative(f"the engine does not support {item.name}, an unsigned 64-bit {type}")
             self.framing(s, framing, item, layout)
         if item.extent:
             framing.extent = self.register_of(item.extent)
@@ -166,7 +166,7 @@ cdef class FramedBuilder(Builder):
             self.ordering = (type.order.field, framing.ordered, type.order.unsigned)
         self.element(field, type.element, None)
         if self.ordering is not None:
-            raise NotNative(f"{type} is sorted, but its elements are not structs")
+            raise NotNative(f"the engine requires the elements of a sorted array to be structs, got {type}")
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
@@ -182,9 +182,9 @@ cdef class FramedBuilder(Builder):
         else:
             framing.counts_itself = type.counts_itself
             if type.of and type.counts_itself:
-                raise NotNative(f"{item.name} includes its own size, but is the length of {type.of} only")
+                raise NotNative(f"the engine does not support the length {item.name}, which counts only its own bytes and those of {type.of}")
         if s.marks_count == TW_FRAMES:
-            raise NotNative(f"{layout.name} has more than {TW_FRAMES} lengths and checksums")
+            raise NotNative(f"{layout.name} has too many lengths and checksums; the engine supports at most {TW_FRAMES}")
         framing.mark = s.marks_count
         s.marks_count += 1
         return 0
@@ -192,7 +192,7 @@ cdef class FramedBuilder(Builder):
     cdef int framed_default(self, tw_struct *s, tw_field *field, tw_framing *framing, object item, object cls) except -1:
         struct = item.type.struct.cls if isinstance(item.type, Nested) else None
         if item.default is DEFAULT_STRUCT and (s.shape != TW_OBJECT or struct is None):
-            raise NotNative(f"the default of {item.name} contains dicts")
+            raise NotNative(f"the engine does not support the default of {item.name}, because it contains dicts")
         self.default(field, cls, item.default, struct)
         if type(item.default) is int and framing.is_number:
             framing.absent = number(item.default)
@@ -204,7 +204,7 @@ cdef class FramedBuilder(Builder):
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
             if not framing.is_number:
-                raise NotNative(f"{item.name} has named bits or a fixed value, but is not a number that fits in 64 bits")
+                raise NotNative(f"the engine requires {item.name} to be a number that fits in 64 bits, because it has named bits or a fixed value")
             framing.is_checked = True
             framing.has_equals = item.equals is not None
             framing.equals = number(item.equals or 0)
@@ -215,11 +215,11 @@ cdef class FramedBuilder(Builder):
         for name, check in layout.checks:
             if check.first == item.name:
                 if framing.sum:
-                    raise NotNative(f"two checksums begin at {item.name}")
+                    raise NotNative(f"two checksums begin at {item.name}; the engine supports only one")
                 framing.sum = self.register_of(name)
                 framing.covered = (<Known>self.scope()[name]).mark
                 if framing.frame == TW_CHECKSUM:
-                    raise NotNative(f"the checksum {item.name} is covered by another checksum")
+                    raise NotNative(f"the engine does not support {item.name}, a checksum that another checksum covers")
                 framing.algorithm = ALGORITHMS[check.algorithm]
         return 0
 
@@ -230,7 +230,7 @@ UINT32 = Fixed(WIRE_TYPES["uint32"])
 
 cdef int64_t number(object value) except? -1:
     if not -(1 << 63) <= value < 1 << 63:
-        raise NotNative(f"{value} has more than 64 bits")
+        raise NotNative(f"the layout contains the number {value}, which does not fit in 64 bits")
     return value
 
 

@@ -98,7 +98,7 @@ def enclosed(items):
 cdef int reject_unlike(object item) except -1:
     """Raise NotNative for a field that only record-format plans support, such as a compressed field."""
     if item.condition is not None:
-        raise NotNative(f"the presence of {item.name} depends on another field")
+        raise NotNative(f"native code does not support {item.name}, because its presence depends on another field")
     if not item.is_unframed:
-        raise NotNative(f"{item.name} is a length, count or checksum, is compressed, or has a fixed value")
+        raise NotNative(f"native code does not support {item.name}, because it is a length, count or checksum, is compressed, or has a fixed value")
     return 0

@@ -87,7 +87,7 @@ cdef class Builder(PlanBuilder):
         return 0
 
     cdef const tw_struct *framed_struct(self, object layout) except NULL:
-        raise NotNative(f"{layout.name} has fields that only record formats can have")
+        raise NotNative(f"{layout.name} has lengths, counts or checksums, which the engine supports only in record formats")
 
     cdef int fill(self, tw_struct *s) except -1:
         """Set `filled`: the fields that decoding sets to defaults, because they are tagged or not in this version."""
@@ -149,7 +149,7 @@ cdef class Builder(PlanBuilder):
             return template
         check_class(cls)
         if cls.__eq__ is not Struct.__eq__ or cls.__ne__ is not object.__ne__:
-            raise NotNative(f"{cls.__name__} defines its own comparison")
+            raise NotNative(f"{cls.__name__} defines its own comparison, which the engine would not call")
         sample = cls._fresh()
         names = [name for name in slot_names(cls) if hasattr(sample, name)]
         fields = <tw_field *>self.memory(len(names) * sizeof(tw_field))
@@ -168,7 +168,7 @@ cdef class Builder(PlanBuilder):
             elif can_be_shared(value):
                 fields[count].value = self.keep(value)
             else:
-                raise NotNative(f"the default of {cls.__name__}.{name} can't be shared")
+                raise NotNative(f"the engine does not support the default of {cls.__name__}.{name}, because it is mutable")
             count += 1
         self.templates[cls] = template
         self.kept.append(template)

@@ -30,7 +30,7 @@ cdef class PlanBuilder(Owner):
         return 0
 
     cdef const tw_struct *child(self, object layout, object owner) except NULL:
-        raise NotNative(f"{layout.name} is a struct")
+        raise NotNative(f"the engine does not support the struct {layout.name}")
 
     cdef int section(self, tw_struct *s, object section, object owner) except -1:
         fields = () if section is None else section.fields
@@ -41,7 +41,7 @@ cdef class PlanBuilder(Owner):
         elif section is not None:
             s.section = TW_TAGGED_SECTION
         if len(fields) > TW_MOST_TAGGED:
-            raise NotNative(f"{len(fields)} tagged fields in a struct; the engine supports at most {TW_MOST_TAGGED}")
+            raise NotNative(f"a struct has {len(fields)} tagged fields; the engine supports at most {TW_MOST_TAGGED}")
         s.tagged_count = len(fields)
         s.tagged = self.items(fields, owner)
         s.known_tags = self.keep(frozenset([field.tag for field in fields]))

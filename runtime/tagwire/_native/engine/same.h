@@ -97,7 +97,7 @@ static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *one, PyObject *other)
 {
     int same = 1;
-    if (Py_EnterRecursiveCall(" while structs are compared"))
+    if (Py_EnterRecursiveCall(" while comparing structs"))
         return -1;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; same == 1 && a < end; a++) {
         TW_HELD PyObject *mine = tw_slot(one, a->slot), *yours = tw_slot(other, a->slot);
@@ -137,7 +137,7 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
     if ((PyTuple_CheckExact(one) || PyList_CheckExact(one)) && (PyTuple_CheckExact(other) || PyList_CheckExact(other))) {
         if (t->sameness == TW_IDENTICAL && Py_TYPE(one) != Py_TYPE(other))
             return 0;
-        if (Py_EnterRecursiveCall(" while arrays are compared"))
+        if (Py_EnterRecursiveCall(" while comparing arrays"))
             return -1;
         same = PyTuple_CheckExact(one) && PyTuple_CheckExact(other) ? tw_same_tuples(t, one, other)
                                                                    : tw_same_arrays(t, one, other);

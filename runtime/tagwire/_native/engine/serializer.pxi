@@ -41,7 +41,7 @@ cdef class Plan:
         cdef FramedBuilder builder = FramedBuilder(SHARED)
         depth = layout.root.depth
         if depth > DEEPEST:
-            raise NotNative(f"structs are nested {depth} levels deep; the engine supports {DEEPEST} levels")
+            raise NotNative(f"structs are nested {depth} levels deep; the engine supports at most {DEEPEST} levels")
         self.framed = builder.decide(layout.root)
         self.has_rules = layout.root.has_rules
         self.root = builder.struct(layout.root)

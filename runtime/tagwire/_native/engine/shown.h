@@ -51,7 +51,7 @@ static int tw_show(tw_showing *s, PyObject *value)
     if (c == NULL && PyErr_Occurred())
         return -1;
     if (c != NULL || (PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value))) {
-        if (Py_EnterRecursiveCall(" while a struct is shown"))
+        if (Py_EnterRecursiveCall(" while getting the repr of a struct"))
             return -1;
         failed = c != NULL ? tw_show_struct(s, c, value) : tw_show_tuple(s, value);
         Py_LeaveRecursiveCall();

@@ -22,13 +22,13 @@ cdef Py_ssize_t slot_of(object cls, str name) except -1:
     if type(descriptor) is LateStruct:
         return (<LateStruct>descriptor).slot
     if type(descriptor) is not MemberDescriptorType:
-        raise NotNative(f"{cls.__name__}.{name} is not a slot")
+        raise NotNative(f"{cls.__name__}.{name} is not a slot; the engine supports only attributes that are slots")
     member = <PyMemberDef *>PyType_GetSlot(<PyTypeObject *><PyObject *>descriptor.__objclass__, Py_tp_members)
     while member != NULL and member.name != NULL:
         if member.name == encoded and member.type == T_OBJECT_EX:
             return member.offset
         member += 1
-    raise NotNative(f"the slot table of {cls.__name__} does not contain {name}")
+    raise NotNative(f"the engine can't find where objects of {cls.__name__} store the slot {name}")
 
 
 cdef int check_class(object cls) except -1:
@@ -43,9 +43,9 @@ cdef int check_class(object cls) except -1:
         raise NotNative(f"{cls.__name__} can't be created without arguments: {error}") from None
     for name in ("__setattr__", "__getattribute__"):
         if getattr(cls, name) is not getattr(object, name):
-            raise NotNative(f"{cls.__name__} defines its own {name}")
+            raise NotNative(f"{cls.__name__} defines its own {name}, which the engine would not call")
     if hasattr(cls, "__getattr__"):
-        raise NotNative(f"{cls.__name__} defines its own __getattr__")
+        raise NotNative(f"{cls.__name__} defines its own __getattr__, which the engine would not call")
     return 0
 
 
@@ -54,12 +54,12 @@ cdef int check_slot(object cls, str name, Py_ssize_t slot) except -1:
     probe = object.__new__(cls)
     mark = object()
     if slot < 0 or slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__:
-        raise NotNative(f"the offset of the slot {cls.__name__}.{name} is outside the object")
+        raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout: the slot {name} is outside the object")
     if TW_SLOT(<PyObject *>probe, slot) != NULL:
-        raise NotNative(f"the slot {cls.__name__}.{name} is not empty in a new object")
+        raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout: the slot {name} is not empty in a new object")
     setattr(probe, name, mark)
     if TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
-        raise NotNative(f"the slot {cls.__name__}.{name} is not at the offset in its class's slot table")
+        raise NotNative(f"objects of {cls.__name__} have an unsupported memory layout: the slot {name} is not at its declared offset")
     return 0
 
 
@@ -155,5 +155,5 @@ cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
     mark = object()
     getattr(cls, name).__set__(probe, mark)
     if slot + <Py_ssize_t>sizeof(PyObject *) > cls.__basicsize__ or TW_SLOT(<PyObject *>probe, slot) != <PyObject *>mark:
-        raise NotNative(f"the slot uuid.UUID.{name} is not at the offset in its class's slot table")
+        raise NotNative(f"uuid.UUID has an unsupported memory layout: the slot {name} is not at its declared offset")
     return slot

@@ -209,7 +209,7 @@ cdef class Rows:
         column.ends = <const int32_t *>self.held(ends, (column.first + count + 1) * sizeof(int32_t) if count else 0)
         for row in range(column.first, column.first + count):
             if not 0 <= column.ends[row] <= column.ends[row + 1]:
-                raise ValueError(f"row {row - column.first}: the offsets are negative or descend")
+                raise ValueError(f"row {row - column.first}: expected offsets of 0 or more that never decrease, got {column.ends[row]} and {column.ends[row + 1]}")
         return 0
 
     cdef int numbers(self, tw_column *column, object buffers) except -1:

@@ -43,7 +43,7 @@ cdef class HeaderSearch:
         cdef uint32_t polynomial
         self.data, self.size, self.page, self.page_start = data, len(data), b"", 0
         if len(forms) > FORMS:
-            raise ValueError(f"expected at most {FORMS} forms of batch headers, got {len(forms)}")
+            raise ValueError(f"expected at most {FORMS} different forms of batch headers, got {len(forms)}")
         for given in forms:
             form = &self.forms[self.count]
             form.length_at, form.is_varint, form.is_zigzag, form.counts_itself, form.least, form.magic_after_length = given[:6]

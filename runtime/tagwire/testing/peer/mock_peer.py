@@ -147,7 +147,7 @@ class MockPeer:
                 return rule.answer(request)
         if self._announcement is not None and request.name == self._announcement.request:
             return Reply(announcing_message(self._announcement, self.registry, self.offered))
-        raise PeerError("no rule answers it")
+        raise PeerError("no rule answers this request")
 
     def connect(self, address: Address | tuple[str, int] = (LOOPBACK, 0)) -> PeerConnection:
         """Return a connection without a socket. `address` is the peer's address as the client sees it."""
