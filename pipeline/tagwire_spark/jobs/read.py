@@ -37,11 +37,11 @@ from tagwire_spark.log_read.replicas import replicas_error
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import (
     check_found,
-    grouped,
     log_locations,
     plan_alone,
     settled_location,
 )
+from tagwire_spark.log_read.tasks import grouped
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30

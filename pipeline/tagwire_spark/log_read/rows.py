@@ -13,20 +13,16 @@ from pyspark.sql.types import StructType
 
 from tagwire.captures import capture_kind
 from tagwire.errors import TagwireError
-from tagwire.log.batch_rules import OUT_OF_ORDER
-from tagwire.log.column_stream import Pass, ReadOptions
-from tagwire.log.column_table import root_column
-from tagwire.log.damage import Damage, Found
+from tagwire.log.damage import Damage
 from tagwire.log.errors import LogError
 from tagwire.log.scan import Scan
-from tagwire.records import RecordBatch
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import requested_batch
 from tagwire_spark.errors import PipelineError, described, rejection
 from tagwire_spark.files.byte_stream import first_bytes
 from tagwire_spark.files.commit import if_gone
-from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_requested, next_offset, split_pieces
+from tagwire_spark.log_read.batches import SplitPass, begun_scan
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,
     RECORD_COLUMNS,
@@ -143,7 +139,7 @@ class _Rows:
         """Maps a partition folder to its last split, and to its open transactions (producer ID to an offset)."""
         needs = (need for name in self._names for need in self._columns[name].needs)
         self._needed = dict.fromkeys((*needs, *self._of_filters()))
-        self._pass = _SplitPass([*self._needed] or ["is_control"], query)
+        self._pass = SplitPass([*self._needed] or ["is_control"], query)
         self._numbers: dict[str, int] = {}
         """Maps the engine's file names to split indexes, for the splits that have rows in the current Arrow batch."""
 
@@ -315,107 +311,3 @@ class _Rows:
             else:
                 begun.setdefault(producer_id, offset)
             self._begun[folder_name(split.file)] = split, begun
-
-
-class _SplitPass(Pass):
-    """Reads splits with the native engine. Invalid bytes are handled as in `split_pieces`."""
-
-    def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
-        options = ReadOptions(
-            formats=query.formats,
-            headers_only=query.by_batch,
-            limits=query.limits,
-            verified=query.by_batch,
-            ordered=not query.permissive,
-        )
-        super().__init__(root_column("batch" if query.by_batch else "record", columns, query.formats), options)
-        self.query = query
-
-    def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the arrays that fill up while a split is read, and a Damage object for each range of invalid bytes.
-
-        The last rows stay buffered. Raises LogError for invalid bytes if the query isn't permissive.
-        """
-        self.split, self.start, self.before, self.damage_end = split, position, last, -1
-        self.rows.begin(encodable(scan.file), position, split.first_offset or None)
-        self.rows.leave(position, last)
-        batch_end = None
-        for piece in self.of_file(scan, split.first_offset or None, cut_off=False, end=split.end):
-            yield piece
-            self._check_end()
-            reached = self.rows.last_offset + 1
-            if batch_end is not None and reached > batch_end:
-                return
-            # No checksum covers a batch's offset, so stop only when a second batch confirms that the end is reached.
-            batch_end = reached if reached >= split.end_offset else None
-        self._check_end()
-        end = self.rows.position
-        if end not in (position, self.damage_end):
-            check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
-
-    def _check_end(self) -> None:
-        """Raise LogError if the split's last batch has offsets that belong to the next segment."""
-        if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
-            for _ in split_pieces(self.split, self.query):  # raises the error, which names the batch's position
-                pass
-
-    def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch. If it has no requested rows, skip it.
-
-        Otherwise, yield the buffered rows. Then raise `error` or, if the query is permissive, yield a Damage object.
-        """
-        split, query, rows = self.split, self.query, self.rows
-        reached = self._reached(rows.last_offset)
-        if reached is not None and reached >= split.end_offset:
-            last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
-            if last is None:  # stop here, because the broker may still be writing the next bytes
-                rows.leave(split.end, None)
-                return
-            rows.leave(rows.position, last)
-            reached = self._reached(last)
-        # `batch` is None if the batch can't be decoded at all, rather than having invalid records or offsets.
-        batch = _whole_batch(scan, rows.position)
-        may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
-        if batch is not None and not may_hide and not is_requested(batch, split, query):
-            rows.leave(rows.position + batch.size, batch.last_offset)
-            return
-        if not query.permissive:
-            yield from self._so_far()
-            raise error
-        damage, found = self.skip(scan, error)
-        self.damage_end = damage.end if found is None else -1
-        is_earlier = batch is None and reached is not None and reached < split.first_offset
-        if not is_earlier and not query.drops:
-            yield from self._so_far()
-            yield damage
-
-    def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If `last` is -1, return the split's first offset, or None if it's unknown."""
-        return next_offset(self.split, self.start) if last < 0 else last + 1
-
-    def _last_before(self, position: int) -> int | None:
-        """Return the last valid offset before the invalid batch at `position`; None if the query ends before it.
-
-        This reads the split again, because the last batch that the engine read may have a wrong offset.
-        """
-        last = self.before
-        try:
-            for piece in split_pieces(self.split, self.query):
-                if piece.position >= position:
-                    return last
-                if isinstance(piece, Found):
-                    last = piece.batch.last_offset
-        except LogError:
-            return last
-        return None
-
-    def _so_far(self) -> Iterator[Any]:
-        if len(self.rows):
-            yield self.rows.take()
-
-
-def _whole_batch(scan: Scan, position: int) -> RecordBatch | None:
-    try:
-        return scan.batch(position)
-    except LogError:
-        return None

@@ -9,7 +9,6 @@ loses a record. The driver reads an index only if a query begins within a segmen
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,19 +25,13 @@ from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.partitions_exist import check_partitions_exist
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
 from tagwire_spark.log_read.replicas import shorter_replicas, without_replicas
-from tagwire_spark.log_read.times import earlier_part
-from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
+from tagwire_spark.log_read.tasks import cut
+from tagwire_spark.log_read.times import earlier_part, with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
-_SPLIT_BYTES: Final = 64 << 20
-_TASKS: Final = 20_000
-"""If a read would need more than about this many tasks, its tasks become larger: the driver pickles every task."""
 _LOOKS: Final = 5
 _NAMED: Final = 5
 """Maximum number of file names listed in an error."""
-_OPENING: Final = 1 << 17
-"""Cost of opening a local segment, expressed as bytes read in the same time; `_FETCHING` is for a remote segment."""
-_FETCHING: Final = 1 << 20
 
 
 class Split(NamedTuple):
@@ -106,15 +99,6 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
         except (OSError, TagwireError) as error:
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
     return cut(splits, query)
-
-
-def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
-    """Return the number of bytes per task: from the options, or a default that grows if there are many tasks."""
-    total = sum(map(_bytes, splits))
-    most = query.split_bytes
-    if most is None:
-        most = max(_SPLIT_BYTES, total // _TASKS)
-    return max(1, min(most, total // query.min_tasks)) if query.min_tasks > 1 else most
 
 
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
@@ -376,44 +360,3 @@ def _first_requested(segment: Segment, split: Split) -> tuple[int, int] | None:
     except (LogError, LogPathError):
         return None  # without the index, planning takes longer, but the rows are the same
     return (found.position, found.offset) if found and 0 < found.position < split.end else None
-
-
-def cut(splits: Sequence[Split], query: LogQuery) -> list[Split]:
-    """Cut splits of whole segments into splits of about the task size. Leave out an empty segment at the log's end."""
-    step = _task_bytes(query, splits)
-    return [part for split in splits for part in _parts(split, step)]
-
-
-def _parts(split: Split, step: int) -> Iterator[Split]:
-    """Cut a segment into splits of `step` bytes. Only the first split keeps the hint about where to start reading."""
-    if is_remote(split.file) and split.offset_index is None:
-        step = split.end  # one split, because without an index each task would fetch all bytes before its own
-    begin = split.hint[0] if split.hint else 0
-    last = split.end - step // 8  # a remainder of less than an eighth becomes part of the last split
-    starts = range(begin + step, last, step) if split.end else ()
-    if not starts:
-        # Even an empty segment gets a task, which checks for missing records, unless it is the log's last segment.
-        if split.end or split.next_base != NO_OFFSET:
-            yield split
-        return
-    yield split._replace(end=starts[0])
-    for start, end in pairwise([*starts, split.end]):
-        yield split._replace(start=start, end=end, hint=None)
-
-
-def _bytes(split: Split) -> int:
-    return split.end - (split.hint[0] if split.hint else split.start)
-
-
-def grouped(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Group splits into tasks. Small splits share a task, because a task costs more than reading a small segment."""
-    tasks: list[list[Split]] = []
-    most, left = _task_bytes(query, splits), 0
-    for split in splits:
-        cost = max(_bytes(split), _FETCHING if is_remote(split.file) else _OPENING)
-        if cost > left:
-            tasks.append([])
-            left = most
-        tasks[-1].append(split)
-        left -= cost
-    return tasks

@@ -52,8 +52,6 @@ from tagwire_spark.log_read.replicas import folder_name, replicas_error, without
 from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import (
     Split,
-    cut,
-    grouped,
     log_locations,
     partitions_of,
     partitions_there,
@@ -61,7 +59,8 @@ from tagwire_spark.log_read.splits import (
     settled_location,
     whole_splits,
 )
-from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
+from tagwire_spark.log_read.tasks import cut, grouped
+from tagwire_spark.log_read.times import with_offsets_of_times
 from tagwire_spark.log_read.topic_identity import check_same, identity, new_topics, same_ends
 from tagwire_spark.log_read.trigger_limits import Ends, Log, limited, offset_ends, spark_offset
 from tagwire_spark.log_read.uncommitted import transactions_of

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tagwire._engine import FramePlan
     from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
+    from tagwire.frames.record_frames import DecodeOptions
     from tagwire.message.base import Message
 
     M = TypeVar("M", bound=Message)
@@ -154,20 +155,16 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         key, only the fields that all header versions have are decoded (for Kafka: API key, version, correlation ID and
         client ID), and the offset is the end of these fields. Raises DecodeError for an invalid header.
         """
+        header = self.request_header
         try:
             cls, version = self.request_class(data)
         except DecodeError as error:
             if error.path != "request_api_key":
                 raise
-            header = self.request_header
-            common = max(set(header.VERSIONS) - set(header.FLEXIBLE_VERSIONS), default=header.VERSIONS.lowest)
-            return header.decode_from(data, common, strict=strict, views=views, limits=limits, gc=gc)
-        return self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
-
-    def _decode_header(
-        self, cls: type[Message], version: int, data: Any, **options: Unpack[_DecodeOptions]
-    ) -> tuple[RequestH, int]:
-        return self.request_header.decode_from(data, cls.header_version(version), **options)
+            used = max(set(header.VERSIONS) - set(header.FLEXIBLE_VERSIONS), default=header.VERSIONS.lowest)
+        else:
+            used = cls.header_version(version)
+        return header.decode_from(data, used, strict=strict, views=views, limits=limits, gc=gc)
 
     if TYPE_CHECKING:
 
@@ -199,11 +196,12 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         """
         data = held(data) if views else as_bytes(data)
         cls, version = self.request_class(data)
-        header, start = self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
+        options: DecodeOptions = {"strict": strict, "views": views, "limits": limits, "gc": gc}
+        header, start = self.request_header.decode_from(data, cls.header_version(version), **options)
         if message is not None and cls is not message:
             found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, message))
             raise unreadable("RequestHeader", None, "request_api_key", 0, found, expected)
-        request = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+        request = read_rest(cls, data, version, start, **options)
         self._plan_frames(self._request_readers, int.from_bytes(data[:4]), cls, version, header)
         return Frame(header, request, version)
 
@@ -264,14 +262,13 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         version, and DecodeError for invalid bytes, with an offset from the start of the frame.
         """
         cls = self._of_kind(api_key, "response")
+        options: DecodeOptions = {"strict": strict, "views": views, "limits": limits, "gc": gc}
         data = held(data) if views else as_bytes(data)
 
         def read(version: int) -> Frame[Any, ResponseH]:
             header_version = cls.header_version(version)
-            header, start = self.response_header.decode_from(
-                data, header_version, strict=strict, views=views, limits=limits, gc=gc
-            )
-            message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+            header, start = self.response_header.decode_from(data, header_version, **options)
+            message = read_rest(cls, data, version, start, **options)
             if cls.FALLBACK is None:
                 self._plan_frames(self._response_readers, (api_key, version), cls, version, header)
             return Frame(header, message, version)
@@ -400,13 +397,11 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return decode_record(self, data, log, key, {"strict": strict, "views": views, "limits": limits, "gc": gc})
 
 
-def read_rest(
-    cls: type[Message], data: Any, version: int, start: int, *, strict: bool, views: bool, limits: Limits, gc: bool
-) -> Message:
+def read_rest(cls: type[Message], data: Any, version: int, start: int, **options: Unpack[DecodeOptions]) -> Message:
     """Decode the message from `start` to the end of `data`. Offsets in a DecodeError count from the start of `data`."""
-    message, end = cls.decode_from(data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+    message, end = cls.decode_from(data, version, start, **options)
     left = memoryview(data).nbytes - end
-    if left and strict:
+    if left and options["strict"]:
         found = f"{left} byte{'' if left == 1 else 's'} after the message"
         raise unreadable(cls.NAME, version, "", end, found, "its end")
     return message

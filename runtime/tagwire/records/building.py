@@ -21,6 +21,7 @@ from tagwire.message.record_format import RecordFormat
 from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.building_messages import build_messages
+from tagwire.records.building_properties import batch_attributes, check_properties, numbers_of
 from tagwire.records.format import Format
 from tagwire.records.format_set import format_of
 from tagwire.records.native import (
@@ -44,10 +45,6 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 1 << 14
 """The maximum number of records that exist as objects at the same time."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")
-_NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence")
-_IGNORED = "ignore_message_attributes"
-_OFFSETS: Final = ("base_offset", "last_offset")
-_TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
 
 
 class BatchBuilder:
@@ -56,7 +53,6 @@ class BatchBuilder:
     __slots__ = (
         "__weakref__",
         "_gathering",
-        "_has_attributes",
         "_quick",
         "_records",
         "append_time",
@@ -68,6 +64,7 @@ class BatchBuilder:
         "compression",
         "delete_horizon_ms",
         "format",
+        "has_attributes",
         "ignore_message_attributes",
         "is_control",
         "is_transactional",
@@ -115,7 +112,7 @@ class BatchBuilder:
         self._quick = self.format.plans.quick
         self._gathering: Gathering | None = None
         self._records: list[Record] | None = None
-        self._has_attributes: bool | None = None
+        self.has_attributes: bool | None = None
         self.compression = compression
         self.timestamp_type = timestamp_type
         self.append_time = append_time
@@ -134,21 +131,6 @@ class BatchBuilder:
         self.base_sequence = base_sequence
         self.is_transactional = is_transactional
         self.is_control = is_control
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The header fields that don't depend on the records, such as `producer_id`, by name."""
-        return {name: getattr(self, name) for name in _NUMBERS}
-
-    @property
-    def flags(self) -> dict[str, bool]:
-        """The attribute bits that don't depend on the records, such as `is_control`, by name."""
-        has_horizon = self.delete_horizon_ms is not None
-        return {
-            "is_transactional": self.is_transactional,
-            "is_control": self.is_control,
-            "has_delete_horizon": has_horizon,
-        }
 
     @first_use(engine_methods)
     def append(
@@ -228,7 +210,7 @@ class BatchBuilder:
     @first_use(engine_methods)
     def build(self) -> RecordBatch:
         """Return the batch. Raises EncodeError with the record's path for values that the format can't represent."""
-        self.check()
+        check_properties(self)
         return self.batch() if self.format.records is not None else build_messages(self, iter(()))
 
     def build_of(self, records: Iterator[Record], *, has_attributes: bool = True) -> RecordBatch:
@@ -240,8 +222,8 @@ class BatchBuilder:
         self._records = list(islice(records, AT_ONCE))
         if len(self._records) < AT_ONCE:
             return self.build()
-        self.check()
-        self._has_attributes = has_attributes
+        check_properties(self)
+        self.has_attributes = has_attributes
         self.base_offset, self.base_timestamp = self.bases(self._records[0])
         if self.format.records is None:
             return build_messages(self, records)
@@ -271,72 +253,9 @@ class BatchBuilder:
 
     def build_run(self, run: "RecordRun") -> RecordBatch:
         """Return a batch with the records of `run`, which native code has already encoded."""
-        self.check()
+        check_properties(self)
         self.base_timestamp = run.base_timestamp
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
-
-    def check(self) -> None:
-        """Raise EncodeError for properties of the wrong type, and for those that the format can't represent."""
-        self.check_kinds()
-        for name, value in self.numbers.items():
-            if value != -1 and name not in self.format.fields:
-                self.fail(name, f"expected -1, got {value}: the format has no field for it")
-        for name, flag in self.flags.items():
-            if flag and name not in self.format.bits:
-                self.fail(name, "expected False, got True: the format has no bit for it")
-        self.check_records()
-        if self.timestamp_type not in ("create", "append"):
-            self.fail("timestamp_type", f"expected create or append, got {shown(self.timestamp_type)}")
-        if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
-            self.fail("timestamp_type", "expected create, got append: the format has no bit for it")
-        self.check_fields_exist()
-
-    def check_kinds(self) -> None:
-        for name in (*_OFFSETS, *_TIMESTAMPS):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, int):
-                self.fail(name, f"expected an int, got {shown(value)}")
-        for name, value in self.numbers.items():
-            if not isinstance(value, int):
-                self.fail(name, f"expected an int, got {shown(value)}")
-        if not isinstance(self.attribute_bits, int):
-            self.fail("attribute_bits", f"expected an int, got {shown(self.attribute_bits)}")
-        if not isinstance(self.wrapper_key, bytes | None):
-            self.fail("wrapper_key", f"expected bytes or None, got {shown(self.wrapper_key)}")
-        for name, flag in (*self.flags.items(), (_IGNORED, self.ignore_message_attributes or False)):
-            if flag not in (False, True):
-                self.fail(name, f"expected True or False, got {shown(flag)}")
-
-    def check_fields_exist(self) -> None:
-        """Raise EncodeError if a property was given that this kind of batch can't store."""
-        fields = self.format.fields
-        if self.append_time != -1 and self.timestamp_type != "append":
-            self.fail("append_time", f"expected -1 for timestamp_type create, got {self.append_time}")
-        if self.ignore_message_attributes is not None and _IGNORED not in self.format.bits:
-            self.fail(_IGNORED, f"expected None, got {self.ignore_message_attributes}: the format has no bit for it")
-        is_wrapper = self.format.records is None and self.compression != "none"
-        has_field = {
-            "last_offset": is_wrapper or "last_offset_delta" in fields,
-            "base_timestamp": self.format.records is not None and "base_timestamp" in fields,
-            "max_timestamp": "base_timestamp" in fields if is_wrapper else "max_timestamp" in fields,
-            "append_time": "base_timestamp" in fields,
-            "attribute_bits": not self.attribute_bits or self.as_read or is_wrapper or self.format.records is not None,
-            "wrapper_key": self.as_read or is_wrapper,
-        }
-        for name, exists in has_field.items():
-            if not exists and getattr(self, name) not in (None, -1):
-                self.fail(name, f"got {shown(getattr(self, name))}, but this kind of batch has no field for it")
-        given = [each for each in (self.base_offset, self.last_offset) if each is not None]
-        if given and not self.as_read and self.records:
-            self.check_offsets(self.records[0].offset, self.records[-1].offset)
-
-    def check_offsets(self, first: Any, last: Any) -> None:
-        """Raise EncodeError if the given base offset or last offset contradicts the offsets of the records."""
-        is_message = self.format.records is None and self.compression == "none"
-        if is_message and self.base_offset not in (None, first):
-            self.fail("base_offset", f"expected {first}, the offset of the first message, got {self.base_offset}")
-        if self.last_offset is not None and isinstance(last, int) and self.last_offset < last:
-            self.fail("last_offset", f"expected at least {last}, the last record's offset, got {self.last_offset}")
 
     def check_records(self) -> None:
         if not {*map(type, self._records or ())} <= {Record}:
@@ -366,9 +285,9 @@ class BatchBuilder:
         return own_batch(format, format.encode_header(header))
 
     def header(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
-        attributes = self.batch_attributes()
+        attributes = batch_attributes(self)
         return self.values(
-            base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
+            base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **numbers_of(self)
         )
 
     def top(self, highest: int) -> int:
@@ -464,28 +383,6 @@ class BatchBuilder:
                 return codec
         known = ", ".join(codec.partition("-")[0] for codec in self.format.codecs)
         self.fail("compression", f"expected one of {known}, got {shown(self.compression)}")
-
-    def batch_attributes(self) -> int:
-        bits = self.format.bits
-        values: dict[str, int] = {name: int(flag) for name, flag in self.flags.items()}
-        values["compression"] = self.format.codecs.index(self.codec())
-        values["timestamp_type"] = int(self.timestamp_type == "append")
-        if _IGNORED in bits:
-            values[_IGNORED] = int(self.ignores_attributes())
-        number = self.attribute_bits
-        for name, value in values.items():
-            number = bits[name].put(number, value) if name in bits else number
-        return number
-
-    def ignores_attributes(self) -> bool:
-        """Return whether to write records without their attributes byte. By default, do so if all attributes are 0."""
-        has_any = self._has_attributes
-        if has_any is None:
-            has_any = any(record.attributes for record in self.records)
-        if has_any and self.ignore_message_attributes:
-            self.fail(_IGNORED, "expected False or None, got True: some records have attributes")
-        setting = self.ignore_message_attributes
-        return not has_any if setting is None else setting
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:

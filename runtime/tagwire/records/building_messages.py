@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tagwire.interpreter.writer import encode
 from tagwire.message.engines import DisagreementError
 from tagwire.records.batch import RecordBatch, own_batch
+from tagwire.records.building_properties import batch_attributes
 from tagwire.records.legacy_messages import MessageSet
 from tagwire.records.native import NativeResult, Written, write_natively
 from tagwire.records.record import Record
@@ -33,7 +34,7 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
         builder.fail("records", "expected at least one: a compressed message set can't be empty")
     header = builder.values(
         base_offset=builder.records[-1].offset if builder.last_offset is None else builder.last_offset,
-        attributes=builder.batch_attributes(),
+        attributes=batch_attributes(builder),
         base_timestamp=builder.top(found.max_timestamp),
     )
     return own_batch(

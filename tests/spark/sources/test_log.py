@@ -17,7 +17,8 @@ from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
-from tagwire_spark.log_read.splits import grouped, plan
+from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_read.tasks import grouped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
