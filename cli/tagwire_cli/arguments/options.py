@@ -1,7 +1,8 @@
 """The options that many commands share, such as those for the package and for input limits."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import click
 
@@ -96,6 +97,15 @@ def capture_options(function: F) -> F:
     return click.option("--capture", "is_capture", is_flag=True, help=help_text)(where(port_option(function)))
 
 
+def check_capture_options() -> None:
+    """Raise click.UsageError if the running command got options that contradict `--capture`, or that need it."""
+    given = click.get_current_context().params
+    if given["is_capture"] and (given["kind"] is not None or given["requests_file"] is not None or given["is_hex"]):
+        raise click.UsageError("--capture can't be combined with --frames, --requests or --hex.")
+    if given["where"] is not None and not given["is_capture"]:
+        raise click.UsageError("--where needs --capture.")
+
+
 def requests_option(function: F) -> F:
     """Add the option `--requests` (parameter `requests_file`). `tagwire_cli.input.request_stream` reads the file."""
     return click.option(
@@ -107,13 +117,30 @@ def requests_option(function: F) -> F:
     )(function)
 
 
+class SelectionInput(NamedTuple):
+    """The options that select the input of `get` and `set`."""
+
+    file: str
+    kind: str | None
+    """The kind of frames in the input. None if the input is one message."""
+    requests_file: str | None
+    is_hex: bool
+    limits: "Limits"
+    package: str | None
+
+
 def selection_options(hex_help: str) -> Callable[[F], F]:
-    """Add the options that select the input of `get` and `set`: file, frames, hex, limits and package."""
+    """Add the options of `SelectionInput`. The command gets them as its parameter `given`."""
 
     def add(function: F) -> F:
-        function = limit_option(package_option(function))
-        function = click.option("--hex", "is_hex", is_flag=True, help=hex_help)(function)
-        return file_option(frames_option()(requests_option(function)))
+        @wraps(function)
+        def called(limits: Sequence[str], **options: Any) -> Any:
+            given = {name: options.pop(name) for name in SelectionInput._fields if name in options}
+            return function(given=SelectionInput(**given, limits=limits_of(limits)), **options)
+
+        options = limit_option(package_option(called))
+        options = click.option("--hex", "is_hex", is_flag=True, help=hex_help)(options)
+        return cast(F, file_option(frames_option()(requests_option(options))))
 
     return add
 

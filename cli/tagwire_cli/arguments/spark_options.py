@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import click
 
 from tagwire_cli.paths import InputPath
 
 F = TypeVar("F", bound=Callable[..., Any])
+Session: TypeAlias = Callable[[], AbstractContextManager[Any]]
+"""A function that opens the Spark session which the options describe."""
 
 
 class PathOrUrl(InputPath):
@@ -53,23 +56,28 @@ def location_argument(function: F) -> F:
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PathOrUrl())(function)
 
 
-def storage_option(function: F) -> F:
-    """Add the option `--storage-options`, which configures access to the file system of a URL."""
-    text = "Options for the file system of a URL, such as credentials: a JSON object, or @FILE."
-    return click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text)(function)
-
-
 def spark_options(function: F) -> F:
-    """Add the options for the Spark session: `--master`, `--remote` and `--conf`."""
+    """Add the options for the file system of a URL and for the Spark session.
+
+    `--storage-options` becomes the parameter `storage_options`. The other options become the parameter `session`, a
+    function that opens the session. It raises PipelineError if Spark fails.
+    """
+
+    @wraps(function)
+    def called(*args: Any, master: str | None, remote: str | None, conf: Sequence[str], **options: Any) -> Any:
+        return function(*args, session=partial(_opened_session, master, remote, conf), **options)
+
+    text = "Options for the file system of a URL, such as credentials: a JSON object, or @FILE."
     for option in (
         click.option(
             "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="Set a Spark property; may be repeated."
         ),
         click.option("--remote", metavar="URL", help="Connect to a Spark Connect server: sc://host."),
         click.option("--master", metavar="URL", help="The Spark master; default: all cores of this machine."),
+        click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text),
     ):
-        function = option(function)
-    return function
+        called = option(called)
+    return cast(F, called)
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
@@ -91,7 +99,7 @@ def output_option(metavar: str, help: str) -> Callable[[F], F]:
 
 
 @contextmanager
-def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
+def _opened_session(master: str | None, remote: str | None, conf: Sequence[str]) -> Generator[Any]:
     """Open the Spark session that the options describe. Raises PipelineError if Spark fails."""
     from tagwire_spark.session import session_of_command
 

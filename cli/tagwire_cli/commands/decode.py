@@ -10,6 +10,7 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import (
     capture_options,
+    check_capture_options,
     frames_option,
     limit_option,
     limits_of,
@@ -100,11 +101,8 @@ def command(
     """
     how = frame_json.JsonOptions(style, not lenient, limits_of(limits), None if as_lines else 2)
     registry = find_registry(package)
-    if where is not None and not is_capture:
-        raise click.UsageError("--where needs --capture.")
+    check_capture_options()
     if is_capture:
-        if kind is not None or requests_file is not None or is_hex:
-            raise click.UsageError("--capture can't be combined with --frames, --requests or --hex.")
         captured = chosen_frames(one_file(args), registry, where, port)
         parts = ((f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured)
         if not _print_all(parts, how.indent, keep_going=keep_going):

@@ -10,7 +10,13 @@ import click
 from tagwire.message.json import field_to_json
 from tagwire.selection.paths import SelectionError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import capture_options, json_lines_option, limits_of, selection_options
+from tagwire_cli.arguments.options import (
+    SelectionInput,
+    capture_options,
+    check_capture_options,
+    json_lines_option,
+    selection_options,
+)
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.encodings import input_hint
@@ -29,17 +35,7 @@ if TYPE_CHECKING:
 @capture_options
 @selection_options("The input is hex; white space is ignored.")
 def command(
-    args: Sequence[str],
-    file: str,
-    kind: str | None,
-    requests_file: str | None,
-    as_json: bool,
-    is_capture: bool,
-    where: str | None,
-    port: int,
-    is_hex: bool,
-    limits: Sequence[str],
-    package: str | None,
+    args: Sequence[str], as_json: bool, is_capture: bool, where: str | None, port: int, given: SelectionInput
 ) -> None:
     """Print single fields of a message or of frames.
 
@@ -66,20 +62,17 @@ def command(
       tagwire get --frames response --requests sent.bin Metadata 'brokers[].host' < received.bin
       tagwire get --capture --file frames.jsonl.gz --where 'version=12-' MetadataResponse 'brokers[].host'
     """
-    if is_capture and (kind is not None or requests_file is not None or is_hex):
-        raise click.UsageError("--capture can't be combined with --frames, --requests or --hex.")
-    if where is not None and not is_capture:
-        raise click.UsageError("--where needs --capture.")
-    bounds, registry = limits_of(limits), find_registry(package)
-    kind = "capture" if is_capture else kind
-    make, rest = source(registry, args, kind, requests_file, bounds, is_hex=is_hex)
+    check_capture_options()
+    registry = find_registry(given.package)
+    given = given._replace(kind="capture") if is_capture else given
+    make, rest = source(registry, args, given)
     try:
         selected = make(tuple(rest))
     except SelectionError as error:
         raise click.BadParameter(with_order_hint(str(error), args), param_hint="PATH") from None
-    parts = selected.captured(chosen_frames(file, registry, where, port)) if is_capture else None
-    for number, position, data, version_of in parts or selected.parts(file, kind, is_hex=is_hex):
-        with at(position, str if is_hex or kind else partial(input_hint, data, file)):
+    parts = selected.captured(chosen_frames(given.file, registry, where, port)) if is_capture else None
+    for number, position, data, version_of in parts or selected.parts():
+        with at(position, str if given.is_hex or given.kind else partial(input_hint, data, given.file)):
             version = version_of(data)
             rows = [] if version is None else selected.rows(data, version)
             inner = [] if version is None else _struct_versions(selected.selection, version)
@@ -87,7 +80,7 @@ def command(
             values = [field_to_json(value, inside) for value, inside in zip(row, inner, strict=True)]
             if as_json:
                 named = dict(zip(selected.selection.paths, values, strict=True))
-                write_json_line({"values": named} if kind is None else {"frame": number, "values": named})
+                write_json_line({"values": named} if given.kind is None else {"frame": number, "values": named})
             else:
                 write_line("\t".join(map(_tab_separated, values)))
 

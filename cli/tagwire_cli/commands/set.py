@@ -10,7 +10,7 @@ from tagwire.message.json import field_from_json
 from tagwire.selection.paths import SelectionError
 from tagwire.text_format import shown
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import limits_of, selection_options
+from tagwire_cli.arguments.options import SelectionInput, selection_options
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.encodings import input_hint
@@ -30,15 +30,7 @@ _TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
 @click.command("set")
 @click.argument("args", nargs=-1, metavar="MESSAGE [VERSION] PATH=VALUE...", shell_complete=completion.arguments)
 @selection_options("Read and write hex.")
-def command(
-    args: Sequence[str],
-    file: str,
-    kind: str | None,
-    requests_file: str | None,
-    is_hex: bool,
-    limits: Sequence[str],
-    package: str | None,
-) -> None:
+def command(args: Sequence[str], given: SelectionInput) -> None:
     """Change single fields of a message or of frames.
 
     All other bytes are copied unchanged. PATH=VALUE takes a string as it is, and
@@ -55,10 +47,9 @@ def command(
       tagwire set --frames request Metadata header.client_id=other < sent.bin > other.bin
       tagwire set FetchRequest 15 'cluster_id:=null' --hex < fetch.txt
     """
-    if not is_hex:
+    if not given.is_hex:
         reject_terminal()
-    bounds = limits_of(limits)
-    make, rest = source(find_registry(package), args, kind, requests_file, bounds, is_hex=is_hex)
+    make, rest = source(find_registry(given.package), args, given)
     named = [_parted(text) for text in rest]
     try:
         selected = make(tuple([path for path, _, _ in named]))
@@ -66,13 +57,13 @@ def command(
         raise click.BadParameter(with_order_hint(str(error), args), param_hint="PATH=VALUE") from None
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
-    for _, position, data, version_of in selected.parts(file, kind, is_hex=is_hex):
-        with at(position, str if is_hex or kind else partial(input_hint, data, file)):
+    for _, position, data, version_of in selected.parts():
+        with at(position, str if given.is_hex or given.kind else partial(input_hint, data, given.file)):
             version = version_of(data)
             if version is not None:
                 data = _changed(selected, data, version, values)
-        output = data if kind is None else len(data).to_bytes(4, "big") + data
-        write_bytes(output.hex().encode() + b"\n" if is_hex else output)
+        output = data if given.kind is None else len(data).to_bytes(4, "big") + data
+        write_bytes(output.hex().encode() + b"\n" if given.is_hex else output)
 
 
 def _parted(text: str) -> tuple[str, str, bool]:

@@ -12,6 +12,7 @@ import click
 
 from tagwire.selection.selection import Selection, select
 from tagwire.text_format import a_kind
+from tagwire_cli.arguments.options import SelectionInput
 from tagwire_cli.arguments.packages import find_message, find_response, require_headers
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.encodings import file_hint
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.frames.registry import Registry
-    from tagwire.limits import Limits
     from tagwire.message import Message
 
     Part = tuple[int, str, bytes, Callable[[bytes], int | None]]
@@ -38,19 +38,20 @@ class Selected:
         self,
         selection: "Selection | RequestSelection | ResponseSelection",
         version_of: Callable[[bytes], int | None],
-        limits: "Limits",
+        given: SelectionInput,
         api_of: ResponseApis | None = None,
     ) -> None:
         self.selection = selection
         self._api_option = api_of
         self._version_of = version_of
-        self._limits = limits
+        self._given = given
 
-    def parts(self, file: str, kind: str | None, *, is_hex: bool) -> "Iterator[Part]":
-        """Yield each frame in a file as a `Part`. If `kind` is None, the whole file is one message and one `Part`."""
-        if kind is None:
-            return iter([(1, "", read_bytes(file, is_hex=is_hex), self._version_of)])
-        found = frames(file, self._limits, is_hex=is_hex)
+    def parts(self) -> "Iterator[Part]":
+        """Yield each frame of the input as a `Part`. If the input is one message, this message is the only `Part`."""
+        given = self._given
+        if given.kind is None:
+            return iter([(1, "", read_bytes(given.file, is_hex=given.is_hex), self._version_of)])
+        found = frames(given.file, given.limits, is_hex=given.is_hex)
         found = found if self._api_option is None else self._api_option.checked(found)
         return ((number, position, data, self._version_of) for number, (position, data) in enumerate(found, 1))
 
@@ -65,7 +66,7 @@ class Selected:
         """Return the selected values of a message, a tuple per output row. Raises DecodeError for invalid bytes."""
         read: Any = self.selection.read
         args = (data,) if self._is_request else (data, version)
-        rows = read(*args, limits=self._limits)
+        rows = read(*args, limits=self._given.limits)
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
@@ -75,7 +76,7 @@ class Selected:
         """
         rewrite: Any = self.selection.rewrite
         args = (data,) if self._is_request else (data, version)
-        rewritten: bytes = rewrite(*args, function, limits=self._limits)
+        rewritten: bytes = rewrite(*args, function, limits=self._given.limits)
         return rewritten
 
     @property
@@ -88,20 +89,14 @@ def _fixed(version: int, data: bytes) -> int:
 
 
 def source(
-    registry: "Registry",
-    args: Sequence[str],
-    kind: str | None,
-    requests_file: str | None,
-    limits: "Limits",
-    *,
-    is_hex: bool,
+    registry: "Registry", args: Sequence[str], given: SelectionInput
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
     """Parse MESSAGE and VERSION. Return a function that creates a `Selected` for paths, and the remaining arguments.
 
     Raises click.UsageError if the message or a required version is missing or wrong.
     """
     try:
-        return _source(registry, args, kind, requests_file, limits, is_hex=is_hex)
+        return _source(registry, args, given)
     except click.UsageError as error:
         error.message = with_order_hint(error.message, args)  # type: ignore[misc]  # click offers no other way
         raise
@@ -129,19 +124,14 @@ def _order_hint(args: Sequence[str]) -> str:
 
 
 def _source(
-    registry: "Registry",
-    args: Sequence[str],
-    kind: str | None,
-    requests_file: str | None,
-    limits: "Limits",
-    *,
-    is_hex: bool,
+    registry: "Registry", args: Sequence[str], given: SelectionInput
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    if requests_file is not None and kind != "response":
+    kind = given.kind
+    if given.requests_file is not None and kind != "response":
         raise click.UsageError("--requests needs --frames response.")
     if kind in (None, "message"):
         message, version, rest = message_of(registry, args)
-        return lambda paths: Selected(select(message, *paths), lambda _: version, limits), rest
+        return lambda paths: Selected(select(message, *paths), lambda _: version, given), rest
     require_headers(registry)
     if kind == "capture":
         name, rest = _first(args, "MESSAGE")
@@ -150,24 +140,24 @@ def _source(
             text = f"{message.NAME} is {a_kind(message.KIND)}, not a request or response"
             raise click.BadParameter(text, param_hint="MESSAGE")
         make = registry.select_request if message.KIND == "request" else registry.select_response
-        return lambda paths: Selected(make(message, *paths), lambda _: None, limits), rest
+        return lambda paths: Selected(make(message, *paths), lambda _: None, given), rest
     if kind == "request":
         name, rest = _first(args, "MESSAGE")
         request = _request(registry, name)
         versions = _requests(registry, request)
-        return lambda paths: Selected(registry.select_request(request, *paths), versions, limits), rest
-    if requests_file is None:
+        return lambda paths: Selected(registry.select_request(request, *paths), versions, given), rest
+    if given.requests_file is None:
         response, version, rest = response_of(registry, args)
-        return lambda paths: Selected(registry.select_response(response, *paths), lambda _: version, limits), rest
+        return lambda paths: Selected(registry.select_response(response, *paths), lambda _: version, given), rest
     name, rest = _first(args, "API")
     response = find_response(registry, name)
-    api_of = ResponseApis(registry, requests_file, limits, is_hex=is_hex)
+    api_of = ResponseApis(registry, given.requests_file, given.limits, is_hex=given.is_hex)
 
     def version_of(data: bytes) -> int | None:
         api_key, version = api_of(data)
         return version if api_key == response.API_KEY else None
 
-    return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits, api_of), rest
+    return lambda paths: Selected(registry.select_response(response, *paths), version_of, given, api_of), rest
 
 
 def _first(args: Sequence[str], expected: str) -> tuple[str, Sequence[str]]:

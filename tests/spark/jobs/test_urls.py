@@ -266,9 +266,7 @@ def test_the_command_passes_options_on_and_shows_none(
 
     function = "audit_captures" if name == "audit" else f"{name}_logs"
     monkeypatch.setattr(f"tagwire_spark.jobs.{function}", job)
-    module = "import_logs" if name == "import" else name
-    package = "tagwire_workbench.commands.spark_" if name == "whatif" else "tagwire_cli.commands.spark."
-    monkeypatch.setattr(f"{package}{module}.opened_session", lambda *_: nullcontext())
+    monkeypatch.setattr("tagwire_cli.arguments.spark_options._opened_session", lambda *_: nullcontext())
     rest = {"whatif": ["--to", "v3"], "audit": []}.get(name, ["--output", str(tmp_path / "out")])
     (tmp_path / "options.json").write_text('{"secret": "very-hidden"}')
     for value in ('{"secret": "very-hidden"}', f"@{tmp_path / 'options.json'}"):

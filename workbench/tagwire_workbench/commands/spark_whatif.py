@@ -7,23 +7,20 @@ from typing import Any
 import click
 
 from tagwire_cli.arguments.log_options import whatif_options
-from tagwire_cli.arguments.spark_options import location_argument, opened_session, spark_options, storage_option
+from tagwire_cli.arguments.spark_options import Session, location_argument, spark_options
 from tagwire_workbench.commands.whatif import print_whatif
 
 
 @click.command("whatif")
 @location_argument
 @whatif_options
-@storage_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
     html: Path | None,
     top: int,
     as_json: bool,
-    master: str | None,
-    remote: str | None,
-    conf: Sequence[str],
+    session: Session,
     **conversion: Any,
 ) -> None:
     """Measure how large logs would be in another format.
@@ -37,6 +34,6 @@ def command(
     """
     from tagwire_spark.jobs import whatif_logs
 
-    with opened_session(master, remote, conf) as spark:
+    with session() as spark:
         found = whatif_logs(spark, paths, **conversion)
     print_whatif(found, html, top, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from tagwire_cli.arguments.options import json_lines_option
-from tagwire_cli.arguments.spark_options import opened_session, spark_options, storage_option
+from tagwire_cli.arguments.spark_options import Session, spark_options
 from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
 
 _NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
@@ -36,7 +36,6 @@ _COLUMNS: Final = (
 )
 @click.option("--leftovers", is_flag=True, help="List the files that killed writes left in log folders.")
 @json_lines_option
-@storage_option
 @spark_options
 def command(
     paths: Sequence[str],
@@ -46,9 +45,7 @@ def command(
     leftovers: bool,
     as_json: bool,
     storage_options: dict[str, Any] | None,
-    master: str | None,
-    remote: str | None,
-    conf: Sequence[str],
+    session: Session,
 ) -> None:
     """Count requests in captured traffic by client, API and version.
 
@@ -73,7 +70,7 @@ def command(
             raise click.UsageError("--leftovers can't be combined with --rejected-by, --package or --port.")
         _show_leftovers(paths, storage_options, as_json=as_json)
         return
-    with opened_session(master, remote, conf) as spark:
+    with session() as spark:
         df = audit_captures(
             spark, paths, package=package, port=port, rejected_by=rejected_by, storage_options=storage_options
         )

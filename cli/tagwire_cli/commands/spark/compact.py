@@ -8,13 +8,7 @@ import click
 
 from tagwire_cli.arguments.log_options import format_option
 from tagwire_cli.arguments.options import json_lines_option
-from tagwire_cli.arguments.spark_options import (
-    location_argument,
-    opened_session,
-    output_option,
-    spark_options,
-    storage_option,
-)
+from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
 from tagwire_cli.commands.log.compact import print_compaction, rule_options
 
 
@@ -24,15 +18,12 @@ from tagwire_cli.commands.log.compact import print_compaction, rule_options
 @rule_options
 @format_option
 @json_lines_option
-@storage_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
     output: Path | str,
     as_json: bool,
-    master: str | None,
-    remote: str | None,
-    conf: Sequence[str],
+    session: Session,
     **rules: Any,
 ) -> None:
     """Compact partitions: keep the last record of each key.
@@ -47,7 +38,7 @@ def command(
     """
     from tagwire_spark.jobs import compact_logs
 
-    with opened_session(master, remote, conf) as spark:
+    with session() as spark:
         reports = compact_logs(spark, paths, output, **rules)
     for report in reports:
         print_compaction(report, as_json=as_json)

@@ -8,13 +8,7 @@ import click
 
 from tagwire_cli.arguments.log_options import conversion_options, format_option, new_format_option
 from tagwire_cli.arguments.options import json_lines_option
-from tagwire_cli.arguments.spark_options import (
-    location_argument,
-    opened_session,
-    output_option,
-    spark_options,
-    storage_option,
-)
+from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
 from tagwire_cli.commands.log.convert import print_conversion
 
 
@@ -25,15 +19,12 @@ from tagwire_cli.commands.log.convert import print_conversion
 @output_option("DIR", "Write the partitions to this folder")
 @format_option
 @json_lines_option
-@storage_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
     output: Path | str,
     as_json: bool,
-    master: str | None,
-    remote: str | None,
-    conf: Sequence[str],
+    session: Session,
     **conversion: Any,
 ) -> None:
     """Convert partitions to another format, codec or batch size.
@@ -49,6 +40,6 @@ def command(
     """
     from tagwire_spark.jobs import convert_logs
 
-    with opened_session(master, remote, conf) as spark:
+    with session() as spark:
         reports = convert_logs(spark, paths, output, **conversion)
     print_conversion(reports, as_json=as_json)

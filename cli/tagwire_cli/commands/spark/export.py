@@ -8,19 +8,12 @@ import click
 
 from tagwire_cli.arguments.log_options import format_option
 from tagwire_cli.arguments.options import json_lines_option
-from tagwire_cli.arguments.spark_options import (
-    location_argument,
-    opened_session,
-    output_option,
-    spark_options,
-    storage_option,
-)
+from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import TableColumn, camel_keys, print_table, write_json_line
 
 if TYPE_CHECKING:
-    from tagwire.records import FormatSet
     from tagwire_spark.jobs.export import ExportReport
 
 
@@ -37,20 +30,15 @@ _COLUMNS: Final = (
 @click.option("--permissive", is_flag=True, help="Also export bytes that are not a batch, and report where they are.")
 @format_option
 @json_lines_option
-@storage_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
     output: Path | str,
-    work_folder: Path | None,
     columns: str | None,
     permissive: bool,
-    format: "FormatSet",
     as_json: bool,
-    storage_options: dict[str, Any] | None,
-    master: str | None,
-    remote: str | None,
-    conf: Sequence[str],
+    session: Session,
+    **reading: Any,
 ) -> None:
     """Export logs to Parquet, so that they can be restored exactly.
 
@@ -70,17 +58,8 @@ def command(
 
     names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
     mode = "PERMISSIVE" if permissive else "FAILFAST"
-    with opened_session(master, remote, conf) as spark:
-        reports = export_logs(
-            spark,
-            paths,
-            output,
-            columns=names,
-            mode=mode,
-            format=format,
-            storage_options=storage_options,
-            work_folder=work_folder,
-        )
+    with session() as spark:
+        reports = export_logs(spark, paths, output, columns=names, mode=mode, **reading)
     for report in reports if as_json else ():
         write_json_line(camel_keys(report.to_json()))
     if not as_json:

@@ -1,13 +1,12 @@
 """`tagwire spark import`: restore the logs that `tagwire spark export` wrote."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from tagwire_cli.arguments.options import json_lines_option
-from tagwire_cli.arguments.spark_options import PathOrUrl, opened_session, output_option, spark_options, storage_option
+from tagwire_cli.arguments.spark_options import PathOrUrl, Session, output_option, spark_options
 from tagwire_cli.output.tables import TableColumn, print_table, write_json_line
 
 _COLUMNS: Final = (
@@ -22,17 +21,13 @@ _EXPORT: Final = PathOrUrl(files=False)
 @click.argument("parquet", metavar="PARQUET", type=_EXPORT)
 @output_option("DIR", "Write the logs to this folder")
 @json_lines_option
-@storage_option
 @spark_options
 def command(
     parquet: Path | str,
     output: Path | str,
-    work_folder: Path | None,
     as_json: bool,
-    storage_options: dict[str, Any] | None,
-    master: str | None,
-    remote: str | None,
-    conf: Sequence[str],
+    session: Session,
+    **storage: Any,
 ) -> None:
     """Restore the logs that `tagwire spark export` wrote.
 
@@ -46,8 +41,8 @@ def command(
     """
     from tagwire_spark.jobs import import_logs
 
-    with opened_session(master, remote, conf) as spark:
-        reports = import_logs(spark, parquet, output, storage_options=storage_options, work_folder=work_folder)
+    with session() as spark:
+        reports = import_logs(spark, parquet, output, **storage)
     for report in reports if as_json else ():
         write_json_line(report.to_json())
     if not as_json:
