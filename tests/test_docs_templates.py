@@ -20,16 +20,7 @@ from tagwire_generator.views import (
 )
 
 PAGE = (Path(__file__).parents[1] / "docs" / "templates.md").read_text(encoding="utf-8")
-MODULES = (
-    data_view,
-    struct_calls,
-    register_view,
-    serializer_view,
-    read_steps,
-    write_steps,
-    package_view,
-    message_view,
-)
+MODULES = (data_view, struct_calls, register_view, serializer_view, read_steps, write_steps, package_view, message_view)
 VIEWS = {
     name: value
     for module in MODULES

@@ -22,10 +22,7 @@ HOOKS: dict[str, dict[str, Any]] = {
 }
 SCRIPTS = Path(sys.executable).parent
 
-slow = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),
-]
+slow = [pytest.mark.slow, pytest.mark.skipif(shutil.which("git") is None, reason="needs git")]
 
 
 class Repository:
@@ -252,13 +249,7 @@ class TestThroughPreCommit:
 
 
 def test_the_hooks_are_those_that_the_documentation_names() -> None:
-    assert list(HOOKS) == [
-        "tagwire-generate",
-        "tagwire-check",
-        "tagwire-validate",
-        "tagwire-breaking",
-        "tagwire-fmt",
-    ]
+    assert list(HOOKS) == ["tagwire-generate", "tagwire-check", "tagwire-validate", "tagwire-breaking", "tagwire-fmt"]
     for hook in HOOKS.values():
         assert hook["language"] == "python"
         assert hook["additional_dependencies"] == [".[cli,generate]"]

@@ -112,10 +112,7 @@ CLAIMS = {
     "an int32 count of 2^31 - 1": (5, bytes(4) + b"\x7f\xff\xff\xff"),
     "a string of 2^31 - 2 bytes": (12, PREFIX + b"\xff\xff\xff\xff\x07"),
     "2^31 - 1 tagged fields": (12, PREFIX + b"\0" + bytes(4) + b"\x01" + b"\xff\xff\xff\xff\x07"),
-    "a tagged field of 2^31 - 1 bytes": (
-        12,
-        PREFIX + b"\0" + bytes(4) + b"\x01" + b"\x01\x09\xff\xff\xff\xff\x07",
-    ),
+    "a tagged field of 2^31 - 1 bytes": (12, PREFIX + b"\0" + bytes(4) + b"\x01" + b"\x01\x09\xff\xff\xff\xff\x07"),
 }
 
 

@@ -183,10 +183,7 @@ def without(module: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("module", "words", "extra"),
-    [
-        ("lark", ["import", str(COMMITTED.parent), "--output", "nosuch"], "generate"),
-    ],
+    ("module", "words", "extra"), [("lark", ["import", str(COMMITTED.parent), "--output", "nosuch"], "generate")]
 )
 def test_a_missing_extra_is_named(module: str, words: list[str], extra: str) -> None:
     result = without(module, *words)

@@ -370,10 +370,7 @@ def test_a_renumbered_member_is_proven() -> None:
 def test_compatible_changes_of_an_open_register() -> None:
     assert changed(entries(*SAME, (3, "LATE"))) == [], "old peers keep the number"
     [renamed] = changed(entries((0, "NEW"), (1, "RUNNING"), (2, "ENDED"), (-1, "lost.track")))
-    assert (renamed.rule, renamed.severity) == (
-        "TW947",
-        "source",
-    ) and "2 was DONE and is now ENDED" in renamed.message
+    assert (renamed.rule, renamed.severity) == ("TW947", "source") and "2 was DONE and is now ENDED" in renamed.message
     [removed] = changed(entries((0, "NEW"), (1, "RUNNING"), (-1, "lost.track")))
     assert (removed.rule, removed.severity) == ("TW948", "source") and "DONE (2) was removed" in removed.message
     [closed] = changed(entries(*SAME), closed=True)

@@ -72,12 +72,7 @@ RESPONSE: dict[str, Any] = {
         {"name": "Edge", "type": "Line", "versions": "2+", "nullableVersions": "2+", "default": "null"},
     ],
 }
-SPECS = {
-    "Line.json": LINE,
-    "geometry/Point.json": POINT,
-    "PlaceRequest.json": REQUEST,
-    "PlaceResponse.json": RESPONSE,
-}
+SPECS = {"Line.json": LINE, "geometry/Point.json": POINT, "PlaceRequest.json": REQUEST, "PlaceResponse.json": RESPONSE}
 
 REQUEST_BYTES = {
     0: "0002 6162  0001 fffe",

@@ -350,10 +350,7 @@ def test_sets_without_a_lock_are_reported(project: Path) -> None:
     copy_specs(project, "more")
     run("lock")
     done = breaking()
-    assert (done.exit_code, done.stderr) == (
-        0,
-        "more has no lock file; skipped\nno breaking changes in 2 messages\n",
-    )
+    assert (done.exit_code, done.stderr) == (0, "more has no lock file; skipped\nno breaking changes in 2 messages\n")
     assert breaking("--lock", "released.json").exit_code == 2
 
 

@@ -42,11 +42,7 @@ LINED = """{ "fields": [ // of the list
 SET = [
     (LINED, 0, LINED.replace("of the list\n", 'of the list\n    { "name": "N", "tag": 1 },\n')),
     (LINED, 1, LINED.replace("behind A\n", 'behind A\n    { "name": "N", "tag": 1 },\n')),
-    (
-        LINED,
-        2,
-        LINED.replace('"B" }', '"B" },').replace("and more\n", 'and more\n    { "name": "N", "tag": 1 }\n'),
-    ),
+    (LINED, 2, LINED.replace('"B" }', '"B" },').replace("and more\n", 'and more\n    { "name": "N", "tag": 1 }\n')),
     ('{"fields":[{"name":"A"},{"name":"B"}]}', 0, '{"fields":[{"name":"N","tag":1}, {"name":"A"},{"name":"B"}]}'),
     ('{"fields":[{"name":"A"},{"name":"B"}]}', 1, '{"fields":[{"name":"A"}, {"name":"N","tag":1},{"name":"B"}]}'),
     ('{"fields":[{"name":"A"}]}', 1, '{"fields":[{"name":"A"}, {"name":"N","tag":1}]}'),
@@ -67,11 +63,7 @@ SET = [
         1,
         '{ "fields": [\n  { "name": "A" },\n  { "name": "N", "tag": 1 },\n] }',
     ),
-    (
-        '{ "fields": [\n  { "name": "A" } ] }',
-        1,
-        '{ "fields": [\n  { "name": "A" },\n  { "name": "N", "tag": 1 } ] }',
-    ),
+    ('{ "fields": [\n  { "name": "A" } ] }', 1, '{ "fields": [\n  { "name": "A" },\n  { "name": "N", "tag": 1 } ] }'),
 ]
 
 

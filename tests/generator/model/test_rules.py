@@ -455,11 +455,7 @@ def test_draft_dialect_allows_optional_views() -> None:
     assert read_spec(optional(', "zeroCopy": true', "bytes"), file="Sample.json").problems == ()
 
 
-FILES = [
-    ("TW101", None, 1, 1),
-    ("TW102", b'{\n "a": "\xff"}', 2, 8),
-    ("TW102", "{}".encode("utf-16"), 1, 1),
-]
+FILES = [("TW101", None, 1, 1), ("TW102", b'{\n "a": "\xff"}', 2, 8), ("TW102", "{}".encode("utf-16"), 1, 1)]
 
 
 @pytest.mark.parametrize(("rule", "content", "line", "column"), FILES)
@@ -485,11 +481,7 @@ FOO = summary("FooRequest", "request", 1)
 FOO_RESPONSE = summary("FooResponse", "response", 1)
 
 SETS = [
-    (
-        "TW801",
-        "foo.json",
-        [summary("foo", "data", None, component="a"), summary("Foo", "data", None, component="b")],
-    ),
+    ("TW801", "foo.json", [summary("foo", "data", None, component="a"), summary("Foo", "data", None, component="b")]),
     ("TW802", "Bar.json", [summary("Bar", "metadata", None)]),
     ("TW802", "BarRequest.json", [summary("BarRequest", "request", None)]),
     (

@@ -198,10 +198,7 @@ REJECTED = {
     "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: expected a version range"),
     "path is a number": (EXCEPTION + 'until = "never"\npath = 3', "path is 3; it must be a string"),
     "one package twice": (SET + SET, "'messages' and 'messages' overlap"),
-    "a package in a package": (
-        SET + SET.replace("messages", "messages.more"),
-        "give each spec set its own folder",
-    ),
+    "a package in a package": (SET + SET.replace("messages", "messages.more"), "give each spec set its own folder"),
 }
 
 

@@ -217,10 +217,7 @@ def test_field_is_on_one_line_where_it_fits(room: int, lines: int) -> None:
 
 def test_long_text_is_on_a_line_of_its_own() -> None:
     text = canonical_text(message(fields=[field(about="y" * 200), field(name="Baz")])).splitlines()
-    assert text[6:8] == [
-        '    { "name": "Bar", "type": "int32", "versions": "0+",',
-        f'      "about": "{"y" * 200}" }},',
-    ]
+    assert text[6:8] == ['    { "name": "Bar", "type": "int32", "versions": "0+",', f'      "about": "{"y" * 200}" }},']
 
 
 def test_unprintable_characters_are_escaped() -> None:

@@ -297,10 +297,5 @@ class TestWireshark:
         capture.write_bytes(pcap(frames))
         faults = [faults for faults, _ in dissected(capture, script)]
         assert faults[1::2] == [""] * 4
-        found = [
-            "found 0 bytes left, expected 1",
-            "found 1 bytes after the message",
-            "API key 256",
-            "found version 99",
-        ]
+        found = ["found 0 bytes left, expected 1", "found 1 bytes after the message", "API key 256", "found version 99"]
         assert all(text in fault for text, fault in zip(found, faults[::2], strict=True)), faults

@@ -11,9 +11,7 @@ import tagwire
 import tagwire_messages as messages
 from tagwire import EncodeError, arrow
 from tagwire_drafts import kip482
-from tagwire_messages.offset_commit_request import (
-    OffsetCommitRequest,
-)
+from tagwire_messages.offset_commit_request import OffsetCommitRequest
 
 C: Any = OffsetCommitRequest
 DATA = COMMIT.encode(8)

@@ -189,11 +189,7 @@ V3_LONG_BYTES = f"""
 V3_LONG_VALUE = {
     "base_offset": 8,
     "body": body(
-        magic=3,
-        attributes=0,
-        base_timestamp=2**64 - 1,
-        max_timestamp_delta=0,
-        records=({"attributes": 0, **RECORD},),
+        magic=3, attributes=0, base_timestamp=2**64 - 1, max_timestamp_delta=0, records=({"attributes": 0, **RECORD},)
     ),
 }
 

@@ -42,10 +42,7 @@ def summary(batches: Sequence[RecordBatch]) -> BatchSummary:
 
 
 def facts(found: BatchSummary) -> dict[str, Any]:
-    return {
-        **found.to_json(),
-        "aborted": {each: spans for each, spans in found.aborted.items() if spans},
-    }
+    return {**found.to_json(), "aborted": {each: spans for each, spans in found.aborted.items() if spans}}
 
 
 PRODUCERS = [

@@ -188,11 +188,7 @@ def test_batch_is_split() -> None:
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
     batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]
     found = [(b.base_offset, b.last_offset, b.base_sequence, [r.offset for r in b]) for b in batches]
-    assert found == [
-        (98, 104, 0x7FFFFFFF - 3, [100, 101]),
-        (105, 108, 3, [105, 106]),
-        (109, 111, 7, [109]),
-    ]
+    assert found == [(98, 104, 0x7FFFFFFF - 3, [100, 101]), (105, 108, 3, [105, 106]), (109, 111, 7, [109])]
 
 
 @pytest.mark.parametrize("most", [70, 100, 150, 1000])

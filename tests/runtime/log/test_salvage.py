@@ -165,10 +165,7 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     assert all(not report.problems and not report.lost_bytes for report in reports)
     saved_folder = tmp_path / name.split("/")[1]
     for path in saved_folder.iterdir():
-        if path.suffix not in (
-            ".index",
-            ".timeindex",
-        ):  # the broker adds index entries at other intervals
+        if path.suffix not in (".index", ".timeindex"):  # the broker adds index entries at other intervals
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(saved_folder)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in saved_folder.iterdir()}

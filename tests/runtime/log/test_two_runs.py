@@ -27,11 +27,7 @@ def wait(count):
 
 convert_partition(log.Partition(sys.argv[1]), sys.argv[2], Conversion("v3"), wait)
 """
-_COMMANDS: dict[str, list[str]] = {
-    "convert": ["--to", "v2"],
-    "compact": ["--drop-keyless"],
-    "salvage": [],
-}
+_COMMANDS: dict[str, list[str]] = {"convert": ["--to", "v2"], "compact": ["--drop-keyless"], "salvage": []}
 
 
 def partition(path: Path, batches: int = 1, records: int = 10) -> Path:

@@ -169,8 +169,7 @@ def test_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "named"),
-    [((b"k", b"v", 3), {}), ((b"k",), {"key": b"k"}), ((), {"keys": b"k"}), ((), {"append_time": 3})],
+    ("args", "named"), [((b"k", b"v", 3), {}), ((b"k",), {"key": b"k"}), ((), {"keys": b"k"}), ((), {"append_time": 3})]
 )
 def test_wrong_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> None:
     builder = appended([FIRST])

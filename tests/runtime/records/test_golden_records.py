@@ -145,14 +145,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (
                 RECORD | {"attributes": 3, "key": None, "value": None, "headers": ()},
                 RECORD
-                | {
-                    "attributes": 2,
-                    "timestamp_delta": -1,
-                    "offset_delta": 1,
-                    "key": b"",
-                    "value": None,
-                    "headers": (),
-                },
+                | {"attributes": 2, "timestamp_delta": -1, "offset_delta": 1, "key": b"", "value": None, "headers": ()},
             ),
         },
     ),
@@ -320,8 +313,7 @@ def test_tombstone_flag_of_kip_87_takes_no_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "one", "other"),
-    [("key order", "kip82-int", "kip82-int-signed"), ("a record", "v3", "v3-zigzag")],
+    ("what", "one", "other"), [("key order", "kip82-int", "kip82-int-signed"), ("a record", "v3", "v3-zigzag")]
 )
 def test_readings_of_an_ambiguity_have_distinct_bytes(what: str, one: str, other: str) -> None:
     assert case(one, what) != case(other, what)

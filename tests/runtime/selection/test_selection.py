@@ -11,11 +11,7 @@ import tagwire_messages as messages
 from tagwire import DROP, EncodeError, Selection, SelectionError, select
 from tagwire_messages.fetch_response import NodeEndpoint
 from tagwire_messages.find_coordinator_response import Coordinator
-from tagwire_messages.metadata_response import (
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
+from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic
 
 
 @pytest.fixture(params=["native", "python"], autouse=True)
@@ -132,7 +128,7 @@ CREW: dict[str, Any] = {
                 {"name": "Name", "type": "string", "versions": "0+", "required": True},
                 {"name": "Age", "type": "int8", "versions": "0+", "required": True},
             ],
-        },
+        }
     ],
 }
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 COMMIT = messages.OffsetCommitRequest(
-    group_id="billing",
-    topics=[Topic(name="orders", partitions=[Partition(partition_index=1, committed_offset=42)])],
+    group_id="billing", topics=[Topic(name="orders", partitions=[Partition(partition_index=1, committed_offset=42)])]
 )
 OLD = messages.OffsetCommitRequest(group_id="old", retention_time_ms=1000)
 PERMISSIVE = {"mode": "PERMISSIVE"}

@@ -345,10 +345,7 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
             "expected an offset or -1 (latest), got 9223372036854775808",
         ),
         ({"recordsFromTimestamp": "noon"}, "an integer"),
-        (
-            {"recordsFromTimestamp": "1" + 20 * "0"},
-            "recordsFromTimestamp: expected a 64-bit number of milliseconds",
-        ),
+        ({"recordsFromTimestamp": "1" + 20 * "0"}, "recordsFromTimestamp: expected a 64-bit number of milliseconds"),
         ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),
         ({"paths": "5"}, 'such as ["a", "b"]'),
         ({"paths": '"logs"'}, 'such as ["a", "b"]'),

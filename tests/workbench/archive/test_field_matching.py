@@ -30,11 +30,7 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
         (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
         (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
         # A field of the same name at another position is a different field.
-        (
-            data("1-2", field("New"), field("Old", "int8", versions="2+")),
-            data("0-1", field("Old")),
-            {"Old": "New"},
-        ),
+        (data("1-2", field("New"), field("Old", "int8", versions="2+")), data("0-1", field("Old")), {"Old": "New"}),
         # Tagged fields match by tag.
         (
             data("1", field("A"), field("T", tag=0, taggedVersions="0+"), flexible="0+"),

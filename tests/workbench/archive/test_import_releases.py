@@ -36,10 +36,7 @@ def test_several_releases_become_one_set(tmp_path: Path) -> None:
         "validVersions": "0-2",
         "flexibleVersions": "none",
         "headerVersions": {"0+": "1"},
-        "fields": [
-            {"name": "B", "type": "int32", "versions": "0+"},
-            {"name": "C", "type": "int8", "versions": "2+"},
-        ],
+        "fields": [{"name": "B", "type": "int32", "versions": "0+"}, {"name": "C", "type": "int8", "versions": "2+"}],
     }
     assert [line for line in found["history.toml"].splitlines() if line.startswith(tuple("012"))] == [
         f'0 = "3.9.2 to 3.10.0-rc1: {digest_of("int32")}"',

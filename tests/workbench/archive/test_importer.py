@@ -109,10 +109,7 @@ def test_documentation_moves_to_the_newest_name(tmp_path: Path) -> None:
     struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
     bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}
     bar["fields"] = [{"name": "Id", "type": "int8", "versions": "0+"}]
-    old = jar(
-        tmp_path,
-        {"common/metadata/OldRecord.json": spec("OldRecord", type="metadata", apiKey=7, fields=[bar])},
-    )
+    old = jar(tmp_path, {"common/metadata/OldRecord.json": spec("OldRecord", type="metadata", apiKey=7, fields=[bar])})
     out = tmp_path / "specs"
     # If the folder has no documentation at all, nothing is reported as undocumented.
     assert not import_release([old], out).undocumented

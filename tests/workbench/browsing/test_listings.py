@@ -125,8 +125,7 @@ def test_errors_are_explained_with_what_was_read(capture: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "connection"),
-    [({}, "?"), ({"conn": 3}, "3"), ({"run": "r"}, "r"), ({"run": "r", "conn": 0}, "r 0")],
+    ("keys", "connection"), [({}, "?"), ({"conn": 3}, "3"), ({"run": "r"}, "r"), ({"run": "r", "conn": 0}, "r 0")]
 )
 def test_line_with_little_information_about_its_connection(
     tmp_path: Path, keys: dict[str, Any], connection: str

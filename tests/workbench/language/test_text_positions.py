@@ -31,8 +31,7 @@ def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -
 
 
 @pytest.mark.parametrize(
-    ("position", "offset"),
-    [((1, 2), 3), ((1, 99), 7), ((0, 99), 1), ((2, 7), 10), ((99, 0), 12), ((3, 99), 12)],
+    ("position", "offset"), [((1, 2), 3), ((1, 99), 7), ((0, 99), 1), ((2, 7), 10), ((99, 0), 12), ((3, 99), 12)]
 )
 def test_positions_outside_the_text_are_clamped(position: tuple[int, int], offset: int) -> None:
     assert TextPositions(TEXT).offset(Position(*position)) == offset

@@ -109,12 +109,7 @@ def test_editor_that_does_not_rename_files(root: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("new", "words"),
-    [
-        ("Line", "Point can't be renamed to 'Line': "),
-        ("point", "(TW207)"),
-        ("Style", "(TW"),
-        ("int32", "(TW"),
-    ],
+    [("Line", "Point can't be renamed to 'Line': "), ("point", "(TW207)"), ("Style", "(TW"), ("int32", "(TW")],
 )
 def test_a_name_that_would_break_a_rule_in_another_file(client: Editor, root: Path, new: str, words: str) -> None:
     uri = client.open(root / "specs" / "geometry" / "Point.json")

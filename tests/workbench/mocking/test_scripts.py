@@ -228,14 +228,8 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("a: !!float abc", [":1:4: expected number, got 'abc'"]),
         ("a: !!bool abc", [":1:4: expected true or false, got 'abc'"]),
         ("a: !!null abc", [":1:4: expected null, got 'abc'"]),
-        (
-            "a: " + "1" * 5000,
-            [f":1:4: '{'1' * 48}'... (5000 characters) is longer than 1000 characters"],
-        ),
-        (
-            "a: 0x" + "1" * 5000,
-            [f":1:4: '0x{'1' * 46}'... (5002 characters) is longer than 1000 characters"],
-        ),
+        ("a: " + "1" * 5000, [f":1:4: '{'1' * 48}'... (5000 characters) is longer than 1000 characters"]),
+        ("a: 0x" + "1" * 5000, [f":1:4: '0x{'1' * 46}'... (5002 characters) is longer than 1000 characters"]),
         ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set is not supported"]),
         (LAUGHS, [": the script has more than 100000 values, counting the values of an alias each time it is used"]),
         ("[]", [":1:1: expected an object, got a list"]),
@@ -296,10 +290,7 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
         (RULE + "{body: {x: {$peer: port}}}", ":3:20: HeartbeatResponse has no field 'x'"),
         (RULE + "{header: {correlationId: 1}}", ":3:22: ResponseHeader has no field 'correlationId'; did you mean"),
         (RULE + "{fields: {eror_code: 1}}", ":3:33: "),
-        (
-            RULE + "{delay: 1e9}",
-            ":3:20: delay: expected a number of seconds from 0 to 86400, got 1000000000.0",
-        ),
+        (RULE + "{delay: 1e9}", ":3:20: delay: expected a number of seconds from 0 to 86400, got 1000000000.0"),
         (RULE + "{version: 32768}", ":3:22: version: expected a version from 0 to 32767, got 32768"),
         (
             RULE + "{header: {correlation_id: much}}",
