@@ -107,7 +107,7 @@ def check_capture_options() -> None:
 
 
 def requests_option(function: F) -> F:
-    """Add the option `--requests` (parameter `requests_file`). `tagwire_cli.input.request_stream` reads the file."""
+    """Add the option `--requests` (parameter `requests_file`). `tagwire_cli.input.frame_stream` reads the file."""
     return click.option(
         "--requests",
         "requests_file",

@@ -9,7 +9,7 @@ import click
 
 from tagwire.text_format import suggestion
 from tagwire_cli.arguments.numbers import whole_number
-from tagwire_cli.arguments.released import released_in
+from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.echo import say, say_patch
 
 if TYPE_CHECKING:

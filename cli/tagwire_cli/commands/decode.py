@@ -23,9 +23,8 @@ from tagwire_cli.input import frame_json
 from tagwire_cli.input.bytes import InputError, one_file, read_bytes
 from tagwire_cli.input.captures import chosen_frames
 from tagwire_cli.input.encodings import input_hint
-from tagwire_cli.input.frame_stream import at, frames, hex_lines
+from tagwire_cli.input.frame_stream import ResponseApis, at, frames, hex_lines
 from tagwire_cli.input.message_arguments import message_of, response_of
-from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_text
 

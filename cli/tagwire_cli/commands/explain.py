@@ -9,8 +9,7 @@ import click
 
 from tagwire.captures import capture_kind
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.format_names import FormatName, formats_of
-from tagwire_cli.arguments.log_options import only_format_option
+from tagwire_cli.arguments.log_options import FormatName, formats_of, only_format_option
 from tagwire_cli.arguments.options import (
     capture_options,
     frames_option,

@@ -13,9 +13,8 @@ from tagwire_cli.arguments.options import frames_option, package_option, port_op
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.bytes import one_file
 from tagwire_cli.input.captures import captured_frames
-from tagwire_cli.input.frame_stream import at, frames
+from tagwire_cli.input.frame_stream import ResponseApis, at, frames
 from tagwire_cli.input.message_arguments import message_of, response_of
-from tagwire_cli.input.request_stream import ResponseApis
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import reject_terminal, write_bytes, write_json_line
 

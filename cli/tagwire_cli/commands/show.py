@@ -92,7 +92,7 @@ def command(name: str, version: int | None, number: int | None, wide: bool, as_j
 
 def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool, as_json: bool) -> None:
     from tagwire.explain.names import abouts
-    from tagwire_cli.comparing.version_history import history
+    from tagwire_cli.comparing.version_diff import history
 
     steps = history(registry, message)
     if as_json:

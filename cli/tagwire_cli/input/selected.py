@@ -16,9 +16,8 @@ from tagwire_cli.arguments.options import SelectionInput
 from tagwire_cli.arguments.packages import find_message, find_response, require_headers
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.encodings import file_hint
-from tagwire_cli.input.frame_stream import frames
+from tagwire_cli.input.frame_stream import ResponseApis, frames
 from tagwire_cli.input.message_arguments import message_of, response_of
-from tagwire_cli.input.request_stream import ResponseApis
 
 if TYPE_CHECKING:
     from tagwire.captures import CapturedFrame

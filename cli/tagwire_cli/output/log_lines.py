@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from tagwire.explain.names import put_names, registers_by_field
 from tagwire.frames.known_packages import header_key_name
@@ -16,9 +17,11 @@ from tagwire.frames.registry import Registry
 from tagwire.layout.parts import bit_names
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
+from tagwire.log.checkpoints import read_json, read_leader_epochs, read_offsets, read_properties
 from tagwire.log.dump import Keep, More, batch_lines, in_parts
 from tagwire.log.errors import LogError
-from tagwire.log.names import partition_name
+from tagwire.log.indexes import OffsetIndex, TimeIndex, read_producer_snapshot, read_transaction_index
+from tagwire.log.names import log_file, partition_name
 from tagwire.log.scan import Skip
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
 from tagwire.message.field_table import layout_of
@@ -199,3 +202,44 @@ def _cell(value: bytes | str | int | None) -> str:
     if text.isprintable() and (text or not value) and not _LIKE_OTHERS.fullmatch(text):
         return text
     return f"<{(value if isinstance(value, bytes) else value.encode()).hex()}>"
+
+
+_EPOCHS: Final = "leader-epoch-checkpoint"
+_OFFSETS: Final = {
+    f"{name}-checkpoint"
+    for name in ("log-start-offset", "recovery-point-offset", "replication-offset", "cleaner-offset")
+}
+_PROPERTIES: Final = ("meta.properties", "partition.metadata")
+
+
+def file_entries(path: Path) -> Iterator[dict[str, Any]] | None:
+    """Return an iterator over a file's entries as JSON objects; None for a segment. Iterating may raise LogError."""
+    name = log_file(path)
+    kind = path.name if name is None else name.kind
+    if kind == "index":
+        return _named(OffsetIndex(path, _base(path)))
+    if kind == "timeindex":
+        return _named(TimeIndex(path, _base(path)))
+    if kind == "txnindex":
+        return _named(read_transaction_index(path))
+    if kind == "snapshot":
+        entries = read_producer_snapshot(path)
+        fields = [each for each in type(entries[0]).__slots__ if each != "unknown_tags"] if entries else []
+        return ({field: getattr(entry, field) for field in fields} for entry in entries)
+    if kind in (_EPOCHS, "leader_epoch_checkpoint"):
+        return _named(read_leader_epochs(path))
+    if kind in _OFFSETS:
+        return ({**each._asdict(), "offset": offset} for each, offset in read_offsets(path).items())
+    if kind in _PROPERTIES:
+        return ({"name": key, "value": value} for key, value in read_properties(path).items())
+    return iter([read_json(path)]) if kind == "quorum-state" else None
+
+
+def _base(path: Path) -> int:
+    name = log_file(path)
+    assert name is not None
+    return name.base_offset
+
+
+def _named(entries: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    return (entry._asdict() for entry in entries)

@@ -7,9 +7,8 @@ from click.testing import CliRunner
 from command_paths import COMMAND_PATHS, command_of
 
 from tagwire_cli.app import app
-from tagwire_cli.command_table import DOCUMENTATION
+from tagwire_cli.command_table import DOCUMENTATION, FINE, FOUND, USAGE
 from tagwire_cli.commands.spark import SPARK_COMMANDS
-from tagwire_cli.output.exit_status import FINE, FOUND, USAGE
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -9,7 +9,7 @@ from tagwire.explain.names import abouts
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
 from tagwire_records import RecordBatchV2
-from tagwire_workbench.archive.documentation import undocumented
+from tagwire_workbench.archive.importer import undocumented
 
 SPECS = Path(__file__).parents[3] / "message_specs"
 

@@ -6,7 +6,7 @@ from release_jars import Spec, data, field
 
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
-from tagwire_workbench.archive.field_matching import FieldPairing, paired
+from tagwire_workbench.archive.merge import FieldPairing, paired
 
 
 def pairs(newer: Spec, older: Spec) -> FieldPairing:

@@ -5,7 +5,7 @@ import pytest
 from release_jars import Spec, data, field, release
 
 from tagwire.errors import SpecError
-from tagwire_workbench.archive.modern import modern_records
+from tagwire_workbench.archive.collect import modern_records
 from tagwire_workbench.archive.release import wire_forms
 
 

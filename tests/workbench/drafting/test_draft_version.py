@@ -13,7 +13,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs
 from tagwire_generator.reading.spec import load
 from tagwire_generator.syntax.canonical import canonical_text
-from tagwire_workbench.archive.documentation import documented
+from tagwire_workbench.archive.importer import documented
 from tagwire_workbench.drafting.draft_version import plan_drafts
 
 Spec = dict[str, Any]

@@ -1,22 +1,79 @@
 """Import specs from Kafka's release jars and write them as canonical specs.
 
 All sources are read before anything is written, and sources of several releases are merged. `about` strings and
-comments are not imported: `documentation` keeps the folder's own `about` strings. Flaws that Kafka's own reader accepts
+comments are not imported: `documented` keeps the folder's own `about` strings. Flaws that Kafka's own reader accepts
 are accepted and reported. `kafka_protocol` adds facts that only Kafka's code contains, such as header versions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from tagwire.errors import SpecError
 from tagwire.text_format import count
+from tagwire_generator.diagnostics.problems import spec_error
 from tagwire_generator.project.history import HISTORY_FILE, History
 from tagwire_generator.project.output import has_text, write_all
-from tagwire_generator.syntax.canonical import canonical_text
+from tagwire_generator.syntax.canonical import canonical_text, plain_tree
+from tagwire_generator.syntax.parse import parse
 from tagwire_workbench.archive.collect import collected
-from tagwire_workbench.archive.documentation import documented, undocumented
 from tagwire_workbench.archive.kafka_protocol import with_protocol_rules
 from tagwire_workbench.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
+
+Spec = Mapping[str, Any]
+
+
+def documented(spec: Spec, folder: Path) -> dict[str, Any]:
+    """Return `spec` with the `about` strings from the same message's spec in `folder`.
+
+    The spec in `folder` may have the message's current name or an older name. Fields and common structs are matched by
+    name, so a renamed field loses its `about`. Raises SpecError if the spec in `folder` can't be read, because its
+    `about` strings would be lost.
+    """
+    result = deepcopy(dict(spec))
+    names = [spec["name"], *spec.get("aliases", ())]
+    present = next((path for name in names if (path := folder / f"{name}.json").is_file()), None)
+    if present is not None:
+        descriptions = {name: part["about"] for name, part in _parts(_read(present)) if part.get("about")}
+        for name, part in _parts(result):
+            if name in descriptions:
+                part["about"] = descriptions[name]
+    return result
+
+
+def undocumented(spec: Spec) -> list[str]:
+    """Return the paths of fields and common structs without `about`; an empty path means the message itself."""
+    return [path for path, part in _parts(spec) if not part.get("about")]
+
+
+def _parts(spec: Spec) -> Iterator[tuple[str, Any]]:
+    yield "", spec
+    yield from _fields(spec, "")
+    for struct in spec.get("commonStructs", ()):
+        yield f"{struct['name']}:", struct
+        yield from _fields(struct, f"{struct['name']}:")
+
+
+def _fields(struct: Spec, around: str) -> Iterator[tuple[str, Any]]:
+    fields: Sequence[Any] = [*struct.get("fields", ()), *struct.get("optionalFields", ())]
+    for each in fields:
+        yield f"{around}{each['name']}", each
+        yield from _fields(each, f"{around}{each['name']}.")
+
+
+def _read(path: Path) -> Any:
+    try:
+        document = parse(path.read_text(encoding="utf-8"), file=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(
+            f"{path} can't be read: {error}; without it, the descriptions in its `about` keys would be lost",
+            file=str(path),
+        ) from None
+    if document.root is None or any(problem.severity == "error" for problem in document.problems):
+        raise spec_error(document.problems)
+    return plain_tree(document.root)
 
 
 @dataclass(frozen=True, slots=True)

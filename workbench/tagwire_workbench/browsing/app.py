@@ -1,12 +1,14 @@
 """The browser: a list of entries at the top, and below it the fields and the bytes of the selected entry."""
 
+from collections.abc import Sequence
 from shlex import quote
 from typing import ClassVar, Final
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
 from textual.events import Resize
+from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static
 
 from tagwire.errors import TagwireError
@@ -17,11 +19,61 @@ from tagwire_cli.explaining.explained import facts_of
 from tagwire_cli.input.filters import FilterError, parse_filter
 from tagwire_workbench.browsing.byte_view import ByteView, width_next_to
 from tagwire_workbench.browsing.entry_list import EntryList
-from tagwire_workbench.browsing.help_screen import HelpScreen
 from tagwire_workbench.browsing.listing import ExplainedEntry, Listing
 from tagwire_workbench.browsing.outline import Buffer, FieldTree, outline
 from tagwire_workbench.browsing.reader import Reader
 from tagwire_workbench.browsing.view import View
+
+_KEYS = """\
+Keys
+  up down PgUp PgDn Home End   move in the list, the fields or the bytes
+  Tab, Shift+Tab, or a click   go to the next pane, or to the previous one
+  left right                   in the bytes: move to a byte and its field
+  Enter, Space                 in the fields: open or close a branch
+  p    go to the response of a request, or to the request of a response
+  g    go to a number
+  /    filter             Escape  clear the filter
+  !    only errors        a  only this API     c  only this connection
+  f    stay on the last entry while the input grows
+  ?    this help          q  quit
+"""
+_FILTERS = """\
+A filter is a list of terms, separated by spaces; a frame must match all of them:
+  {keys}
+  api=Fetch,Produce    either of them       version=12-   12 or higher
+  -api=Heartbeat       anything but         is=error      entries with errors
+  orders, text=a=b     bytes contain this text, even if they are compressed
+"""
+_LOG_FILTERS = """\
+A filter is a list of terms, separated by spaces; a batch must match all of them:
+  {keys}
+  offset=100-200       has these offsets    is=error      entries with errors
+  codec=gzip,zstd      either of them       -is=control   anything but
+  orders, text=a=b     a key, value or header contains this text
+"""
+
+
+def help_text(keys: Sequence[str]) -> str:
+    """Return the help text for a listing that supports these filter keys."""
+    names = "  ".join(f"{key}=" for key in keys)
+    return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks errors."
+
+
+class HelpScreen(ModalScreen[None]):
+    """The help, shown until the user presses a key."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,enter", "dismiss", "close", show=False),
+    ]
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        super().__init__()
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(help_text(self._keys), markup=False)
+
 
 _TICK: Final = 0.1
 """Seconds between updates of the display."""

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.format_names import FormatName, formats_of
-from tagwire_cli.arguments.log_options import only_format_option
+from tagwire_cli.arguments.log_options import FormatName, formats_of, only_format_option
 from tagwire_cli.arguments.options import (
     frames_option,
     limit_option,

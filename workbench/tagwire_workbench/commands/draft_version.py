@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.released import released_in
+from tagwire_cli.arguments.spec_paths import released_in
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.paths import InputPath

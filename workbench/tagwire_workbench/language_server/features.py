@@ -13,13 +13,12 @@ from tagwire_workbench.language.completion import Offer, completions
 from tagwire_workbench.language.editing import Edit, changed, fixes, renamable, rename_edits
 from tagwire_workbench.language.hover import hover, register_hover
 from tagwire_workbench.language.outline import Symbol, outline
-from tagwire_workbench.language.set_context import ALONE
 from tagwire_workbench.language.set_names import SetName, rename_in_set, set_name_at
 from tagwire_workbench.language.spec_names import SpecNames, definition, references
 from tagwire_workbench.language.text_positions import Span
 from tagwire_workbench.language.text_tree import TextTree
-from tagwire_workbench.language_server.documents import Document, uri_of
-from tagwire_workbench.language_server.server import SpecServer
+from tagwire_workbench.language.workspace import ALONE
+from tagwire_workbench.language_server.server import Document, SpecServer, uri_of
 
 _ITEM_KINDS: Final = {
     "key": types.CompletionItemKind.Property,

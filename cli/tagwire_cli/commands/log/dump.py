@@ -129,7 +129,7 @@ def command(
 
 def _dump_entries(path: Path, as_json: bool) -> bool:
     """Print the entries of an index, snapshot or checkpoint. For a segment, print nothing and return False."""
-    from tagwire_cli.output.log_files import file_entries
+    from tagwire_cli.output.log_lines import file_entries
 
     entries = file_entries(path)
     if entries is None:
