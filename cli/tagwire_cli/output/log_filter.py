@@ -28,7 +28,9 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3
                 return int(value)
             time = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"expected milliseconds since 1970, or 2026-01-31T12:00:00Z, got {value!r}", param, ctx)
+            self.fail(
+                f"expected milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z, got {value!r}", param, ctx
+            )
         return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 

@@ -85,7 +85,7 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
         was, now = (
             ", ".join(each) for each in zip(*(p for p in zip(*pairs, strict=True) if p[0] != p[1]), strict=True)
         )
-        text = f"{file}: replaced or truncated after the read was planned (it was {was}, and is now {now})"
+        text = f"{file} was replaced or truncated after the read was planned (it was {was}, and is now {now})"
         raise changed(text)
 
 

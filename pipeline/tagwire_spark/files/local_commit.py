@@ -150,7 +150,7 @@ class LocalFolder(CommitFolder):
         except FileNotFoundError:
             return {}
         except ValueError as error:
-            text = f"{manifest}: not valid JSON, expected a list of the files of a commit: {error}."
+            text = f"{manifest}: expected a JSON list of a commit's files, got invalid JSON: {error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
         return found
 

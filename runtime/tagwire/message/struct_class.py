@@ -230,7 +230,7 @@ class Struct(Declarations):
             values = tuple([owned(getattr(element, name)) for name in keys])
             key = values if len(keys) > 1 else values[0]
             if key in elements:
-                reason = f"has the key of an element before it, {', '.join(keys)}; {array}_by_key needs different ones"
+                reason = f"has the key of an element before it, {', '.join(keys)}; {array}_by_key needs unique keys"
                 path = f"{array}[{index}]"
                 raise EncodeError(reason, message_name=type(self).__name__, version=None, path=path)
             elements[key] = element

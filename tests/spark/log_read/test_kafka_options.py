@@ -135,7 +135,7 @@ def test_records_of_replicas_are_read_once(tmp_path: Path, how: str) -> None:
         reads.append(lambda **more: stream(tmp_path, **named, **more).initialOffset())
     for read in reads:
         with pytest.raises(
-            PipelineError, match=r"INVALID_TAGWIRE_OPTION.*(replicas of t-0|two paths reach).*give only one"
+            PipelineError, match=r"INVALID_TAGWIRE_OPTION.*(replicas of t-0|two paths lead to).*give only one"
         ):
             read()
     assert [row[2] for row in offsets(tmp_path, **named, replicas="longest")] == [*range(10)]

@@ -185,7 +185,7 @@ def test_core_without_a_home_is_rejected() -> None:
     ("older", "newer", "message"),
     [
         ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")], [],
-         "BRequest and ARequest (2.0/ARequest.json) have the same key or name, but both are in"),
+         "BRequest and ARequest (2.0/ARequest.json) have the same key or name, although both are in"),
         ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")],
          [keyed("request", 1, "CRequest", "0")],
          "2.0/BRequest.json: BRequest and ARequest (2.0/ARequest.json) have the same key or name"),

@@ -197,8 +197,8 @@ def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
             raise _twice(message, spec, release)
         if message.spec["name"] == spec.name:
             raise SpecError(
-                f"{spec.origin}: {spec.name} is a different message in newer releases ({message.origin}); "
-                "messages are identified by component, type and apiKey",
+                f"{spec.origin}: {spec.name} is a different message in newer releases ({message.origin}), which has "
+                "another component, type or apiKey",
                 file=spec.origin,
             )
     messages.append(_Message(spec.component, spec.spec, spec.origin, {release: spec}))
@@ -217,8 +217,8 @@ def _merge(message: _Message, spec: ImportedSpec, release: str) -> None:
 def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
     other = message.releases[release]
     return SpecError(
-        f"{spec.origin}: {spec.name} and {other.name} ({other.origin}) have the same key or name, "
-        f"but both are in release {release}",
+        f"{spec.origin}: {spec.name} and {other.name} ({other.origin}) have the same key or name, although both are in "
+        f"release {release}",
         file=spec.origin,
     )
 

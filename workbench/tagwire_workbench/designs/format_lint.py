@@ -124,7 +124,7 @@ def _orders(struct: StructLayout, path: str) -> _Found:
         low = key.type.wire.low if isinstance(key.type, Fixed) else getattr(key.type, "low", 0)
         if low < 0:
             read = "unsigned" if order.unsigned else "signed"
-            text = f"{item.name} ascend by {order.field}, a signed {key.type}, compared here as {read}"
+            text = f"{item.name} ascend by {order.field}, a signed {key.type} that is compared as {read}"
             yield "TL07", f"{path}{item.name}", text
 
 

@@ -82,7 +82,7 @@ cdef dict FITTING = {
     "u": "a string",
     "z": "a binary",
     "+l": "a list",
-    "+m": "a map, or a list of structs of key and value",
+    "+m": "a map, or a list of structs with the fields key and value",
     "+s": "a struct",
 }
 

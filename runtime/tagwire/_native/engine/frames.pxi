@@ -26,7 +26,7 @@ cdef class FramePlan:
         cdef Py_ssize_t index
         names = header.MESSAGE.__slots__
         if len(names) > WIDEST_HEADER:
-            raise NotNative(f"the header has more than {WIDEST_HEADER} fields")
+            raise NotNative(f"the header has too many fields; the engine supports at most {WIDEST_HEADER}")
         check_class(frame)
         self.frame, self.header, self.body = frame, header, body
         self.template = template.replace()

@@ -128,7 +128,7 @@ cdef class JsonPlan(Owner):
             return <const tw_json_reading *>block.at
         cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
         if not c.copies or c.has_unions:
-            raise NotNative(f"only Python code can create objects of {cls.__name__}")
+            raise NotNative(f"the engine can't read {cls.__name__} from JSON, because only Python code can create such objects")
         block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
         cdef tw_json_reading *reading = <tw_json_reading *>block.at

@@ -97,8 +97,6 @@ def enclosed(items):
 
 cdef int reject_unlike(object item) except -1:
     """Raise NotNative for a field that only record-format plans support, such as a compressed field."""
-    if item.condition is not None:
-        raise NotNative(f"native code does not support {item.name}, because its presence depends on another field")
-    if not item.is_unframed:
-        raise NotNative(f"native code does not support {item.name}, because it is a length, count or checksum, is compressed, or has a fixed value")
+    if item.condition is not None or not item.is_unframed:
+        raise NotNative(f"native code supports fields such as {item.name} only in record formats")
     return 0
