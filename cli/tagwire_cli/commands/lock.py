@@ -87,7 +87,7 @@ def _specs_and_locks(settings: "Settings", path: Path | None, lock_file: Path | 
         found = [(Path(os.path.relpath(each.specs)), each.lock) for each in settings.project_sets() if each.lock]
         if not found:
             raise click.UsageError(
-                "no spec set in [tool.tagwire] has the key `lock`; set it, as in "
+                "no spec set in [tool.tagwire] has the key `lock`; add the key, as in "
                 'lock = "message_specs.lock.json", or give DIR and --file FILE'
             )
         return [(specs, lock) for specs, lock in found if lock]

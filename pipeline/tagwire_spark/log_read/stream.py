@@ -356,7 +356,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise error
         deleted = _is_deleted(split, self.query)
         if not deleted:
-            text = f"{error.text.rstrip('.')}; but the partition's folder does not show that its log now begins later"
+            text = f"{error.text.rstrip('.')}; the partition's folder does not show that retention deleted the file"
             raise unreadable(text, ENOENT)
         if self.query.fails_on_loss:
             raise loss(f"{error.text.rstrip('.')}; it was deleted before it was read")

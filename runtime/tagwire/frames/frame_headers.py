@@ -31,7 +31,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
-            reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
+            reason = f"the {cls.NAME} of this package requires {row.name}; set this field with header={cls.NAME}(...)"
             raise _rejection(message, version, reason)
     return cls(**fields)
 

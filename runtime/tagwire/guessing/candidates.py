@@ -253,7 +253,7 @@ class _Work:
         frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
         if frame.version != version:
             raise UnsupportedVersionError(
-                message.NAME, version, f"only {frame.version}, the version of responses to unsupported requests"
+                message.NAME, version, f"{frame.version}, the version of responses to unsupported requests"
             )
         return frame.header, frame.message
 

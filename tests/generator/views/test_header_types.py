@@ -141,7 +141,7 @@ def test_header_without_api_fields_has_responses(packages: dict[str, ModuleType]
 def test_a_header_that_requires_a_field(packages: dict[str, ModuleType]) -> None:
     oneway = packages["oneway"]
     order = oneway.OrderRequest(item="pie")
-    reason = r"requires trace_id; give it one with header=RequestHeader\(\.\.\.\)"
+    reason = r"requires trace_id; set this field with header=RequestHeader\(\.\.\.\)"
     with pytest.raises(EncodeError, match=reason):
         oneway.registry.encode_request(order, 1)
     data = oneway.registry.encode_request(order, 1, header=oneway.RequestHeader(trace_id=5))
