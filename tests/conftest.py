@@ -13,6 +13,7 @@ import pytest
 import spark_session
 from hypothesis import HealthCheck, settings
 from native_engine import forget_engine
+from spec_projects import make_project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,6 +63,13 @@ def truth() -> dict[str, list[dict[str, Any]]]:
         if row["file"].endswith(".log"):
             rows.setdefault(row["file"].rpartition("/")[0], []).append(row)
     return rows
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Create a project with two specs, and make its folder the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return make_project(tmp_path)
 
 
 @pytest.fixture

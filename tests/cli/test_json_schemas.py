@@ -1,5 +1,4 @@
 import json
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,20 +51,6 @@ def held(name: str, *values: Any) -> None:
 
 def rows(text: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines()]
-
-
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("logs")
-    with tarfile.open(DATA / "logs" / "logs.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return make_project(tmp_path)
 
 
 @pytest.mark.thorough

@@ -36,8 +36,7 @@ def test_every_key_is_explained(name: str) -> None:
     }[name]
     section = TEXT.partition(f"{heading}\n")[2].partition("\n## ")[0]
     assert section
-    missing = [key for key in schema()["$defs"][name]["properties"] if f"`{key}`" not in section]
-    assert missing == []
+    assert [key for key in schema()["$defs"][name]["properties"] if f"`{key}`" not in section] == []
 
 
 def test_every_word_is_named() -> None:

@@ -502,8 +502,7 @@ def test_breaking(old: dict[str, Any], new: dict[str, Any], rules: list[str]) ->
         spec = {**VALUES, "fields": [{"name": "A", "versions": "0+", **given_}]}
         specs.append(read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).message)
     assert specs[0] is not None and specs[1] is not None
-    found = compare_messages(specs[0], specs[1])
-    assert sorted({each.rule for each in found}) == rules
+    assert sorted({each.rule for each in compare_messages(specs[0], specs[1])}) == rules
 
 
 def test_the_example_of_the_documentation(tmp_path: Path) -> None:

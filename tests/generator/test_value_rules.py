@@ -149,12 +149,8 @@ def test_match_statement_on_a_union(package: Any) -> None:
             case other:
                 return "something newer" if other is None else str(other)
 
-    assert [kinds(golden(package, 2, each)[0]) for each in ("text", "goods", "flowers", "unknown")] == [
-        "text hi",
-        "9 grams",
-        "flowers, r first",
-        "something newer",
-    ]
+    expected = ["text hi", "9 grams", "flowers, r first", "something newer"]
+    assert [kinds(golden(package, 2, each)[0]) for each in ("text", "goods", "flowers", "unknown")] == expected
 
 
 def test_a_union_can_be_set(package: Any) -> None:

@@ -136,8 +136,7 @@ def test_bytes_that_cannot_be_read_make_it_unusable(text: str) -> None:
 
 def test_the_end_of_the_stream() -> None:
     client, server = connected(METADATA=(0, 13))
-    data = answers(server, server.receive(client.send(METADATA)))
-    assert client.receive(data[:-1]) == []
+    assert client.receive(answers(server, server.receive(client.send(METADATA)))[:-1]) == []
     with pytest.raises(UnusableConnectionError, match="bytes of a frame of"):
         client.receive(b"")
 

@@ -43,13 +43,8 @@ def test_unsupported_versions_name_the_supported_ones() -> None:
 
 def test_spec_errors_hold_all_problems() -> None:
     error = tagwire.SpecError("two", file="a.json", line=3, column=5, rule="TW101", problems=["one", "two"])
-    assert (error.file, error.line, error.column, error.rule, error.problems) == (
-        "a.json",
-        3,
-        5,
-        "TW101",
-        ("one", "two"),
-    )
+    expected = ("a.json", 3, 5, "TW101", ("one", "two"))
+    assert (error.file, error.line, error.column, error.rule, error.problems) == expected
 
 
 def test_old_runtime_rejects_new_packages() -> None:

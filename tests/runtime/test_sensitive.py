@@ -65,8 +65,7 @@ def test_tables() -> None:
 def test_output_for_programs_is_not_redacted() -> None:
     assert LOGIN.auth_bytes == SECRET
     assert LOGIN.replace().auth_bytes == SECRET
-    data = LOGIN.encode(2)
-    assert messages.SaslAuthenticateRequest.decode(data, 2) == LOGIN
+    assert messages.SaslAuthenticateRequest.decode(LOGIN.encode(2), 2) == LOGIN
     assert messages.SaslAuthenticateRequest.from_json(LOGIN.to_json(2), 2) == LOGIN
     import pickle
 
@@ -165,13 +164,8 @@ def test_no_exception_holds_a_secret(call: str, engine: str, monkeypatch: pytest
 
 def test_json_for_people() -> None:
     obj = hidden_json(CREDENTIALS, CREDENTIALS.to_json(0))
-    assert obj["upsertions"][0] == {
-        "name": "alice",
-        "mechanism": 0,
-        "iterations": 0,
-        "salt": HIDDEN,
-        "saltedPassword": HIDDEN,
-    }
+    expected = {"name": "alice", "mechanism": 0, "iterations": 0, "salt": HIDDEN, "saltedPassword": HIDDEN}
+    assert obj["upsertions"][0] == expected
 
 
 MARKED = {

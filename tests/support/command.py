@@ -1,10 +1,16 @@
-"""Run `tagwire` commands in this process."""
+"""Run `tagwire` commands, in this process or in one of their own."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from click.testing import CliRunner, Result
 
 from tagwire_cli.app import app
 
-__all__ = ["tagwire_outcome", "tagwire_result"]
+__all__ = ["tagwire_outcome", "tagwire_process", "tagwire_result"]
 
 
 def tagwire_result(*words: object, stdin: str | bytes | None = None, code: int | None = None) -> Result:
@@ -16,3 +22,17 @@ def tagwire_result(*words: object, stdin: str | bytes | None = None, code: int |
 def tagwire_outcome(*words: object, stdin: str | bytes | None = None) -> tuple[int, str, str]:
     result = tagwire_result(*words, stdin=stdin)
     return result.exit_code, result.stdout, result.stderr
+
+
+@contextmanager
+def tagwire_process(*words: object) -> Generator["subprocess.Popen[str]"]:
+    """Run a command in a process of its own, which is killed at the end or after a minute."""
+    command = [sys.executable, "-m", "tagwire", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        guard = threading.Timer(60, process.kill)
+        guard.start()
+        try:
+            yield process
+        finally:
+            guard.cancel()
+            process.kill()

@@ -27,8 +27,7 @@ def call_of(name: str) -> Callable[[], object]:
 def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], object]]:
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
-        names = NAMES
-        objects = [getattr(package, name)() for name in names]
+        objects = [getattr(package, name)() for name in NAMES]
         return lambda: [call(each) for each in objects]
 
     return prepared
@@ -45,8 +44,7 @@ def bytes_of(message: Any) -> bytes:
 def of_bytes(call: Callable[[Any, bytes], object]) -> Callable[[], Callable[[], object]]:
     def prepared() -> Callable[[], object]:
         package = import_module("tagwire_messages")
-        names = NAMES
-        pairs = [(getattr(package, name), bytes_of(getattr(package, name)())) for name in names]
+        pairs = [(getattr(package, name), bytes_of(getattr(package, name)())) for name in NAMES]
         for cls, _ in pairs:
             cls._layouts.clear()
         return lambda: [call(cls, data) for cls, data in pairs]

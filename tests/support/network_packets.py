@@ -1,4 +1,4 @@
-"""Hand-written network captures in the pcap format: Ethernet and IPv4, with one TCP segment per packet.
+"""Frames with their sizes, and hand-written captures in the pcap format: Ethernet, IPv4, and a TCP segment a packet.
 
 The layouts are from the pcap Internet-Draft (draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
 """
@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Segment", "pcap"]
+__all__ = ["Segment", "pcap", "sized"]
 
 _FLAGS = {"F": 1, "S": 2, "R": 4, "P": 8, "A": 16}
 
@@ -19,6 +19,11 @@ class Segment(NamedTuple):
     is_request: bool = True
     flags: str = "PA"
     client_port: int = 40000
+
+
+def sized(*frames: bytes) -> bytes:
+    """Return the bytes of frames on a connection: each frame follows its size."""
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 
 def pcap(segments: Iterable[Segment], *, port: int = 9092, snap: int = 1 << 18) -> bytes:

@@ -1,10 +1,12 @@
 """Create a small project with its own specs, as a user of the generator would."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PACKAGE", "edit_spec", "make_project", "read_tree", "spec", "write_spec"]
+__all__ = ["PACKAGE", "commit", "edit_spec", "git", "make_project", "read_tree", "spec", "write_spec"]
 
 PACKAGE = Path("src/pings")
 """The folder of the generated package in the project."""
@@ -51,6 +53,19 @@ def make_project(root: Path) -> Path:
     write_spec(root, "PingRequest")
     write_spec(root, "PingResponse")
     return root
+
+
+def git(folder: Path, *words: str) -> None:
+    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    command = ["git", "-c", "commit.gpgsign=false", *words]
+    subprocess.run(command, cwd=folder, env=os.environ | names, check=True, capture_output=True)
+
+
+def commit(folder: Path) -> None:
+    """Make a folder a git repository whose only commit has all of its files."""
+    git(folder, "init")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-m", "one")
 
 
 def read_tree(folder: Path) -> dict[str, bytes]:

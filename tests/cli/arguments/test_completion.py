@@ -133,8 +133,7 @@ def test_bash(words: str, at: int, expected: list[str]) -> None:
 def test_zsh() -> None:
     setup = 'autoload -U compinit; compinit -u -D; eval "$(tagwire completion zsh)"; print $_comps[tagwire]; '
     command = "env COMP_WORDS='tagwire expl' COMP_CWORD=1 _TAGWIRE_COMPLETE=zsh_complete tagwire"
-    found = shell("zsh", setup + command).splitlines()
-    assert found[:3] == ["_tagwire_completion", "plain", "explain"]
+    assert shell("zsh", setup + command).splitlines()[:3] == ["_tagwire_completion", "plain", "explain"]
 
 
 def test_the_second_tab_of_zsh_completes_as_well() -> None:

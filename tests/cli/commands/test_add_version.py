@@ -1,11 +1,11 @@
 import json
-import os
 import subprocess
 from functools import partial
 from pathlib import Path
 
 import pytest
 from command import tagwire_result
+from spec_projects import commit
 
 REQUEST = """\
 // Written by hand.
@@ -356,9 +356,7 @@ def test_released_versions_and_tags_are_not_reused(project: Path, by_git: bool) 
     (project / "specs/PingResponse.json").write_text(new(RESPONSE))
     words: list[str] = []
     if by_git:
-        names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        for git in (["init"], ["add", "-A"], ["-c", "commit.gpgsign=false", "commit", "-m", "one"]):
-            subprocess.run(["git", *git], cwd=project, env=os.environ | names, check=True, capture_output=True)
+        commit(project)
         words = ["--against", "HEAD"]
     else:
         with (project / "pyproject.toml").open("a") as settings:

@@ -9,15 +9,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 from command import tagwire_result as run
-from spec_projects import edit_spec, make_project, spec, write_spec
+from spec_projects import commit, edit_spec, git, spec, write_spec
 
 SPECS = Path("message_specs")
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(make_project(tmp_path))
-    return tmp_path
 
 
 def breaking(*arguments: str) -> Result:
@@ -39,18 +33,6 @@ def copy_specs(project: Path, name: str = "old") -> str:
     for path in (project / SPECS).iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     return name
-
-
-def git(project: Path, *arguments: str) -> None:
-    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    command = ["git", "-c", "commit.gpgsign=false", *arguments]
-    subprocess.run(command, cwd=project, env=os.environ | names, check=True, capture_output=True)
-
-
-def commit(project: Path) -> None:
-    git(project, "init")
-    git(project, "add", "-A")
-    git(project, "commit", "-m", "one")
 
 
 def add_settings(project: Path, text: str) -> None:

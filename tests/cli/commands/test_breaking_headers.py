@@ -4,14 +4,12 @@ The expected bytes are computed by hand from the specs below.
 """
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import tagwire_result
-from spec_projects import edit_spec, make_project, write_spec
+from spec_projects import commit, edit_spec, write_spec
 
 REQUEST, RESPONSE = "message_specs/PingRequest.json", "message_specs/PingResponse.json"
 OWN_REQUESTS = [
@@ -44,18 +42,6 @@ def proofs(*words: str) -> list[tuple[str, str]]:
     found = json.loads(tagwire_result("breaking", *words, "--output-format", "json").stdout)
     rejections: list[dict[str, Any]] = [each["proof"] for each in found if each["rule"] == "TW913"]
     return [(proof["old"], proof["new"]) for proof in rejections]
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(make_project(tmp_path))
-    return tmp_path
-
-
-def commit(root: Path) -> None:
-    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    for words in (["init"], ["add", "-A"], ["-c", "commit.gpgsign=false", "commit", "-m", "one"]):
-        subprocess.run(["git", *words], cwd=root, env=os.environ | names, check=True, capture_output=True)
 
 
 def test_set_without_headers_uses_kafkas_headers(project: Path) -> None:

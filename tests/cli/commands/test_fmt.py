@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 from command import tagwire_result
-from spec_projects import make_project, read_tree
+from spec_projects import read_tree
 
 from tagwire_generator.editing.spec_edit import format_spec
 from tagwire_generator.project import resources
@@ -118,12 +118,6 @@ def test_comments_anywhere(name: str) -> None:
 
 
 run = partial(tagwire_result, "fmt", code=0)
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return make_project(tmp_path)
 
 
 def test_check_diff_and_write(project: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from command import tagwire_result as run
+from network_packets import sized
 
 import tagwire_messages as messages
 from tagwire import FrameSplitter
@@ -24,10 +25,6 @@ def printed(*words: str, stdin: bytes) -> str:
     done = run(*words, stdin=stdin)
     assert done.exit_code == 0, done.output
     return done.stdout
-
-
-def stream(*frames: bytes) -> bytes:
-    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 
 def frames(data: bytes) -> list[bytes]:
@@ -97,18 +94,18 @@ def test_frame_and_frames_are_one_option(command: str, option: str) -> None:
 
 def test_getting_fields_of_frames() -> None:
     command = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
-    found = json.loads(printed(*command, stdin=stream(BEATS, REQUEST)))
+    found = json.loads(printed(*command, stdin=sized(BEATS, REQUEST)))
     assert found == {"frame": 2, "values": {"header.client_id": "shop", "topics": None}}
     words = ("get", "--frames", "response", "Metadata", "12", "brokers[].host")
-    assert printed(*words, stdin=stream(ANSWER)) == "b1\nb2\n"
+    assert printed(*words, stdin=sized(ANSWER)) == "b1\nb2\n"
     words = ("get", "--frames", "message", "MetadataResponse", "12", "brokers[].host")
-    assert printed(*words, stdin=stream(BODY, BODY)) == "b1\nb2\nb1\nb2\n"
+    assert printed(*words, stdin=sized(BODY, BODY)) == "b1\nb2\nb1\nb2\n"
 
 
 def test_responses_are_paired_with_requests(tmp_path: Path) -> None:
-    (tmp_path / "sent.bin").write_bytes(stream(REQUEST, BEATS))
+    (tmp_path / "sent.bin").write_bytes(sized(REQUEST, BEATS))
     pairing = ("--frames", "response", "--requests", str(tmp_path / "sent.bin"))
-    received = stream(BEATEN, ANSWER)
+    received = sized(BEATEN, ANSWER)
     assert printed("get", *pairing, "Metadata", "brokers[].host", stdin=received) == "b1\nb2\n"
     done = run("set", *pairing, "3", "brokers[].host=proxy", stdin=received)
     assert frames(done.stdout_bytes)[0] == BEATEN
@@ -139,7 +136,7 @@ def test_values_of_string_and_bytes_fields_are_not_interpreted() -> None:
 
 
 def test_setting_fields_of_frames_leaves_the_others() -> None:
-    done = run("set", "--frames", "request", "Metadata", "header.client_id=x", stdin=stream(BEATS, REQUEST))
+    done = run("set", "--frames", "request", "Metadata", "header.client_id=x", stdin=sized(BEATS, REQUEST))
     beats, request = frames(done.stdout_bytes)
     assert beats == BEATS
     assert registry.decode_request(request).header.client_id == "x"
@@ -152,10 +149,10 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "MetadataResponse", "99", "cluster_id"), BODY, 2, "has no version 99"),
     (("get", "--frames", "request"), b"", 2, "give MESSAGE"),
     (("get", "--frames", "request", "MetadataResponse", "x"), b"", 2, "MetadataResponse is a response, not a request"),
-    (("get", "--frames", "request", "Metadata", "topics"), stream(REQUEST)[:-1], 1, "frame 1"),
+    (("get", "--frames", "request", "Metadata", "topics"), sized(REQUEST)[:-1], 1, "frame 1"),
     (
         ("get", "--frames", "request", "Metadata", "topics"),
-        stream(REQUEST[:-1]),
+        sized(REQUEST[:-1]),
         1,
         "frame 1 at byte 0: MetadataRequest",
     ),
@@ -187,7 +184,7 @@ def test_set_on_captured_frames_equals_decode_change_encode(tmp_path: Path) -> N
     with gzip.open(CAPTURES, "rt", encoding="utf-8") as rows:
         captured: list[dict[str, Any]] = [json.loads(row) for row in rows]
     sent = [bytes.fromhex(row["hex"]) for row in captured if row["dir"] == "req" and row["api_key"] == 3]
-    done = run("set", "--frames", "request", "Metadata", "header.client_id=other", stdin=stream(*sent))
+    done = run("set", "--frames", "request", "Metadata", "header.client_id=other", stdin=sized(*sent))
     assert done.exit_code == 0, done.stderr
     for old, new in zip(sent, frames(done.stdout_bytes), strict=True):
         read = registry.decode_request(old)
@@ -199,7 +196,7 @@ def test_set_on_captured_frames_equals_decode_change_encode(tmp_path: Path) -> N
         same = [row for row in captured if (row["dir"], row["api_key"], row["api_version"]) == ("resp", 3, version)]
         received = [bytes.fromhex(row["hex"]) for row in same]
         words = ("set", "--frames", "response", "Metadata", str(version), "brokers[].host=proxy.example")
-        done = run(*words, stdin=stream(*received))
+        done = run(*words, stdin=sized(*received))
         assert done.exit_code == 0, done.stderr
         for old, new in zip(received, frames(done.stdout_bytes), strict=True):
             answer = registry.decode_response(old, 3, version)

@@ -3,7 +3,6 @@ import gzip
 import json
 import os
 import sys
-import tarfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,14 +26,6 @@ BATCH_FIELDS = (
     "baseSequence",
 )
 RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
-
-
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("logs")
-    with tarfile.open(DATA / "logs.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder
 
 
 run = partial(tagwire_outcome, "log")

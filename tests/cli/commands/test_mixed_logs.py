@@ -131,12 +131,8 @@ def test_bits_as_json(tmp_path: Path) -> None:
     segment.write_bytes(build([one], "kip82-int+kip87").encode())
     [trace] = json.loads(run("explain", "--format", "kip82-int+kip87", "--json", segment))
     [attributes] = [node for node in trace["root"]["children"] if node["path"] == "attributes"]
-    assert attributes["bits"] == {
-        "compression": "none",
-        "timestamp_type": "create",
-        "has_headers": True,
-        "is_tombstone": True,
-    }
+    expected = {"compression": "none", "timestamp_type": "create", "has_headers": True, "is_tombstone": True}
+    assert attributes["bits"] == expected
 
 
 def test_stat_counts_batches_with_attributes(tmp_path: Path) -> None:

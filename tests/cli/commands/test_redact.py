@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from command import tagwire_result as run
+from network_packets import sized
 
 import tagwire_messages as messages
 from tagwire import FrameSplitter
@@ -16,10 +17,6 @@ CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 SECRET = b"s3cret-value"
 LOGIN = registry.encode_request(messages.SaslAuthenticateRequest(auth_bytes=SECRET), 2, correlation_id=1)
 BEAT = registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=2)
-
-
-def stream(*frames: bytes) -> bytes:
-    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 
 def test_log_dump_hides_messages_and_the_bytes_that_have_them(tmp_path: Path) -> None:
@@ -40,21 +37,21 @@ def test_log_dump_hides_messages_and_the_bytes_that_have_them(tmp_path: Path) ->
 
 
 def test_streams_of_frames() -> None:
-    done = run("redact", "--frames", "request", "--same-length", stdin=stream(LOGIN, BEAT))
-    assert (done.exit_code, done.stdout_bytes) == (0, stream(LOGIN, BEAT).replace(SECRET, bytes(len(SECRET))))
-    assert SECRET not in run("redact", "--frames", "request", stdin=stream(LOGIN)).stdout_bytes
+    done = run("redact", "--frames", "request", "--same-length", stdin=sized(LOGIN, BEAT))
+    assert (done.exit_code, done.stdout_bytes) == (0, sized(LOGIN, BEAT).replace(SECRET, bytes(len(SECRET))))
+    assert SECRET not in run("redact", "--frames", "request", stdin=sized(LOGIN)).stdout_bytes
     body = messages.SaslAuthenticateRequest(auth_bytes=SECRET).encode(2)
-    done = run("redact", "--frames", "message", "SaslAuthenticateRequest", "2", stdin=stream(body))
-    assert done.stdout_bytes == stream(messages.SaslAuthenticateRequest().encode(2))
+    done = run("redact", "--frames", "message", "SaslAuthenticateRequest", "2", stdin=sized(body))
+    assert done.stdout_bytes == sized(messages.SaslAuthenticateRequest().encode(2))
 
 
 def test_responses(tmp_path: Path) -> None:
     answer = registry.encode_response(messages.SaslAuthenticateResponse(auth_bytes=SECRET), 2, correlation_id=1)
-    want = stream(registry.encode_response(messages.SaslAuthenticateResponse(), 2, correlation_id=1))
-    assert run("redact", "--frames", "response", "SaslAuthenticate", "2", stdin=stream(answer)).stdout_bytes == want
-    (tmp_path / "sent.bin").write_bytes(stream(LOGIN))
+    want = sized(registry.encode_response(messages.SaslAuthenticateResponse(), 2, correlation_id=1))
+    assert run("redact", "--frames", "response", "SaslAuthenticate", "2", stdin=sized(answer)).stdout_bytes == want
+    (tmp_path / "sent.bin").write_bytes(sized(LOGIN))
     words = ("redact", "--frames", "response", "--requests", str(tmp_path / "sent.bin"))
-    assert run(*words, stdin=stream(answer)).stdout_bytes == want
+    assert run(*words, stdin=sized(answer)).stdout_bytes == want
 
 
 @pytest.mark.parametrize("as_capture", [False, True])
@@ -78,8 +75,8 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
         done = run("redact", stdin="\n".join(map(json.dumps, rows)).encode())
         written = [bytes.fromhex(json.loads(line)["hex"]) for line in done.stdout.splitlines()][2:]
     else:
-        (tmp_path / "sent.bin").write_bytes(stream(*requests))
-        done = run("redact", "--frames", "response", "--requests", str(tmp_path / "sent.bin"), stdin=stream(*answers))
+        (tmp_path / "sent.bin").write_bytes(sized(*requests))
+        done = run("redact", "--frames", "response", "--requests", str(tmp_path / "sent.bin"), stdin=sized(*answers))
         splitter = FrameSplitter()
         splitter.feed(done.stdout_bytes)
         written = [*splitter]
@@ -88,11 +85,11 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
 
 
 def test_unreadable_frames_are_omitted_and_reported() -> None:
-    done = run("redact", "--frames", "request", stdin=stream(LOGIN[:-1], BEAT))
-    assert (done.exit_code, done.stdout_bytes) == (1, stream(BEAT))
+    done = run("redact", "--frames", "request", stdin=sized(LOGIN[:-1], BEAT))
+    assert (done.exit_code, done.stdout_bytes) == (1, sized(BEAT))
     assert "frame 1 at byte 0: SaslAuthenticateRequest v2" in done.stderr
-    done = run("redact", "--frames", "request", "--keep-unreadable", stdin=stream(LOGIN[:-1], BEAT))
-    assert (done.exit_code, done.stdout_bytes) == (1, stream(LOGIN[:-1], BEAT))
+    done = run("redact", "--frames", "request", "--keep-unreadable", stdin=sized(LOGIN[:-1], BEAT))
+    assert (done.exit_code, done.stdout_bytes) == (1, sized(LOGIN[:-1], BEAT))
 
 
 def test_real_captures() -> None:

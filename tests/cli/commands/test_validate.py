@@ -5,17 +5,10 @@ from typing import Any
 
 import pytest
 from command import tagwire_result
-from spec_projects import edit_spec, make_project, spec, write_spec
+from spec_projects import edit_spec, spec, write_spec
 
 from tagwire.log.rules import RULES as LOG_RULES
 from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES, RULES, Rule
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(make_project(tmp_path))
-    return tmp_path
-
 
 validate = partial(tagwire_result, "validate")
 
@@ -260,8 +253,7 @@ def test_the_list_of_rules() -> None:
 
 
 def test_a_rule_about_logs() -> None:
-    done = tagwire_result("rule", "twl108")
-    assert done.stdout == f"TWL108: {LOG_RULES['TWL108']}\n"
+    assert tagwire_result("rule", "twl108").stdout == f"TWL108: {LOG_RULES['TWL108']}\n"
 
 
 def test_an_unknown_rule() -> None:

@@ -87,8 +87,7 @@ def test_bytes_that_nothing_reads_completely() -> None:
 
 
 def test_suggested_commands_read_the_same_input() -> None:
-    data = messages.HeartbeatResponse().encode(4).hex()
-    shown = run(data, "--package", "tagwire_messages")
+    shown = run(messages.HeartbeatResponse().encode(4).hex(), "--package", "tagwire_messages")
     parts = (line.partition("tagwire explain ") for line in shown.stdout.splitlines())
     commands = [command for _, marker, command in parts if marker]
     assert len(commands) > 2 and all("--package tagwire_messages" in each for each in commands)

@@ -131,8 +131,7 @@ def test_rows_nest_as_the_fields_do() -> None:
 
 
 def test_length_of_a_struct_includes_its_members() -> None:
-    page = render("--request", stdin=request("me"))
-    header, body = (row for row in page.rows if row["depth"] == 0)
+    header, body = (row for row in render("--request", stdin=request("me")).rows if row["depth"] == 0)
     assert header["length"] + body["length"] == len(request("me")) and header["size"] == body["size"] == 0
 
 
@@ -174,8 +173,7 @@ def test_values_are_text() -> None:
     result = tagwire_result("explain", "--html", "--request", stdin=request(HOSTILE))
     assert "alert(1)" in result.stdout and "<script>alert" not in result.stdout and "<img" not in result.stdout
     assert "\u202e" not in result.stdout
-    page = Page(result.stdout)
-    assert any("<script>alert(1)" in row["value"] for row in page.rows)
+    assert any("<script>alert(1)" in row["value"] for row in Page(result.stdout).rows)
 
 
 def test_light_and_dark() -> None:

@@ -56,8 +56,7 @@ def test_written_history_is_read_back(tmp_path: Path) -> None:
 
 def test_without_redefined_versions_there_are_no_layouts(tmp_path: Path) -> None:
     text = TEXT.partition("# Encodings of")[0].replace(B, A).rstrip("\n") + "\n"
-    found = read(tmp_path, text)
-    assert str(found) == text and "layouts" not in text
+    assert str(read(tmp_path, text)) == text and "layouts" not in text
 
 
 def test_a_layout_has_the_names_of_the_newest_release() -> None:

@@ -1,21 +1,9 @@
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from spec_projects import git
 
 from tagwire_generator.project.work_tree import GitError, is_hook, run_git, unknown_files
-
-
-def git(folder: Path, *words: str) -> None:
-    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    subprocess.run(
-        ["git", "-c", "commit.gpgsign=false", *words],
-        cwd=folder,
-        env=os.environ | names,
-        check=True,
-        capture_output=True,
-    )
 
 
 @pytest.fixture

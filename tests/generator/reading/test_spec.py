@@ -49,12 +49,8 @@ def test_a_whole_message() -> None:
           { "name": "Data", "type": "bytes", "versions": "2+", "zeroCopy": true, "ignorable": false } ] } ] }
     """
     message = read(text)
-    assert (message.name, message.kind, message.api_key, message.dialect) == (
-        "SampleResponse",
-        "response",
-        7,
-        "released",
-    )
+    expected = ("SampleResponse", "response", 7, "released")
+    assert (message.name, message.kind, message.api_key, message.dialect) == expected
     assert (str(message.valid_versions), str(message.flexible_versions)) == ("1-4", "2+")
     assert (str(message.deprecated_versions), message.optional_versions) == ("1", NONE)
     assert message.header_versions == ((Versions(0, 1), 0), (Versions.parse("2+"), 0))

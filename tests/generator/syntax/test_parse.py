@@ -44,13 +44,8 @@ def test_every_key_and_value_has_its_place() -> None:
         "c": root.members["c"],
         "null": root.members["c"].value,
     }
-    assert {name: (node.line, node.column) for name, node in places.items()} == {
-        "root": (2, 1),
-        "a": (2, 3),
-        "list": (2, 8),
-        "c": (4, 7),
-        "null": (5, 3),
-    }
+    expected = {"root": (2, 1), "a": (2, 3), "list": (2, 8), "c": (4, 7), "null": (5, 3)}
+    assert {name: (node.line, node.column) for name, node in places.items()} == expected
     items = root.members["a"].value
     assert isinstance(items, Items)
     assert [(item.line, item.column) for item in items.items] == [(2, 9), (3, 2)]

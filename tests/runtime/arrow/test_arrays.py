@@ -42,11 +42,10 @@ def test_small_views() -> None:
     small = messages.HeartbeatResponse(error_code=5).encode(4)
     assert len(small) <= 12
     data = pa.array([small, None, small], pa.binary_view())
-    assert [row and row["error_code"] for row in column(arrow.decode_column(data, messages.HeartbeatResponse, 4))] == [
-        5,
-        None,
-        5,
-    ]
+    expected = [5, None, 5]
+    assert [
+        row and row["error_code"] for row in column(arrow.decode_column(data, messages.HeartbeatResponse, 4))
+    ] == expected
 
 
 def test_no_rows_and_no_values() -> None:

@@ -12,13 +12,8 @@ def shown(trace: tagwire.Trace) -> ElementTree.Element:
 def test_every_line_is_there() -> None:
     trace = tagwire.trace(HeartbeatRequest, HeartbeatRequest(group_id="</td><b>&").encode(4), 4)
     rows = shown(trace).findall("./table/tbody/tr")
-    assert ["".join(cell.itertext()) for cell in rows[0]] == [
-        "0",
-        "0a 3c 2f 74 64 3e 3c 62 3e 26",
-        "group_id",
-        "compact string",
-        "'</td><b>&'",
-    ]
+    expected = ["0", "0a 3c 2f 74 64 3e 3c 62 3e 26", "group_id", "compact string", "'</td><b>&'"]
+    assert ["".join(cell.itertext()) for cell in rows[0]] == expected
     assert len(rows) == len(list(rows_of(trace)))
 
 

@@ -23,12 +23,8 @@ def test_the_numbers_of_an_acl_have_names() -> None:
     data = bytes.fromhex("02 01 03 01 01 03 63 00")
     assert request.encode(3) == data
     text = annotate(trace(messages.DescribeAclsRequest, data, 3), NOTE)
-    assert [line.split()[-2:] for line in text.splitlines() if " int8 " in line] == [
-        ["2", "TOPIC"],
-        ["3", "LITERAL"],
-        ["3", "READ"],
-        ["int8", "99"],
-    ]
+    expected = [["2", "TOPIC"], ["3", "LITERAL"], ["3", "READ"], ["int8", "99"]]
+    assert [line.split()[-2:] for line in text.splitlines() if " int8 " in line] == expected
 
 
 def test_attributes_and_json_stay_numbers() -> None:

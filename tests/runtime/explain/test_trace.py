@@ -173,8 +173,7 @@ def test_requests_with_errors() -> None:
 
 
 def test_responses_and_their_fallback() -> None:
-    message = PollResponse(error_code=35)
-    data = registry.encode_response(message, 0, correlation_id=1)
+    data = registry.encode_response(PollResponse(error_code=35), 0, correlation_id=1)
     assert trace_response(registry, data, 7, 0).version == 0
     fallback = trace_response(registry, data, 7, 99)
     assert (fallback.version, fallback.error) == (0, None)

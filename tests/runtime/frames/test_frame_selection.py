@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 from kafka_cases import present
+from network_packets import sized
 
 import tagwire
 import tagwire_messages as messages
@@ -17,10 +18,6 @@ HEADER = registry.request_header(
 REQUEST = registry.encode_request(MESSAGE, 12, header=HEADER)
 ANSWER = messages.MetadataResponse(brokers=[MetadataResponseBroker(host="b1", port=1)])
 RESPONSE = registry.encode_response(ANSWER, 12, correlation_id=7)
-
-
-def sized(frame: bytes) -> bytes:
-    return len(frame).to_bytes(4, "big") + frame
 
 
 def test_reading() -> None:

@@ -89,8 +89,7 @@ def test_size_of_a_damaged_frame_leads_to_the_next_frame() -> None:
 
 
 def test_a_capture_that_begins_and_ends_within_frames() -> None:
-    stream = b"".join(request(number) for number in range(10))[7:-3]
-    frames, gaps = read(cut(stream, 25))
+    frames, gaps = read(cut(b"".join(request(number) for number in range(10))[7:-3], 25))
     assert numbers(frames) == list(range(1, 9))
     assert [(gap.missing, gap.skipped, gap.reason) for gap in gaps] == [
         (0, SIZE - 7, "the capture begins within a frame"),
@@ -142,8 +141,7 @@ def test_packets_in_any_order_twice_and_overlapping_lose_nothing() -> None:
 def test_every_byte_is_in_a_frame_or_reported(seed: int) -> None:
     chance = random.Random(seed)
     requests = [request(number, "t" * chance.randrange(120)) for number in range(80)]
-    stream = b"".join(requests)
-    packets = cut(stream, chance.choice((5, 30, 60, 400)))
+    packets = cut(b"".join(requests), chance.choice((5, 30, 60, 400)))
     kept = [each for each in packets if chance.random() > 0.1]
     frames, gaps = read([SYN, *kept])
     end = kept[-1].sequence + len(kept[-1].data) - START

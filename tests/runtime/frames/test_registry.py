@@ -113,8 +113,7 @@ def test_a_null_client_id_stays_null() -> None:
 
 def test_a_header_keeps_its_unknown_tags() -> None:
     header = RequestHeader(request_api_key=7, request_api_version=2, client_id="", unknown_tags={5: b"trace"})
-    data = registry.encode_request(TOPICS, 2, header=header)
-    frame = registry.decode_request(data)
+    frame = registry.decode_request(registry.encode_request(TOPICS, 2, header=header))
     assert frame.header == header
     assert frame == Frame(header, TOPICS, 2) != Frame(header, TOPICS, 1)
     assert frame != 5

@@ -58,12 +58,8 @@ def test_record_batches_are_named() -> None:
     data = batch()
     clear = tagwire.guess(registry, 2 * data).clear
     assert clear is not None
-    assert (clear.kind, clear.message, clear.version, clear.why) == (
-        "batches",
-        None,
-        None,
-        ("2 batches", "the checksums agree"),
-    )
+    expected = ("batches", None, None, ("2 batches", "the checksums agree"))
+    assert (clear.kind, clear.message, clear.version, clear.why) == expected
     assert [each.data for each in clear.traces] == [data, data]
 
 

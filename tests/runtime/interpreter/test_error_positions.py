@@ -177,11 +177,8 @@ def test_fixed_width_elements_are_created_lazily() -> None:
         for node in tagwire.trace(messages.FetchRequest, numbers, 12).root.walk()
         if node.path.endswith("partitions")
     ]
-    assert [(each.path[-3:], each.value, each.length) for each in array.children] == [
-        ("[0]", 5, 4),
-        ("[1]", -6, 4),
-        ("[2]", 7, 4),
-    ]
+    expected = [("[0]", 5, 4), ("[1]", -6, 4), ("[2]", 7, 4)]
+    assert [(each.path[-3:], each.value, each.length) for each in array.children] == expected
     assert array.value == 3 and (array.header_length, array.trailer_length) == (1, 0)
     assert [each.offset for each in array.children] == [array.offset + 1 + 4 * index for index in range(3)]
     assert array.children[1] in list(array.walk()) and array.children[1] is array.children[1]

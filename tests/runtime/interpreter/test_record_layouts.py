@@ -64,67 +64,33 @@ def record(*, attributes: Condition | None) -> StructLayout:
     return StructLayout("Record", (*own, *rest))
 
 
-V2 = Layout(
-    "batch v2",
-    None,
-    StructLayout(
-        "Batch",
-        items(
-            base_offset=INT64,
-            body=Nested(
-                StructLayout(
-                    "Body",
-                    items(
-                        length=Extent(I32),
-                        partition_leader_epoch=I32,
-                        magic=INT8,
-                        crc=UINT32,
-                        attributes=INT16,
-                        last_offset_delta=I32,
-                        base_timestamp=INT64,
-                        max_timestamp=INT64,
-                        producer_id=INT64,
-                        producer_epoch=INT16,
-                        base_sequence=I32,
-                        records=Array(Nested(record(attributes=None)), INT32, nullable=False),
-                    ),
-                )
-            ),
-        ),
-    ),
-)
+def batch(version: int, length: Fixed | Varint, attributes: Condition | None, **numbers: Type) -> Layout:
+    """Return a layout of batches whose fields differ only in the types of the length and of `numbers`."""
+    body = items(
+        length=Extent(length),
+        partition_leader_epoch=I32,
+        magic=INT8,
+        crc=UINT32,
+        attributes=INT16,
+        **numbers,
+        producer_id=INT64,
+        producer_epoch=INT16,
+        base_sequence=I32,
+        records=Array(Nested(record(attributes=attributes)), INT32, nullable=False),
+    )
+    whole = items(base_offset=INT64, body=Nested(StructLayout("Body", body)))
+    return Layout(f"batch v{version}", None, StructLayout("Batch", whole))
 
+
+V2 = batch(2, I32, None, last_offset_delta=I32, base_timestamp=INT64, max_timestamp=INT64)
 # If bit 7 of the batch's `attributes` is set, its records have no `attributes` field.
-V3 = Layout(
-    "batch v3",
-    None,
-    StructLayout(
-        "Batch",
-        items(
-            base_offset=INT64,
-            body=Nested(
-                StructLayout(
-                    "Body",
-                    items(
-                        length=Extent(UVARINT32),
-                        partition_leader_epoch=I32,
-                        magic=INT8,
-                        crc=UINT32,
-                        attributes=INT16,
-                        last_offset_delta=UVARINT32,
-                        base_timestamp=UVARLONG,
-                        max_timestamp_delta=UVARLONG,
-                        producer_id=INT64,
-                        producer_epoch=INT16,
-                        base_sequence=I32,
-                        records=Array(
-                            Nested(record(attributes=Condition("attributes", 0x80, 0))), INT32, nullable=False
-                        ),
-                    ),
-                )
-            ),
-        ),
-    ),
+V3 = batch(
+    3,
+    UVARINT32,
+    Condition("attributes", 0x80, 0),
+    last_offset_delta=UVARINT32,
+    base_timestamp=UVARLONG,
+    max_timestamp_delta=UVARLONG,
 )
 
 RECORD: dict[str, Any] = {
@@ -196,26 +162,13 @@ V3_LONG_VALUE = {
 # KIP-82's proposal with int32 header keys: bit 4 of the attributes is set if the message has headers.
 # The headers follow their total length in bytes. They have no count.
 INT_HEADER = StructLayout("Header", items(key=I32, value=sized("bytes", INT32)))
-KIP82 = Layout(
-    "message kip82-int",
-    None,
-    StructLayout(
-        "Message",
-        (
-            *items(crc=UINT32, magic=INT8, attributes=INT8, timestamp=INT64, key=sized("bytes", INT32, nullable=True)),
-            Item(
-                "headers",
-                Nested(
-                    StructLayout(
-                        "Headers", items(length=Extent(I32), entries=Array(Nested(INT_HEADER), None, nullable=False))
-                    )
-                ),
-                condition=Condition("attributes", 0x10, 0x10),
-            ),
-            *items(value=sized("bytes", INT32, nullable=True)),
-        ),
-    ),
+KIP82_HEADERS = items(length=Extent(I32), entries=Array(Nested(INT_HEADER), None, nullable=False))
+KIP82_ITEMS = (
+    *items(crc=UINT32, magic=INT8, attributes=INT8, timestamp=INT64, key=sized("bytes", INT32, nullable=True)),
+    Item("headers", Nested(StructLayout("Headers", KIP82_HEADERS)), condition=Condition("attributes", 0x10, 0x10)),
+    *items(value=sized("bytes", INT32, nullable=True)),
 )
+KIP82 = Layout("message kip82-int", None, StructLayout("Message", KIP82_ITEMS))
 # Header 1 -> "a" takes 4 + 4 + 1 bytes, and header 2 -> "" takes 4 + 4: 17 bytes (hex 11).
 KIP82_BYTES = """
     deadbeef 02 10 000000000000012c 00000001 6b
@@ -235,38 +188,12 @@ KIP82_BARE_BYTES = "deadbeef 02 00 000000000000012c 00000001 6b ffffffff"
 KIP82_BARE_VALUE = KIP82_VALUE | {"attributes": 0, "headers": None}
 
 # The FooResponse example of KIP-482's first draft. Each struct begins with a buffer of optional fields.
-FOO = StructLayout(
-    "Foo",
-    items(baz=INT16),
-    section=OptionalBuffer(
-        (
-            Item(
-                "bar",
-                Sized(WIRE_TYPES["string"], LengthCode("int16", "h", 2, null=-1), nullable=False),
-                default="",
-                tag=1,
-            ),
-        )
-    ),
-)
-FOO_RESPONSE = Layout(
-    "FooResponse",
-    9,
-    StructLayout(
-        "FooResponse",
-        (Item("foos", Array(Nested(FOO), INT32, nullable=False), default=()),),
-        section=OptionalBuffer(
-            (
-                Item(
-                    "user_agent",
-                    Sized(WIRE_TYPES["string"], LengthCode("int16", "h", 2, null=-1), nullable=True),
-                    default="",
-                    tag=1,
-                ),
-            )
-        ),
-    ),
-)
+SHORT = LengthCode("int16", "h", 2, null=-1)
+BAR = Item("bar", sized("string", SHORT), default="", tag=1)
+FOO = StructLayout("Foo", items(baz=INT16), section=OptionalBuffer((BAR,)))
+USER_AGENT = Item("user_agent", sized("string", SHORT, nullable=True), default="", tag=1)
+FOOS = Item("foos", Array(Nested(FOO), INT32, nullable=False), default=())
+FOO_RESPONSE = Layout("FooResponse", 9, StructLayout("FooResponse", (FOOS,), section=OptionalBuffer((USER_AGENT,))))
 # userAgent "ab" takes 2 + 2 bytes, so its zig-zag length is 08; bar "x" takes 2 + 1 bytes, so its length is 06.
 FOO_BYTES = "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff"
 FOO_VALUE = {"user_agent": "ab", "foos": ({"bar": "", "baz": 7}, {"bar": "x", "baz": -1})}
@@ -319,12 +246,8 @@ def test_a_batch_of_a_real_broker() -> None:
     assert [record["offset_delta"] for record in records] == [0, 1, 2, body["last_offset_delta"]]
     assert [record["key"] for record in records] == [None, b"", b"k19", b"k8"]
     assert records[3]["value"] is None
-    assert [(header["key"], header["value"]) for header in records[0]["headers"]] == [
-        ("h", b"v0"),
-        ("h", None),
-        ("", b""),
-        ("ü", b"xenotime"),
-    ]
+    expected = [("h", b"v0"), ("h", None), ("", b""), ("ü", b"xenotime")]
+    assert [(header["key"], header["value"]) for header in records[0]["headers"]] == expected
     assert encode(V2, value) == data
     assert encoded_size(V2, value) == len(data)
 

@@ -192,20 +192,10 @@ def described(struct: StructLayout) -> list[str]:
 
 
 def test_each_version_has_its_own_layout() -> None:
-    assert described(layout_of(PollRequest, 0).root) == [
-        "topics: []PollTopic",
-        "urgent: bool",
-        "ratio: float64",
-        "port: uint16",
-        "payload: bytes",
-    ]
-    assert described(layout_of(PollRequest, 1).root)[:5] == [
-        "topics: nullable []PollTopic",
-        "urgent: bool",
-        "ratio: float64",
-        "max_wait_ms: int32",
-        "quota: int64",
-    ]
+    expected = ["topics: []PollTopic", "urgent: bool", "ratio: float64", "port: uint16", "payload: bytes"]
+    assert described(layout_of(PollRequest, 0).root) == expected
+    expected = ["topics: nullable []PollTopic", "urgent: bool", "ratio: float64", "max_wait_ms: int32", "quota: int64"]
+    assert described(layout_of(PollRequest, 1).root)[:5] == expected
     assert described(layout_of(PollRequest, 2).root) == [
         "topics: nullable compact []PollTopic",
         "urgent: bool",
@@ -222,8 +212,7 @@ def test_each_version_has_its_own_layout() -> None:
 
 
 def test_markers_and_classes() -> None:
-    root = layout_of(PollRequest, 2).root
-    by_name = {item.name: item.type for item in root.fields}
+    by_name = {item.name: item.type for item in layout_of(PollRequest, 2).root.fields}
     cursor, topics = by_name["cursor"], by_name["topics"]
     assert isinstance(cursor, Nested) and cursor.marker == "int8" and cursor.struct.cls is Rack
     assert isinstance(topics, Array) and isinstance(topics.element, Nested)

@@ -122,8 +122,7 @@ def test_chosen_columns(logs: Path) -> None:
     for names in (["value"], ["headers", "offset"], ["is_control", "key", "file"], ["tombstone"], ["timestamp"]):
         assert pa.table(log.columns(path, names)).column_names == names
         same(found(path, columns=names), [{name: row[name] for name in names} for row in whole])
-    rows = sum(len(array) for array in log.columns(path, []))
-    assert rows == len(whole)
+    assert sum(len(array) for array in log.columns(path, [])) == len(whole)
 
 
 def test_from_an_offset_on(logs: Path) -> None:
@@ -183,8 +182,7 @@ def test_arrays_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(column_stream, "_BYTES", 1000)
     path = tmp_path / "segment"
     path.write_bytes(b"".join(build([Record(n, 5, b"", bytes(400))], "v2").encode() for n in range(10)))
-    sizes = [len(array) for array in log.columns(path)]
-    assert sizes == [3, 3, 3, 1]
+    assert [len(array) for array in log.columns(path)] == [3, 3, 3, 1]
 
 
 def test_each_pass_begins_anew(logs: Path) -> None:

@@ -128,8 +128,7 @@ def test_index_full_of_errors_gives_few_problems(tmp_path: Path) -> None:
     reports = {each.file.suffix: each.problems for each in verify_partition(log.Partition(tmp_path))}
     for kind, rules in ((".index", ("TWL202", "TWL203")), (".timeindex", ("TWL202", "TWL212"))):
         for rule in rules:
-            rows = [problem for problem in reports[kind] if problem.rule == rule]
-            assert len(rows) <= 1001
+            assert len([problem for problem in reports[kind] if problem.rule == rule]) <= 1001
     more = [problem.message for problem in reports[".index"] if "more problems of this rule" in problem.message]
     assert more[0] == "98999 more problems of this rule from here on"
 

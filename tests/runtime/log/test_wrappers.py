@@ -109,8 +109,7 @@ def bent(magic: int) -> bytes:
     if magic < 2:
         return wrapper(5, magic, *((0, 1, 2) if magic else (3, 4, 5)), bend=20)
     records = [Record(3 + index, 5, None, b"v%d" % index * 20) for index in range(3)]
-    batch = build(records, "v2", compression="gzip")
-    data = bytearray(batch.encode())
+    data = bytearray(build(records, "v2", compression="gzip").encode())
     data[61 + 20] ^= 0xFF
     return bytes(data[:17]) + struct.pack(">I", checksum("crc32c", bytes(data[21:]))) + bytes(data[21:])
 

@@ -15,8 +15,7 @@ from tagwire_messages.fetch_response import EpochEndOffset, FetchableTopicRespon
 def partitions(version: int, **fields: Any) -> tuple[PartitionData, PartitionData]:
     both = [PartitionData(partition_index=1, **fields), PartitionData(partition_index=1, **fields)]
     message = messages.FetchResponse(responses=[FetchableTopicResponse(partitions=both)])
-    decoded = messages.FetchResponse.decode(message.encode(version), version)
-    one, other = decoded.responses[0].partitions
+    one, other = messages.FetchResponse.decode(message.encode(version), version).responses[0].partitions
     return one, other
 
 

@@ -232,8 +232,7 @@ def test_objects_that_are_not_headers(key: object, value: object) -> None:
 def test_tombstones(value: bytes | None, tombstone: bool | None, expected: bool) -> None:
     record = ProducerRecord("t", value, b"k", tombstone=tombstone)
     assert record.is_tombstone is record.tombstone is expected
-    batch = build([record.record()], "kip87")
-    [found] = [ConsumerRecord("t", 0, each) for each in batch]
+    [found] = [ConsumerRecord("t", 0, each) for each in build([record.record()], "kip87")]
     assert found.is_tombstone is expected and (found.key, found.value) == (b"k", value)
 
 

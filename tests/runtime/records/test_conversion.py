@@ -156,8 +156,7 @@ def test_up_conversion_sets_the_flag_of_a_null_value() -> None:
 
 
 def test_down_conversion_to_v2_restores_the_attributes_byte() -> None:
-    batch = build([PLAIN, PLAIN.replace(offset=6)], "v3")
-    down, lost = convert(batch, "v2")
+    down, lost = convert(build([PLAIN, PLAIN.replace(offset=6)], "v3"), "v2")
     assert lost == () and [record.attributes for record in down] == [0, 0]
     assert down.encode() == build([PLAIN, PLAIN.replace(offset=6)], "v2").encode()
 

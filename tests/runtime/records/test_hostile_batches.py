@@ -85,8 +85,7 @@ def test_a_count_fits_into_the_bytes(
     if found is None:
         assert [len(each) for each in read_all(resealed(data))] == [count]
     else:
-        error = error_of(resealed(data))
-        assert str(error).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
+        assert str(error_of(resealed(data))).endswith(f"records at byte {V2_RECORDS_AT}: {found}")
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
@@ -150,8 +149,7 @@ def test_random_bytes_after_an_old_magic_byte(magic: int) -> None:
 def test_a_codec_bit_on_plain_records(attributes: int) -> None:
     data = batch()
     struct.pack_into(">h", data, 21, attributes)
-    error = error_of(resealed(data))
-    assert error.path in ("records", "attributes")
+    assert error_of(resealed(data)).path in ("records", "attributes")
 
 
 @pytest.mark.parametrize("magic", [4, 9, 127, 255])
@@ -262,8 +260,7 @@ def test_zstd_is_rejected_before_magic_2(magic: int) -> None:
 @pytest.mark.parametrize("bit", [0x10, 0x20])
 def test_a_wrapper_has_no_bits_of_messages(bit: int) -> None:
     inner = build([Record(0, 300, b"k", b"v")], "kip82-int+kip87").encode()
-    data = bytearray(wrapper(2, 1, compress("gzip", inner)))
-    assert len(read_all(data, "kip82-int+kip87")[0]) == 1
+    assert len(read_all(bytearray(wrapper(2, 1, compress("gzip", inner))), "kip82-int+kip87")[0]) == 1
     with pytest.raises(DecodeError):
         read_all(wrapper(2, 1 | bit, compress("gzip", inner)), "kip82-int+kip87")
 
@@ -314,8 +311,7 @@ def test_int_headers_that_lie(format: str, stated: int, headers: str) -> None:
 
 
 def test_limits_on_records_and_headers() -> None:
-    records = [Record(index, 1, None, None, (("h", b""),)) for index in range(5)]
-    data = build(records).encode()
+    data = build([Record(index, 1, None, None, (("h", b""),)) for index in range(5)]).encode()
     assert len(read_all(data, elements=10)[0]) == 5
     assert isinstance(error_of(data, elements=9), LimitError)
     assert isinstance(error_of(data, bytes=len(data) - 1), LimitError)

@@ -65,11 +65,8 @@ def test_produce_of_every_version(version: int) -> None:
     sent = messages.ProduceRequest.decode(request(data).encode(version), version)
     [field] = decode_records(sent, version)
     assert (field.path, field.format) == ("topic_data[0].partition_data[0].records", format)
-    assert [type(holder).__name__ for holder in field.holders] == [
-        "ProduceRequest",
-        "TopicProduceData",
-        "PartitionProduceData",
-    ]
+    expected = ["ProduceRequest", "TopicProduceData", "PartitionProduceData"]
+    assert [type(holder).__name__ for holder in field.holders] == expected
     assert [batch.format for batch in field] == [format] and field.data == data
 
 
@@ -112,8 +109,7 @@ def test_the_last_batch_of_a_response_may_be_cut_off() -> None:
 
 
 def test_a_format_that_no_spec_names() -> None:
-    data = records(PLAIN, "v3-zigzag")
-    assert read(answer(data), format="v3-zigzag") == [[PLAIN]]
+    assert read(answer(records(PLAIN, "v3-zigzag")), format="v3-zigzag") == [[PLAIN]]
     chunk = messages.FetchSnapshotResponse.from_json(SNAPSHOT, 0)
     with pytest.raises(
         TagwireError, match=r"FetchSnapshotResponse v0: the spec does not name a record format; pass one as `format`"

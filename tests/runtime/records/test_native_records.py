@@ -167,9 +167,7 @@ def test_append_time(name: str, timestamp_type: str, formats_of: Callable[[str],
 
 def test_records_before_an_error_are_returned_as_in_the_pure_engine() -> None:
     records = [Record(index, 1, None, b"x") for index in range(3)]
-    data = bytearray(build(records).encode())
-    batch = next(read_batches(bytes(data)))
-    iterator = iter(batch)
+    iterator = iter(next(read_batches(bytes(bytearray(build(records).encode())))))
     assert next(iterator) == records[0] and list(iterator) == records[1:]
     assert next(iterator, None) is None
 

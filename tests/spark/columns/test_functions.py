@@ -107,8 +107,7 @@ def test_a_value_that_a_version_cannot_carry(spark: "SparkSession") -> None:
 
 
 def test_a_uuid_is_binary(spark: "SparkSession") -> None:
-    response = messages.MetadataResponse(topics=[])
-    data = bytearray(response.encode(12))
+    data = bytearray(messages.MetadataResponse(topics=[]).encode(12))
     df = spark.createDataFrame([(data,)], "value binary")
     assert "topic_id:binary" in schema_of_message("MetadataResponse", 12).simpleString()
     column = to_message(from_message("value", "MetadataResponse", 12), "MetadataResponse", 12)
@@ -116,8 +115,7 @@ def test_a_uuid_is_binary(spark: "SparkSession") -> None:
 
 
 def test_messages_of_another_package(spark: "SparkSession") -> None:
-    data = bytearray(kip482.FooRequest().encode(9))
-    df = spark.createDataFrame([(data,)], "value binary")
+    df = spark.createDataFrame([(bytearray(kip482.FooRequest().encode(9)),)], "value binary")
     by_class = from_message("value", kip482.FooRequest, 9)
     by_name = from_message("value", "FooRequest", 9, {"package": "tagwire_drafts.kip482"})
     [row] = df.select(by_class.alias("a"), by_name.alias("b")).collect()
@@ -130,11 +128,8 @@ def test_a_whole_dataframe(commits: "DataFrame", into: str | None) -> None:
         commits.where("n < 4"), "OffsetCommitRequest", "v", data="data", fields=["group_id"], into=into, keep=["n"]
     )
     group = "message.group_id" if into else "group_id"
-    assert [tuple(row) for row in decoded.orderBy("n").select("n", group).collect()] == [
-        (1, "billing"),
-        (2, "old"),
-        (3, None),
-    ]
+    expected = [(1, "billing"), (2, "old"), (3, None)]
+    assert [tuple(row) for row in decoded.orderBy("n").select("n", group).collect()] == expected
     assert decoded.columns == ["n", into or "group_id"]
 
 

@@ -67,12 +67,8 @@ def test_from_record_in_sql(view: "SparkSession") -> None:
         f"select from_record(unhex('{KEY.hex()}'), 'group'), from_record({pair}),"
         f" from_record(unhex('00'), 'group', null, map('mode', 'PERMISSIVE'))"
     ).collect()
-    assert (key.message, value.message, value.version, value._error) == (
-        "OffsetCommitKey",
-        "OffsetCommitValue",
-        3,
-        None,
-    )
+    expected = ("OffsetCommitKey", "OffsetCommitValue", 3, None)
+    assert (key.message, value.message, value.version, value._error) == expected
     assert json.loads(value.body)["offset"] == 42 and bad.message is None and bad._error.reason
 
 

@@ -9,8 +9,10 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make jobs run their units in this process, one after another, instead of on Spark."""
+    """Make jobs run their units in this process, one after another, instead of on Spark.
 
+    Units and results still pass through JSON, as they do with workers.
+    """
     from tagwire_spark.errors import rejection  # needs pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:

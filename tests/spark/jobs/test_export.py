@@ -114,27 +114,27 @@ RECORDS = [Record(n, 1_700_000_000_000 + n, b"k%d" % n, b"v" * n) for n in range
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 @pytest.mark.parametrize("format", ["v0", "v1", "v2", "v3"])
-def test_formats_and_codecs(in_process: Any, tmp_path: Path, format: str, codec: str) -> None:
+def test_formats_and_codecs(here: Any, tmp_path: Path, format: str, codec: str) -> None:
     if (format, codec) in {("v0", "zstd"), ("v1", "zstd")}:
         pytest.skip("there is none")
     records = [record.replace(timestamp=-1) if format == "v0" else record for record in RECORDS]
     segment(tmp_path / "logs", build(records, format, compression=codec).encode())
-    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path)
+    [report] = there_and_back(here, tmp_path / "logs", tmp_path)
     assert tree(tmp_path / "back") == tree(tmp_path / "logs") and report.records == len(RECORDS)
     assert report.kept == (0 if format in ("v2", "v3") and codec == "none" else report.batches)
 
 
 @pytest.mark.parametrize("format", sorted(set(format_names()) - {"v0", "v1", "v2", "v3"}))
-def test_formats_of_proposals(in_process: Any, tmp_path: Path, format: str) -> None:
+def test_formats_of_proposals(here: Any, tmp_path: Path, format: str) -> None:
     header = 7 if format.startswith("kip82-int") else "h"
     with_headers = "kip82" in format or format.startswith("v3")
     records = [record.replace(headers=[(header, b"x")] if with_headers else [], timestamp=5) for record in RECORDS]
     segment(tmp_path / "logs", build(records, format).encode())
-    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path, format=format)
+    [report] = there_and_back(here, tmp_path / "logs", tmp_path, format=format)
     assert tree(tmp_path / "back") == tree(tmp_path / "logs") and report.records == len(RECORDS)
 
 
-def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path) -> None:
+def test_properties_that_rows_can_not_represent(here: Any, tmp_path: Path) -> None:
     """An export and an import must preserve properties for which rows have no columns.
 
     These are markers, empty batches, delete horizons, append times, large timestamps, and zeros at the end.
@@ -150,7 +150,7 @@ def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path)
     ]
     path = segment(tmp_path / "logs", b"".join(batch.encode() for batch in batches) + bytes(100_000))
     path.with_suffix(".index").write_bytes(bytes(10 << 20))
-    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path)
+    [report] = there_and_back(here, tmp_path / "logs", tmp_path)
     assert tree(tmp_path / "back") == tree(tmp_path / "logs")
     assert (report.batches, report.kept, report.records) == (7, 2, 9)
     assert report.exact_bytes < 10_000
@@ -162,29 +162,29 @@ def test_properties_that_rows_can_not_represent(in_process: Any, tmp_path: Path)
     ]
 
 
-def test_batches_that_stretch_over_row_groups(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_that_stretch_over_row_groups(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"_GROUP_ROWS": 7, "_GROUP_BYTES": 1}.items():
         monkeypatch.setattr(f"tagwire_spark.jobs.exported.{name}", value)
     monkeypatch.setattr("tagwire_spark.jobs.export_part._PIECES", 2)
     monkeypatch.setattr("tagwire.log.column_stream._ROWS", 3)
     batches = [[r.replace(offset=r.offset + 20 * n) for r in RECORDS] for n in range(7)]
     segment(tmp_path / "logs", b"".join(build(batch, "v2").encode() for batch in batches))
-    there_and_back(in_process, tmp_path / "logs", tmp_path)
+    there_and_back(here, tmp_path / "logs", tmp_path)
     assert tree(tmp_path / "back") == tree(tmp_path / "logs")
     [file] = (tmp_path / "parquet").rglob("*.parquet")
     assert pq.ParquetFile(file).num_row_groups > 10
 
 
 @pytest.mark.parametrize("columns", [["offset"], ["file"], ["value", "key", "topic"], ["position", "offset"]], ids=str)
-def test_import_is_equal_for_any_columns(in_process: Any, tmp_path: Path, columns: list[str]) -> None:
-    reports = there_and_back(in_process, SAMPLE, tmp_path, columns=columns)
+def test_import_is_equal_for_any_columns(here: Any, tmp_path: Path, columns: list[str]) -> None:
+    reports = there_and_back(here, SAMPLE, tmp_path, columns=columns)
     assert tree(tmp_path / "back") == tree(SAMPLE)
     assert all(report.kept == report.batches for report in reports)
     rows = rows_of_parquet(tmp_path / "parquet")
     assert set(rows[0]) == {*columns, "topic", "partition"} and len(rows) == 60
 
 
-def test_files_outside_of_logs_are_imported(in_process: Any, tmp_path: Path) -> None:
+def test_files_outside_of_logs_are_imported(here: Any, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     shutil.copytree(SAMPLE, logs)
     (logs / "t-0").mkdir()
@@ -196,20 +196,20 @@ def test_files_outside_of_logs_are_imported(in_process: Any, tmp_path: Path) -> 
     (logs / ".kafka_cleanshutdown").write_text("")
     (logs / "..odd").mkdir()
     (logs / "meta.properties").write_bytes(b"\xff\0\n")
-    reports = there_and_back(in_process, logs, tmp_path)
+    reports = there_and_back(here, logs, tmp_path)
     assert tree(tmp_path / "back") == tree(logs)
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows_of_log(logs))
     assert [report.records for report in reports] == [0, 30, 30]
 
 
-def test_names_that_are_not_text(in_process: Any, tmp_path: Path) -> None:
+def test_names_that_are_not_text(here: Any, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     folder = logs / b"orders\xff=%-1".decode("utf-8", "surrogateescape")
     try:
         shutil.copytree(SAMPLE / "orders-1", folder)
     except OSError:
         pytest.skip("this file system has no such names")
-    there_and_back(in_process, logs, tmp_path)
+    there_and_back(here, logs, tmp_path)
     assert tree(tmp_path / "back") == tree(logs)
     assert {row["topic"] for row in rows_of_parquet(tmp_path / "parquet")} == {"orders?=%"}
 
@@ -219,27 +219,27 @@ def test_a_topic_as_a_folder() -> None:
     assert table_folder("a/b=ü%", -1) == "topic=a%2Fb%3Dü%25/partition=-1"
 
 
-def test_logs_without_records(in_process: Any, tmp_path: Path) -> None:
+def test_logs_without_records(here: Any, tmp_path: Path) -> None:
     (tmp_path / "logs" / "t-0").mkdir(parents=True)
-    assert there_and_back(in_process, tmp_path / "logs", tmp_path) == []
+    assert there_and_back(here, tmp_path / "logs", tmp_path) == []
     assert tree(tmp_path / "back") == {"t-0": None}
     table = pq.read_table(tmp_path / "parquet")
     assert table.num_rows == 0 and set(table.column_names) == {*ROWS, "topic", "partition"}
 
 
 @pytest.mark.thorough
-def test_a_partition_and_several_paths(in_process: Any, logs: Path, tmp_path: Path) -> None:
-    there_and_back(in_process, SAMPLE / "orders-1", tmp_path / "one")
+def test_a_partition_and_several_paths(here: Any, logs: Path, tmp_path: Path) -> None:
+    there_and_back(here, SAMPLE / "orders-1", tmp_path / "one")
     assert tree(tmp_path / "one" / "back" / "orders-1") == tree(SAMPLE / "orders-1")
     brokers = [logs / "kafka28", logs / "kafka4"]
-    there_and_back(in_process, brokers, tmp_path / "two")
+    there_and_back(here, brokers, tmp_path / "two")
     for each in brokers:
         assert tree(tmp_path / "two" / "back" / each.name) == tree(each)
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["", "rows are written when the damage is met"])
 def test_damage_is_rejected_or_imported_byte_for_byte(
-    in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool
+    here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bool
 ) -> None:
     if begun:
         monkeypatch.setattr("tagwire_spark.jobs.exported._GROUP_BYTES", 1)
@@ -259,9 +259,9 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     later = build([r.replace(offset=r.offset + 40) for r in RECORDS], "v2").encode()
     path = segment(logs, whole + wrong + later + whole[:30])
     with pytest.raises(PipelineError, match=r"\[MALFORMED_KAFKA_LOG\].*crc") as rejected:
-        export_logs(in_process, logs, tmp_path / "no")
+        export_logs(here, logs, tmp_path / "no")
     assert path.name in str(rejected.value) and [each.name for each in tmp_path.iterdir()] == ["logs"]
-    [report] = there_and_back(in_process, logs, tmp_path, mode="permissive")
+    [report] = there_and_back(here, logs, tmp_path, mode="permissive")
     assert [position for position, _ in report.damage] == [len(whole), 2 * len(whole) + len(later)]
     assert "crc" not in report.damage[1][1] and report.records == 40
     validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "spark-export.json").read_text()))
@@ -273,15 +273,15 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)
 
 
-def test_record_without_an_end_under_a_valid_checksum(in_process: Any, tmp_path: Path) -> None:
+def test_record_without_an_end_under_a_valid_checksum(here: Any, tmp_path: Path) -> None:
     data = bytearray(build(RECORDS[:3], "v2").encode())
     at = data.rindex(b"k2") - 5
     data[at] = 0x7E
     data[17:21] = checksum("crc32c", bytes(data[21:])).to_bytes(4, "big")
     segment(tmp_path / "logs", bytes(data))
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
-        export_logs(in_process, tmp_path / "logs", tmp_path / "no")
-    [report] = there_and_back(in_process, tmp_path / "logs", tmp_path, mode="PERMISSIVE")
+        export_logs(here, tmp_path / "logs", tmp_path / "no")
+    [report] = there_and_back(here, tmp_path / "logs", tmp_path, mode="PERMISSIVE")
     assert (report.records, report.kept, len(report.damage)) == (2, 1, 1)
     assert tree(tmp_path / "back") == tree(tmp_path / "logs")
 
@@ -321,10 +321,10 @@ def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def exported(in_process: Any, tmp_path: Path) -> Path:
+def exported(here: Any, tmp_path: Path) -> Path:
     segment(tmp_path / "logs", build(RECORDS, "v2").encode() * 1)
     (tmp_path / "logs" / "t-0" / "partition.metadata").write_text("version: 0\n")
-    export_logs(in_process, tmp_path / "logs", tmp_path / "parquet")
+    export_logs(here, tmp_path / "logs", tmp_path / "parquet")
     return tmp_path / "parquet"
 
 
@@ -377,11 +377,11 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
 
 @pytest.mark.parametrize(("damage", "text"), DAMAGES, ids=[f"{n}-{text}" for n, (_, text) in enumerate(DAMAGES)])
 def test_exports_that_are_rejected(
-    in_process: Any, exported: Path, tmp_path: Path, damage: Callable[[Path], Any], text: str
+    here: Any, exported: Path, tmp_path: Path, damage: Callable[[Path], Any], text: str
 ) -> None:
     damage(exported)
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_LOG_EXPORT\]") as rejected:
-        import_logs(in_process, exported, tmp_path / "back")
+        import_logs(here, exported, tmp_path / "back")
     assert text in str(rejected.value)
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet"}
 

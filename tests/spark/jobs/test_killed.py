@@ -111,7 +111,7 @@ JOBS: dict[str, Callable[[Any, Path, Path], Any]] = {
 
 
 @pytest.fixture
-def source(request: pytest.FixtureRequest, in_process: None, tmp_path: Path) -> Path:
+def source(request: pytest.FixtureRequest, here: None, tmp_path: Path) -> Path:
     if request.node.callspec.params["job"] != "restore":
         return SAMPLE
     export_logs(None, SAMPLE, tmp_path / "exported")  # type: ignore[arg-type]

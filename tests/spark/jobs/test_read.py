@@ -59,8 +59,7 @@ def test_the_rows_of_the_source(spark: "SparkSession", tmp_path: Path, options: 
 
 def test_logs_of_real_brokers(spark: "SparkSession", logs: Path) -> None:
     options: dict[str, Any] = {"isolation.level": "read_committed", "includeControlRecords": True}
-    source = spark.read.format("kafka_log").options(**options).load(str(logs / "kafka4"))
-    expected = positions(source)
+    expected = positions(spark.read.format("kafka_log").options(**options).load(str(logs / "kafka4")))
     assert expected and positions(read_logs(spark, logs / "kafka4", options=options, tasks=2)) == expected
 
 

@@ -1,8 +1,7 @@
 import errno
-import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,14 @@ from tagwire import log
 from tagwire.errors import TagwireError
 from tagwire.log.convert import Conversion, convert_partition
 from tagwire_spark.errors import rejection
-from tagwire_spark.jobs import convert, convert_logs, export, export_logs, import_logs, restore, whatif, whatif_logs
+from tagwire_spark.jobs import convert_logs, export_logs, import_logs, whatif_logs
 
 SMALL = "leader-epoch-checkpoint"
 
 
 @pytest.fixture
-def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def logs(here: None, tmp_path: Path) -> Path:
     """Create a log folder. Let jobs run their tasks in this process, so that `failing` has an effect on them."""
-
-    def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-        try:
-            return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
-        except TagwireError as error:
-            raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-
-    for module in (convert, export, restore, whatif):
-        monkeypatch.setattr(module, "run_units", run)
     root = tmp_path / "logs"
     root.mkdir()
     segment(root / "t-0", 0, batch(0))

@@ -30,8 +30,7 @@ def log(folder: Path, *segments: list[bytes], bases: tuple[int, ...] = (0, 20, 3
 
 def count(path: Path, **options: Any) -> int:
     query = log_query({"path": str(path), **options})
-    batches = rows_of_task(plan(query), query, full_schema(query))
-    return sum(batch.num_rows for batch in batches)
+    return sum(batch.num_rows for batch in rows_of_task(plan(query), query, full_schema(query)))
 
 
 @pytest.mark.usefixtures("each_engine")

@@ -48,8 +48,7 @@ def test_native_code_skips_headers_before_a_split(tmp_path: Path, monkeypatch: p
 
 
 def test_a_split_may_begin_within_a_batch(tmp_path: Path) -> None:
-    size = segment(tmp_path / "t-0")
-    found = offsets(tmp_path, 10 * size - 7)
+    found = offsets(tmp_path, 10 * segment(tmp_path / "t-0") - 7)
     assert [each[0] for each in found] == [0, 50, 100, 150]
     assert [offset for each in found for offset in each] == [*range(5 * BATCHES)]
 

@@ -173,8 +173,7 @@ def test_same_range_gives_equal_rows_after_a_restart(tmp_path: Path) -> None:
 def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]) -> None:
     segment(tmp_path / "t-0", 5, batch(5))
     segment(tmp_path / "u-0", 0, batch(0))
-    reader = stream(tmp_path, startingOffsets=starting)
-    assert reader.initialOffset() == expected
+    assert stream(tmp_path, startingOffsets=starting).initialOffset() == expected
     LogSource({"path": str(tmp_path), "startingOffsets": starting, "maxFilesPerTrigger": "1"}).schema()
 
 

@@ -450,8 +450,7 @@ def test_transactions_by_two_tasks(tmp_path: Path, logs: Path) -> None:
 
 def test_open_transactions_of_the_log_are_aborted(tmp_path: Path, logs: Path) -> None:
     source = logs / "kafka4" / "alpha-txn-many-0"
-    batches = list(arrow_rows(source))
-    rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    rows = pa.Table.from_batches(list(arrow_rows(source))).combine_chunks().to_batches()[0]
     for cut in range(0, rows.num_rows, rows.num_rows // 5):
         root = tmp_path / str(cut)
         job(root, [rows.slice(0, cut)])

@@ -53,8 +53,7 @@ def test_a_file_that_is_still_written_keeps_its_folder(tmp_path: Path) -> None:
 
 def test_listed(tmp_path: Path) -> None:
     left = killed(tmp_path, 5)
-    found = leftovers(str(tmp_path))
-    assert found == [Leftover(str(left), 3, 4, left.stat().st_mtime)]
+    assert leftovers(str(tmp_path)) == [Leftover(str(left), 3, 4, left.stat().st_mtime)]
     shutil.rmtree(left)
     assert leftovers(str(tmp_path)) == []
 

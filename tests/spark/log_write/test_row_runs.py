@@ -208,8 +208,7 @@ def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[An
     ],
 )
 def test_columns_of_no_type_are_nulls(tmp_path: Path, name: str) -> None:
-    rows = batch(value=[b"v"] * 40, offset=NUMBERS)
-    check(tmp_path, [rows.append_column(name, pa.nulls(40))])
+    check(tmp_path, [batch(value=[b"v"] * 40, offset=NUMBERS).append_column(name, pa.nulls(40))])
 
 
 def test_buffers_that_are_too_small_are_rejected() -> None:

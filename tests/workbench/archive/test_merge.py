@@ -165,11 +165,8 @@ def test_renamed_structs_and_members() -> None:
     newer = data("1-2", field("Items", "[]Item", fields=[field("Id"), field("New", versions="2+")]))
     older = data("0-1", field("Entries", "[]Entry", fields=[field("Old", "int8", "0"), field("Key")]))
     [found] = merge(newer, older)["fields"]
-    assert (found["name"], found["type"], shown(found)) == (
-        "Items",
-        "[]Item",
-        ["Old int8 0", "Id int32 0+", "New int32 2+"],
-    )
+    expected = ("Items", "[]Item", ["Old int8 0", "Id int32 0+", "New int32 2+"])
+    assert (found["name"], found["type"], shown(found)) == expected
 
 
 def test_a_common_struct_that_became_inline() -> None:

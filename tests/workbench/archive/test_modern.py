@@ -23,12 +23,8 @@ def test_a_key_is_its_version_of_the_old_spec() -> None:
     value = data("0-3", field("Generation"), name="FooValue", flexible="3+")
     found = modern(key, value)
     assert list(found) == ["FooKey", "FooValue"]
-    assert {name: found["FooKey"][name] for name in ("type", "apiKey", "validVersions", "flexibleVersions")} == {
-        "type": "coordinator-key",
-        "apiKey": 2,
-        "validVersions": "0",
-        "flexibleVersions": "none",
-    }
+    expected = {"type": "coordinator-key", "apiKey": 2, "validVersions": "0", "flexibleVersions": "none"}
+    assert {name: found["FooKey"][name] for name in ("type", "apiKey", "validVersions", "flexibleVersions")} == expected
     assert [(each["name"], each["versions"]) for each in found["FooKey"]["fields"]] == [("Group", "0"), ("New", "0")]
     assert wire_forms(found["FooKey"]) == {0: wire_forms(key)[2]}
     assert (found["FooValue"]["type"], found["FooValue"]["apiKey"]) == ("coordinator-value", 2)
@@ -40,11 +36,8 @@ def test_a_key_of_two_types_is_two_keys() -> None:
     parts = {"name": "Part", "versions": "1", "fields": members}
     old = data("0-1", GROUP, field("Parts", "[]Part", "1"), name="FooKey", commonStructs=[parts])
     found = modern(old, data("0-1", name="FooValue"))
-    assert [(name, spec["apiKey"]) for name, spec in found.items()] == [
-        ("LegacyFooKey", 0),
-        ("FooKey", 1),
-        ("FooValue", 1),
-    ]
+    expected = [("LegacyFooKey", 0), ("FooKey", 1), ("FooValue", 1)]
+    assert [(name, spec["apiKey"]) for name, spec in found.items()] == expected
     assert wire_forms(found["LegacyFooKey"])[0] == wire_forms(old)[0] == "string"
     assert wire_forms(found["FooKey"])[0] == wire_forms(old)[1] == "string, []{int32, string?}"
 

@@ -1,12 +1,11 @@
 import json
-import os
-import subprocess
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import tagwire_result
+from spec_projects import commit
 
 FIELD = {"name": "Nonce", "type": "int64", "versions": "0+", "about": "Prose that stays."}
 
@@ -26,12 +25,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 run = partial(tagwire_result, "draft-version")
-
-
-def commit(root: Path) -> None:
-    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    for words in (["init"], ["add", "-A"], ["-c", "commit.gpgsign=false", "commit", "-m", "one"]):
-        subprocess.run(["git", *words], cwd=root, env=os.environ | names, check=True, capture_output=True)
 
 
 def versions(folder: Path) -> dict[str, tuple[str, str | None]]:

@@ -3,17 +3,14 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from command import tagwire_outcome
+from command import tagwire_outcome, tagwire_process
 
 import tagwire_cli
 import tagwire_messages as kafka
@@ -30,17 +27,7 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-@contextmanager
-def serving(*words: object) -> Generator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "tagwire", "mock", "serve", *map(str, words)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        guard = threading.Timer(60, process.kill)
-        guard.start()
-        try:
-            yield process
-        finally:
-            guard.cancel()
-            process.kill()
+serving = partial(tagwire_process, "mock", "serve")
 
 
 def line(process: "subprocess.Popen[str]") -> str:
@@ -136,11 +123,8 @@ def test_invalid_duration(seconds: str, script: Path) -> None:
 def test_only_checked(script: Path) -> None:
     assert run(script, "--check") == (0, "", "")
     script.write_text(SCRIPT.replace("errorCode", "error"))
-    assert run(script, "--check") == (
-        1,
-        "",
-        f"tagwire: {script}:1:66: HeartbeatResponse has no field 'error'; did you mean 'errorCode'?\n",
-    )
+    expected = (1, "", f"tagwire: {script}:1:66: HeartbeatResponse has no field 'error'; did you mean 'errorCode'?\n")
+    assert run(script, "--check") == expected
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -3,16 +3,14 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import jsonschema
 import pytest
-from command import tagwire_outcome, tagwire_result
+from command import tagwire_outcome, tagwire_process, tagwire_result
 
 import tagwire_cli
 import tagwire_messages as kafka
@@ -40,17 +38,7 @@ def peer() -> Generator[MockPeer]:
         yield peer
 
 
-@contextmanager
-def recording(*words: object) -> Generator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "tagwire", "record", *map(str, words)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        guard = threading.Timer(60, process.kill)
-        guard.start()
-        try:
-            yield process
-        finally:
-            guard.cancel()
-            process.kill()
+recording = partial(tagwire_process, "record")
 
 
 def ask(port: int, data: bytes) -> bytes:

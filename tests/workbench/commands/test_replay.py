@@ -93,11 +93,8 @@ def test_differences(peer: MockPeer, tmp_path: Path) -> None:
     code, out, _ = run(file, peer.address, "--json")
     (row,) = map(json.loads, out.splitlines())
     jsonschema.validate(row, SCHEMA)
-    assert (code, row["result"], [each["path"] for each in row["differences"]]) == (
-        1,
-        "differs",
-        ["brokers[1]", "controller_id"],
-    )
+    expected = (1, "differs", ["brokers[1]", "controller_id"])
+    assert (code, row["result"], [each["path"] for each in row["differences"]]) == expected
 
 
 @pytest.mark.parametrize(

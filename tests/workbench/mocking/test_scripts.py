@@ -156,13 +156,8 @@ def test_batches_of_records(tmp_path: Path) -> None:
     found = answer(play(tmp_path, text).connect(), kafka.FetchRequest(), 12)
     (batch,) = read_batches(found.responses[0].partitions[0].records)
     first, second = batch
-    assert (first.offset, first.timestamp, first.key, first.value, first.headers) == (
-        7,
-        5,
-        b"k",
-        b"v",
-        (("h", b"\xff"),),
-    )
+    expected = (7, 5, b"k", b"v", (("h", b"\xff"),))
+    assert (first.offset, first.timestamp, first.key, first.value, first.headers) == expected
     assert (second.offset, second.key, second.value, batch.compression) == (8, b"k", None, "gzip")
 
 

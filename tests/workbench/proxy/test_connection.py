@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from build_package import build_package
+from network_packets import sized
 
 import tagwire_messages as kafka
 from tagwire.testing.addresses import Address, AddressError
@@ -17,10 +18,6 @@ from tagwire_workbench.proxy.advertised import address_structs
 
 SERVER = Address("broker", 9092)
 SIZES = (1, 3, 7, 1000)
-
-
-def sized(frame: bytes) -> bytes:
-    return len(frame).to_bytes(4, "big") + frame
 
 
 def request(message: Any, version: int, number: int = 1, client: str | None = "shop") -> bytes:
