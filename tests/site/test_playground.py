@@ -49,14 +49,11 @@ def row_of(found: dict[str, Any], name: str) -> int:
     return next(row for row in rows if found["tree"]["rows"]["name"][row] == name)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "expected"),
-    [
-        ("group_id", "a longer group", {"group_id": "a longer group"}),
-        ("generation_id", "-3", {"generation_id": -3}),
-        ("group_instance_id", "i", {"group_instance_id": "i"}),
-    ],
-)
+@pytest.mark.parametrize(("field", "value", "expected"), [
+    ("group_id", "a longer group", {"group_id": "a longer group"}),
+    ("generation_id", "-3", {"generation_id": -3}),
+    ("group_instance_id", "i", {"group_instance_id": "i"}),
+])  # fmt: skip
 def test_an_edit_is_the_message_with_that_value(field: str, value: str, expected: dict[str, Any]) -> None:
     found = ask("explain", text=HEARTBEAT.hex(), kind="request")
     edited = ask("edit", text=HEARTBEAT.hex(), kind="request", row=row_of(found, field), value=value)
@@ -93,19 +90,16 @@ def test_an_unclear_guess_has_candidates() -> None:
     assert found["candidates"][0]["kind"] == "response" and len(found["candidates"]) > 1
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        {"call": "explain", "text": "zz", "kind": "message", "words": ["NoSuchMessage", "0"]},
-        {"call": "explain", "text": "00", "kind": "message", "words": ["", ""]},
-        {"call": "explain", "text": "00", "kind": "response", "words": ["Metadata", "99"]},
-        {"call": "edit", "text": HEARTBEAT.hex(), "row": 7, "value": "\ud800"},
-        {"call": "edit", "text": HEARTBEAT.hex(), "row": 1, "value": "70000"},
-        {"call": "edit", "text": HEARTBEAT.hex(), "row": 999, "value": ""},
-        {"call": "spec", "text": "[]"},
-        {"call": "nonsense"},
-    ],
-)
+@pytest.mark.parametrize("question", [
+    {"call": "explain", "text": "zz", "kind": "message", "words": ["NoSuchMessage", "0"]},
+    {"call": "explain", "text": "00", "kind": "message", "words": ["", ""]},
+    {"call": "explain", "text": "00", "kind": "response", "words": ["Metadata", "99"]},
+    {"call": "edit", "text": HEARTBEAT.hex(), "row": 7, "value": "\ud800"},
+    {"call": "edit", "text": HEARTBEAT.hex(), "row": 1, "value": "70000"},
+    {"call": "edit", "text": HEARTBEAT.hex(), "row": 999, "value": ""},
+    {"call": "spec", "text": "[]"},
+    {"call": "nonsense"},
+])  # fmt: skip
 def test_no_request_raises(question: dict[str, Any]) -> None:
     found = json.loads(answer(json.dumps(question)))
     assert found.get("error") or found.get("failure") or found.get("problems")

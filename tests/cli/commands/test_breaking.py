@@ -169,18 +169,15 @@ def test_options_of_the_set_apply(project: Path) -> None:
     assert rules(old, "message_specs") == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["message_specs"],
-        ["message_specs", "message_specs", "message_specs"],
-        ["message_specs", "nowhere"],
-        ["message_specs", "message_specs/PingRequest.json"],
-        ["--against", "HEAD", "--lock", "pyproject.toml"],
-        ["message_specs", "message_specs", "--fail-on", "error"],
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    [],
+    ["message_specs"],
+    ["message_specs", "message_specs", "message_specs"],
+    ["message_specs", "nowhere"],
+    ["message_specs", "message_specs/PingRequest.json"],
+    ["--against", "HEAD", "--lock", "pyproject.toml"],
+    ["message_specs", "message_specs", "--fail-on", "error"],
+])  # fmt: skip
 def test_wrong_usage(project: Path, arguments: list[str]) -> None:
     done = breaking(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")

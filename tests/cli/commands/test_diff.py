@@ -102,18 +102,15 @@ def test_as_json() -> None:
     assert json.loads(run("OffsetDeleteRequest", "--json").stdout) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
-        (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
-        (["HeartbeatRequest", "3"], "give both versions, or neither"),
-        (["HeartbeatRequest", "a", "b"], "expected a version number, got 'a'"),
-        (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
-        (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
-        ([], "Missing argument"),
-    ],
-)
+@pytest.mark.parametrize(("words", "text"), [
+    (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
+    (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
+    (["HeartbeatRequest", "3"], "give both versions, or neither"),
+    (["HeartbeatRequest", "a", "b"], "expected a version number, got 'a'"),
+    (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
+    (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
+    ([], "Missing argument"),
+])  # fmt: skip
 def test_wrong_usage(words: list[str], text: str) -> None:
     result = run(*words)
     assert (result.exit_code, result.stdout) == (2, "")

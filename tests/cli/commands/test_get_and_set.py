@@ -57,17 +57,14 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
     assert shown == [r"\n", r"\\n", r"\t", r"\\t", r"\\"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["get", "{file}", "MetadataRequest", "3"], "expected a version number, got 'MetadataRequest'"),
-        (["get", "MetadataRequest", "{file}", "topics"], "expected a version number"),
-        (["get", "MetadataRequest", "3", "topics", "{file}"], "Invalid value for PATH"),
-        (["set", "{file}", "3", "topics:=null"], "no message"),
-        (["set", "MetadataRequest", "topics:=null", "{file}"], "expected a version number, got 'topics:=null'"),
-        (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["get", "{file}", "MetadataRequest", "3"], "expected a version number, got 'MetadataRequest'"),
+    (["get", "MetadataRequest", "{file}", "topics"], "expected a version number"),
+    (["get", "MetadataRequest", "3", "topics", "{file}"], "Invalid value for PATH"),
+    (["set", "{file}", "3", "topics:=null"], "no message"),
+    (["set", "MetadataRequest", "topics:=null", "{file}"], "expected a version number, got 'topics:=null'"),
+    (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
+])  # fmt: skip
 def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str], message: str) -> None:
     file = tmp_path / "body.bin"
     file.write_bytes(b"")

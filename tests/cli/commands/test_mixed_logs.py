@@ -58,17 +58,14 @@ def test_one_format_alone(tmp_path: Path) -> None:
         assert "--only-format needs a named format" in output
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        (
-            "kip87,kip82-int",
-            "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one of them",
-        ),
-        ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
-        ("kip87,auto", "there is no record format 'auto'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "sentence"), [
+    (
+        "kip87,kip82-int",
+        "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one of them",
+    ),
+    ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
+    ("kip87,auto", "there is no record format 'auto'"),
+])  # fmt: skip
 def test_sets_that_cannot_be(tmp_path: Path, name: str, sentence: str) -> None:
     assert sentence in " ".join(run("log", "verify", tmp_path, "--format", name, code=2).split())
 

@@ -183,18 +183,15 @@ def test_file_that_is_not_a_capture(data: bytes) -> None:
     assert result.exit_code == 1 and "the input" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--guess", "--request"], "--request or --guess, not both"),
-        (["--capture", "--frames"], "--frames can't be used with --capture"),
-        (["--format", "auto", "--frames"], "--frames can't be used with --format"),
-        (["--json", "--html", "--guess"], "--json or --html, not both"),
-        (["--hex", "--input", "dump", "--guess"], "--hex or --input dump, not both"),
-        (["--request", "--only", "1"], "--only needs --frames or --capture"),
-        (["--guess", "one", "two"], "give at most one FILE; unexpected argument 'two'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "text"), [
+    (["--guess", "--request"], "--request or --guess, not both"),
+    (["--capture", "--frames"], "--frames can't be used with --capture"),
+    (["--format", "auto", "--frames"], "--frames can't be used with --format"),
+    (["--json", "--html", "--guess"], "--json or --html, not both"),
+    (["--hex", "--input", "dump", "--guess"], "--hex or --input dump, not both"),
+    (["--request", "--only", "1"], "--only needs --frames or --capture"),
+    (["--guess", "one", "two"], "give at most one FILE; unexpected argument 'two'"),
+])  # fmt: skip
 def test_wrong_usage(words: list[str], text: str) -> None:
     result = run(*words, stdin=REQUEST)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -103,16 +103,13 @@ def history(old: str, **more: Any) -> Released:
     return Released(read(old), **more)
 
 
-@pytest.mark.parametrize(
-    ("retired", "new", "rules"),
-    [
-        ({"": {0: "t int32"}}, spec(A + "," + tagged("U")), ["TW926"]),
-        ({"": {0: "t int32"}}, spec(A + "," + tagged(type="int64")), ["TW926"]),
-        ({"": {0: ""}}, spec(A + "," + T), ["TW926"]),
-        ({"": {0: "t int32"}}, spec(A + "," + T), []),
-        ({"": {0: "t int32"}}, spec(A), []),
-        ({"elsewhere": {0: "t int32"}}, spec(A + "," + tagged("U")), []),
-    ],
-)
+@pytest.mark.parametrize(("retired", "new", "rules"), [
+    ({"": {0: "t int32"}}, spec(A + "," + tagged("U")), ["TW926"]),
+    ({"": {0: "t int32"}}, spec(A + "," + tagged(type="int64")), ["TW926"]),
+    ({"": {0: ""}}, spec(A + "," + T), ["TW926"]),
+    ({"": {0: "t int32"}}, spec(A + "," + T), []),
+    ({"": {0: "t int32"}}, spec(A), []),
+    ({"elsewhere": {0: "t int32"}}, spec(A + "," + tagged("U")), []),
+])  # fmt: skip
 def test_tags_that_only_a_lock_remembers(retired: dict[str, dict[int, str]], new: str, rules: list[str]) -> None:
     assert [each.rule for each in compare_messages(history(spec(A), retired_tags=retired), read(new))] == rules

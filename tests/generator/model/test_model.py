@@ -43,13 +43,10 @@ def message(*fields: FieldSpec, **more: Any) -> MessageSpec:
     return MessageSpec(fields=fields, **keys)
 
 
-@pytest.mark.parametrize(
-    ("prefix", "name"),
-    [
-        *(("", name) for name in [*WIRE_TYPES, "Foo", "F"]),
-        *((prefix, name) for prefix in ("[]", " [] ") for name in [*WIRE_TYPES, "Foo", "F"] if name != "records"),
-    ],
-)
+@pytest.mark.parametrize(("prefix", "name"), [
+    *(("", name) for name in [*WIRE_TYPES, "Foo", "F"]),
+    *((prefix, name) for prefix in ("[]", " [] ") for name in [*WIRE_TYPES, "Foo", "F"] if name != "records"),
+])  # fmt: skip
 def test_types_are_read_and_printed(prefix: str, name: str) -> None:
     type = FieldType.parse(f"{prefix}{name}")
     assert str(type) == f"{prefix.strip()}{name}"
@@ -184,17 +181,14 @@ def test_structs_come_after_those_that_they_hold() -> None:
         spec.struct("E")
 
 
-@pytest.mark.parametrize(
-    ("valid", "unstable", "latest"),
-    [
-        (Versions(0, 3), False, 3),
-        (Versions(0, 3), True, 2),
-        (Versions(2, 2), True, -1),
-        (Versions(0, 0), False, 0),
-        (NONE, False, -1),
-        (NONE, True, -1),
-    ],
-)
+@pytest.mark.parametrize(("valid", "unstable", "latest"), [
+    (Versions(0, 3), False, 3),
+    (Versions(0, 3), True, 2),
+    (Versions(2, 2), True, -1),
+    (Versions(0, 0), False, 0),
+    (NONE, False, -1),
+    (NONE, True, -1),
+])  # fmt: skip
 def test_the_latest_stable_version(valid: Versions, unstable: bool, latest: int) -> None:
     spec = message(kind="request", valid_versions=valid, latest_version_unstable=unstable)
     assert spec.latest_stable == latest
@@ -296,34 +290,28 @@ def test_array_elements_take_at_least_one_byte() -> None:
         assert caught.value.rule == "TW311"
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, SpecOptions()),
-        ({"tag_gaps": True}, SpecOptions(tag_gaps=True)),
-        (
-            {"length_varint": "unsigned", "length_counts_tag": True},
-            SpecOptions(length_varint="unsigned", length_counts_tag=True),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("settings", "expected"), [
+    ({}, SpecOptions()),
+    ({"tag_gaps": True}, SpecOptions(tag_gaps=True)),
+    (
+        {"length_varint": "unsigned", "length_counts_tag": True},
+        SpecOptions(length_varint="unsigned", length_counts_tag=True),
+    ),
+])  # fmt: skip
 def test_options_from_settings(settings: dict[str, object], expected: SpecOptions) -> None:
     assert SpecOptions.from_mapping(settings) == expected
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
-        (
-            {"x": 1},
-            "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
-            "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
-        ),
-        ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
-        ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "sentence"), [
+    ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
+    (
+        {"x": 1},
+        "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
+        "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
+    ),
+    ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
+    ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),
+])  # fmt: skip
 def test_options_that_do_not_exist(settings: dict[str, object], sentence: str) -> None:
     with pytest.raises(SpecError) as caught:
         SpecOptions.from_mapping(settings)

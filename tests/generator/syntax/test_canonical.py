@@ -191,17 +191,11 @@ def test_versions_of_an_imported_struct_are_numbers(given: dict[str, Any], expec
     assert form["imports"][0].get("structVersions") == expected
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        (message(bogus=1), "message: a message can't have the key 'bogus'"),
-        (message(fields=[field(bogus=1)]), "Bar: a field can't have the key 'bogus'"),
-        (
-            message(commonStructs=[{"name": "Baz", "versions": "0+", "tag": 0}]),
-            "Baz: a struct can't have the key 'tag'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("spec", "expected"), [
+    (message(bogus=1), "message: a message can't have the key 'bogus'"),
+    (message(fields=[field(bogus=1)]), "Bar: a field can't have the key 'bogus'"),
+    (message(commonStructs=[{"name": "Baz", "versions": "0+", "tag": 0}]), "Baz: a struct can't have the key 'tag'"),
+])  # fmt: skip
 def test_no_key_is_lost_silently(spec: dict[str, Any], expected: str) -> None:
     with pytest.raises(SpecError, match=expected):
         canonical_text(spec)

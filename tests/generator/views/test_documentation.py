@@ -106,15 +106,12 @@ def test_rows_and_run_time(module: ModuleType) -> None:
     assert shelf.replace(room=5).room == 5
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, "Deprecated in version 0: it has no room"),
-        ({"deprecatedVersions": None}, "Deprecated: it has no room"),
-        ({"deprecated": ""}, "Deprecated in version 0."),
-        ({"deprecated": None}, ""),
-    ],
-)
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({}, "Deprecated in version 0: it has no room"),
+    ({"deprecatedVersions": None}, "Deprecated: it has no room"),
+    ({"deprecated": ""}, "Deprecated in version 0."),
+    ({"deprecated": None}, ""),
+])  # fmt: skip
 def test_which_versions_are_deprecated(changes: dict[str, object], expected: str) -> None:
     assert deprecated_versions(read(**changes)) == expected
 

@@ -102,19 +102,16 @@ def test_ignorable_values_are_dropped() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "section"),
-    [
-        ({}, "00"),
-        ({"weight": 1.0}, "00"),
-        ({"weight": 2.0}, "01 02 08 4000000000000000"),
-        ({"weight": float("nan")}, "01 02 08 7ff8000000000000"),
-        ({"reason": ""}, "01 00 01 01"),
-        ({"rack": Rack()}, "00"),
-        ({"rack": Rack(unknown_tags={0: b""})}, "01 01 05 01 ff 01 00 00"),
-        ({"unknown_tags": {300: b"z", 3: b""}, "reason": "a"}, "03 00 02 02 61 03 00 ac02 01 7a"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "section"), [
+    ({}, "00"),
+    ({"weight": 1.0}, "00"),
+    ({"weight": 2.0}, "01 02 08 4000000000000000"),
+    ({"weight": float("nan")}, "01 02 08 7ff8000000000000"),
+    ({"reason": ""}, "01 00 01 01"),
+    ({"rack": Rack()}, "00"),
+    ({"rack": Rack(unknown_tags={0: b""})}, "01 01 05 01 ff 01 00 00"),
+    ({"unknown_tags": {300: b"z", 3: b""}, "reason": "a"}, "03 00 02 02 61 03 00 ac02 01 7a"),
+])  # fmt: skip
 def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], section: str) -> None:
     plain = encode(layout_of(PollRequest, 3), PollRequest())
     assert encode(layout_of(PollRequest, 3), PollRequest(**fields)) == plain[:-1] + bytes.fromhex(section)
@@ -301,17 +298,14 @@ def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad:
         decode(layout, bytes.fromhex(bad), whole=True, strict=True, limits=DEFAULT_LIMITS)
 
 
-@pytest.mark.parametrize(
-    ("layout", "value", "reason"),
-    [
-        (FRAMED[3][0], {"magic": 3}, "is 3, but must be 2"),
-        (FRAMED[3][0], {"magic": 1}, "is 1, but must be 2"),
-        (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
-        (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
-        (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "elements must be in strictly ascending order of key"),
-        (FRAMED[6][0], {"pairs": []}, "is empty; leave it out, or give at least one element"),
-    ],
-)
+@pytest.mark.parametrize(("layout", "value", "reason"), [
+    (FRAMED[3][0], {"magic": 3}, "is 3, but must be 2"),
+    (FRAMED[3][0], {"magic": 1}, "is 1, but must be 2"),
+    (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
+    (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
+    (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "elements must be in strictly ascending order of key"),
+    (FRAMED[6][0], {"pairs": []}, "is empty; leave it out, or give at least one element"),
+])  # fmt: skip
 def test_framed_values_that_are_rejected(layout: Layout, value: dict[str, Any], reason: str) -> None:
     with pytest.raises(EncodeError) as caught:
         encode(layout, value)

@@ -110,18 +110,15 @@ def test_summary_of_transactions(batches: list[RecordBatch], known: tuple[Any, .
     assert (found.begun, found.open, found.aborted, found.markers) == known
 
 
-@pytest.mark.parametrize(
-    ("key", "kind"),
-    [
-        (b"\0\0\0\1", 1),
-        (b"\0\0\0\0", 0),
-        (b"\0\0\1\2", 258),
-        (b"\0\0\xff\xff", -1),
-        (b"\0\5\0\1more", 1),
-        (b"\0\0\1", -1),
-        (None, -1),
-    ],
-)
+@pytest.mark.parametrize(("key", "kind"), [
+    (b"\0\0\0\1", 1),
+    (b"\0\0\0\0", 0),
+    (b"\0\0\1\2", 258),
+    (b"\0\0\xff\xff", -1),
+    (b"\0\5\0\1more", 1),
+    (b"\0\0\1", -1),
+    (None, -1),
+])  # fmt: skip
 def test_type_of_a_marker_is_an_int16_after_the_version(key: bytes | None, kind: int) -> None:
     assert control_type(Record(0, 0, key, None)) == kind
     assert control_type(None) == -1

@@ -75,17 +75,13 @@ def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
     return Layout("own", None, StructLayout("Batch", (*layout.root.items[:-1], array), cls=layout.root.cls))
 
 
-@pytest.mark.parametrize(
-    "layout",
-    [
-        near_magic_2(),
-        near_magic_2(Bits("is_tombstone", 1)),
-        near_magic_2(Bits("kind", 6, ("one", "two", "three"))),
-        near_magic_2(Bits("is_tombstone", 0x40), Bits("kind", 6, ("one", "two", "three"))),
-        near_magic_2(more=(Item("shade", Fixed(WIRE_TYPES["int16"]), default=0),)),
-    ],
-    ids=["the same", "tombstone", "kind", "both", "one more field"],
-)
+@pytest.mark.parametrize("layout", [
+    near_magic_2(),
+    near_magic_2(Bits("is_tombstone", 1)),
+    near_magic_2(Bits("kind", 6, ("one", "two", "three"))),
+    near_magic_2(Bits("is_tombstone", 0x40), Bits("kind", 6, ("one", "two", "three"))),
+    near_magic_2(more=(Item("shade", Fixed(WIRE_TYPES["int16"]), default=0),)),
+], ids=["the same", "tombstone", "kind", "both", "one more field"])  # fmt: skip
 @pytest.mark.parametrize("columns", [None, ["offset", "tombstone"], ["attributes"], ["headers"]], ids=str)
 def test_formats_similar_to_magic_2(layout: Layout, columns: list[str] | None, tmp_path: Path) -> None:
     records = [

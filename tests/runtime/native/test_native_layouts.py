@@ -346,15 +346,11 @@ class Pair(tagwire.Struct):
 
 
 @native
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (Array(INT32_FIELD, INT32, nullable=True), Array(INT32_FIELD, INT32, nullable=False)),
-        (Array(INT32_FIELD, UVARINT, nullable=False), Array(INT32_FIELD, INT32, nullable=False)),
-        (Array(INT32_FIELD, INT32, nullable=False), Array(INT32_FIELD, UVARINT, nullable=False)),
-    ],
-    ids=["null", "short, then long lengths", "long, then short lengths"],
-)
+@pytest.mark.parametrize(("first", "second"), [
+    (Array(INT32_FIELD, INT32, nullable=True), Array(INT32_FIELD, INT32, nullable=False)),
+    (Array(INT32_FIELD, UVARINT, nullable=False), Array(INT32_FIELD, INT32, nullable=False)),
+    (Array(INT32_FIELD, INT32, nullable=False), Array(INT32_FIELD, UVARINT, nullable=False)),
+], ids=["null", "short, then long lengths", "long, then short lengths"])  # fmt: skip
 @pytest.mark.parametrize(
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )

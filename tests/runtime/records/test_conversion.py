@@ -96,32 +96,24 @@ PLAIN = Record(5, 300, b"k", b"v")
 TWO = (("h", b"1"), ("i", None))
 
 
-@pytest.mark.parametrize(
-    ("record", "format", "to", "paths"),
-    [
-        (PLAIN, "v2", "v1", []),
-        (PLAIN, "v1", "v0", ["records[0].timestamp"]),
-        (
-            PLAIN.replace(headers=(("h", b"1"), ("i", None))),
-            "v2",
-            "v1",
-            ["records[0].headers[0]", "records[0].headers[1]"],
-        ),
-        (PLAIN.replace(headers=(("h", b"1"), ("i", None))), "v2", "kip82-str", ["records[0].headers[1]"]),
-        (PLAIN.replace(headers=(("h", b"1"),)), "v2", "kip82-int", ["records[0].headers[0]"]),
-        (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v2", ["records[0].headers[0]"]),
-        (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "kip82-int+kip87", []),
-        (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v1", ["records[0].headers[0]"]),
-        (PLAIN.replace(tombstone=True), "kip87", "v1", ["records[0].value"]),
-        (PLAIN.replace(tombstone=True), "kip87", "v2", ["records[0].value"]),
-        (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
-        (PLAIN.replace(value=None), "v1", "kip87", []),
-        (PLAIN.replace(attributes=3), "v2", "v3", []),
-        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # bit 0 is KeyIsNull
-        (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
-        (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
-    ],
-)
+@pytest.mark.parametrize(("record", "format", "to", "paths"), [
+    (PLAIN, "v2", "v1", []),
+    (PLAIN, "v1", "v0", ["records[0].timestamp"]),
+    (PLAIN.replace(headers=(("h", b"1"), ("i", None))), "v2", "v1", ["records[0].headers[0]", "records[0].headers[1]"]),
+    (PLAIN.replace(headers=(("h", b"1"), ("i", None))), "v2", "kip82-str", ["records[0].headers[1]"]),
+    (PLAIN.replace(headers=(("h", b"1"),)), "v2", "kip82-int", ["records[0].headers[0]"]),
+    (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v2", ["records[0].headers[0]"]),
+    (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "kip82-int+kip87", []),
+    (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v1", ["records[0].headers[0]"]),
+    (PLAIN.replace(tombstone=True), "kip87", "v1", ["records[0].value"]),
+    (PLAIN.replace(tombstone=True), "kip87", "v2", ["records[0].value"]),
+    (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
+    (PLAIN.replace(value=None), "v1", "kip87", []),
+    (PLAIN.replace(attributes=3), "v2", "v3", []),
+    (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # bit 0 is KeyIsNull
+    (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
+    (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
+])  # fmt: skip
 def test_losses_of_records(record: Record, format: str, to: str, paths: list[str]) -> None:
     assert losses(record, format, to) == paths
 

@@ -171,20 +171,13 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], mos
     check(tmp_path_factory.mktemp("rows"), [batch(key=keys, value=values, offset=offsets)], batch_bytes=most)
 
 
-@pytest.mark.parametrize(
-    ("columns", "reason"),
-    [
-        ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7 after offset 19; sort within partitions"),
-        ({"offset": [-1, *range(39)]}, "baseOffset -1"),
-        (
-            {"offset": [*range(38), (1 << 63) - 1, 0]},
-            "offset 0 after offset 9223372036854775807; sort within partitions",
-        ),
-        ({"tombstone": [True] * 40}, "tombstone"),
-        ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a null header"),
-    ],
-    ids=["order", "negative", "highest", "tombstone", "header"],
-)
+@pytest.mark.parametrize(("columns", "reason"), [
+    ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7 after offset 19; sort within partitions"),
+    ({"offset": [-1, *range(39)]}, "baseOffset -1"),
+    ({"offset": [*range(38), (1 << 63) - 1, 0]}, "offset 0 after offset 9223372036854775807; sort within partitions"),
+    ({"tombstone": [True] * 40}, "tombstone"),
+    ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a null header"),
+], ids=["order", "negative", "highest", "tombstone", "header"])  # fmt: skip
 def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[Any]], reason: str) -> None:
     batches = [batch(value=[b"v"] * 40, **columns)]
     for natively in (True, False):
@@ -192,21 +185,18 @@ def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[An
             written(tmp_path / str(natively), batches, LogTarget(str(tmp_path), topic="orders"), natively=natively)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(
-            "partition",
-            "format",
-            "compression",
-            "partitionLeaderEpoch",
-            "producerId",
-            "producerEpoch",
-            "isTransactional",
-        ),
-        *("baseOffset", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
-    ],
-)
+@pytest.mark.parametrize("name", [
+    *(
+        "partition",
+        "format",
+        "compression",
+        "partitionLeaderEpoch",
+        "producerId",
+        "producerEpoch",
+        "isTransactional",
+    ),
+    *("baseOffset", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
+])  # fmt: skip
 def test_columns_of_no_type_are_nulls(tmp_path: Path, name: str) -> None:
     check(tmp_path, [batch(value=[b"v"] * 40, offset=NUMBERS).append_column(name, pa.nulls(40))])
 

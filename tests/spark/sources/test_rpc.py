@@ -161,17 +161,14 @@ def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:
         assert row.requestError or row.responseError
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{",
-        '{"dir": "req"}',
-        '{"dir": "up", "hex": ""}',
-        '{"dir": "req", "hex": "0"}',
-        "[]",
-        '{"dir": "req", "hex": "", "timestamp": "noon"}',
-    ],
-)
+@pytest.mark.parametrize("line", [
+    "{",
+    '{"dir": "req"}',
+    '{"dir": "up", "hex": ""}',
+    '{"dir": "req", "hex": "0"}',
+    "[]",
+    '{"dir": "req", "hex": "", "timestamp": "noon"}',
+])  # fmt: skip
 def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(PySparkException, match=r"\[MALFORMED_CAPTURED_FRAMES\].*a.jsonl: line 1 is not a"):
