@@ -152,12 +152,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize(("printed", "expected", "is_match"), [
-    ("a\nb\n", "a\nb\n", True),
-    ("a\nb\n", "a\n", False),
+    ("a\nb\n", "a\nb\n", True), ("a\nb\n", "a\n", False),
     ("a\nx\ny\nb\n", "a\n...\nb\n", True),
-    ("a\nb\n", "...\nb\n", True),
-    ("a\nc\n", "a\n...\nb\n", False),
-    ("axb\n", "a.b\n", False),
+    ("a\nb\n", "...\nb\n", True), ("a\nc\n", "a\n...\nb\n", False), ("axb\n", "a.b\n", False),
 ])  # fmt: skip
 def test_outputs_that_match(printed: str, expected: str, is_match: bool) -> None:
     assert matches(printed, expected) is is_match

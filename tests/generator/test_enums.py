@@ -34,13 +34,9 @@ STATE = {
     "type": "register",
     "keys": "int8",
     "about": "What a task does.",
-    "entries": [
-        {"key": 0, "name": "NEW"},
-        {"key": 1, "name": "RUNNING", "description": "A worker has it."},
-        {"key": 2, "name": "DONE"},
-        {"key": -1, "name": "lost.track"},
-    ],
-}
+    "entries": [{"key": 0, "name": "NEW"}, {"key": 1, "name": "RUNNING", "description": "A worker has it."},
+                {"key": 2, "name": "DONE"}, {"key": -1, "name": "lost.track"}],
+}  # fmt: skip
 KIND = {
     "name": "TaskKind",
     "type": "register",

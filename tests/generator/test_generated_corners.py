@@ -135,22 +135,9 @@ def test_fresh_records_are_null_and_rejected_where_they_may_not_be(corners: Any)
 
 
 CLASHING = (
-    "Any",
-    "Array",
-    "ArrayOrNone",
-    "EMPTY",
-    "Iterable",
-    "UnreadableBytes",
-    "Mapping",
-    "Message",
-    "NONE",
-    "UnwritableValue",
-    "SERIALIZERS",
-    "Serializer",
-    "Struct",
-    "UUID",
-    "Versions",
-)
+    "Any", "Array", "ArrayOrNone", "EMPTY", "Iterable", "UnreadableBytes", "Mapping", "Message", "NONE",
+    "UnwritableValue", "SERIALIZERS", "Serializer", "Struct", "UUID", "Versions",
+)  # fmt: skip
 
 
 def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ DATA = MESSAGE.encode(2)
 
 
 @pytest.mark.parametrize(("limit", "needed", "path"), [
-    ("bytes", len(DATA), ""),
-    ("depth", 2, "topics[0]"),
+    ("bytes", len(DATA), ""), ("depth", 2, "topics[0]"),
     ("elements", 5, "topics[0].partitions"),
     ("unknown_tags", 3, "unknown_tags[71]"),
     ("unknown_tag_bytes", 5, "unknown_tags[70]"),
@@ -55,13 +54,9 @@ def test_values_are_values() -> None:
 
 
 @pytest.mark.parametrize(("limits", "allows"), [
-    (Limits(), True),
-    (Limits(bytes=9), False),
-    (Limits(bytes=10), True),
-    (Limits(depth=1), False),
+    (Limits(), True), (Limits(bytes=9), False), (Limits(bytes=10), True), (Limits(depth=1), False),
     (Limits(depth=2, elements=10, unknown_tags=10, unknown_tag_bytes=10), True),
-    (Limits(elements=9), False),
-    (Limits(unknown_tags=9), False),
+    (Limits(elements=9), False), (Limits(unknown_tags=9), False),
     (Limits(unknown_tag_bytes=9), False),
 ])  # fmt: skip
 def test_limits_that_small_inputs_can_not_exceed(limits: Limits, allows: bool) -> None:

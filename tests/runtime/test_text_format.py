@@ -35,10 +35,7 @@ def test_one_place_finds_near_names() -> None:
 
 
 @pytest.mark.parametrize(("number", "noun", "text"), [
-    (0, "byte", "0 bytes"),
-    (1, "byte", "1 byte"),
-    (1, "loss", "1 loss"),
-    (2, "loss", "2 losses"),
+    (0, "byte", "0 bytes"), (1, "byte", "1 byte"), (1, "loss", "1 loss"), (2, "loss", "2 losses"),
     (3, "batch", "3 batches"),
 ])  # fmt: skip
 def test_counts(number: int, noun: str, text: str) -> None:

@@ -24,14 +24,11 @@ QUESTIONS: dict[str, tuple[list[str], bytes, dict[str, Any]]] = {
     "guess": (["--guess"], HEARTBEAT, {}),
     "request": (["--request"], HEARTBEAT, {"kind": "request"}),
     "cut": (["--request"], HEARTBEAT[:-2], {"kind": "request"}),
-    "message": (
-        ["HeartbeatRequest", "4"],
-        messages.HeartbeatRequest(group_id="g").encode(4),
-        {"kind": "message", "words": ["HeartbeatRequest", "4"]},
-    ),
+    "message": (["HeartbeatRequest", "4"], messages.HeartbeatRequest(group_id="g").encode(4),
+                {"kind": "message", "words": ["HeartbeatRequest", "4"]}),
     "batches": (["--format", "v2"], BATCH, {"kind": "format", "format": "v2"}),
     "nothing": (["--guess"], b"", {}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -97,8 +94,7 @@ def test_an_unclear_guess_has_candidates() -> None:
     {"call": "edit", "text": HEARTBEAT.hex(), "row": 7, "value": "\ud800"},
     {"call": "edit", "text": HEARTBEAT.hex(), "row": 1, "value": "70000"},
     {"call": "edit", "text": HEARTBEAT.hex(), "row": 999, "value": ""},
-    {"call": "spec", "text": "[]"},
-    {"call": "nonsense"},
+    {"call": "spec", "text": "[]"}, {"call": "nonsense"},
 ])  # fmt: skip
 def test_no_request_raises(question: dict[str, Any]) -> None:
     found = json.loads(answer(json.dumps(question)))

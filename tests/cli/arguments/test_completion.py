@@ -77,12 +77,8 @@ def test_offers(line: str, some: set[str]) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "tagwire show Nosuch",
-    "tagwire decode Nosuch ",
-    "tagwire show --version ",
-    "tagwire show --package nosuch L",
-    "tagwire rule XX",
-    "tagwire decode RecordBatchV2 ",
+    "tagwire show Nosuch", "tagwire decode Nosuch ", "tagwire show --version ", "tagwire show --package nosuch L",
+    "tagwire rule XX", "tagwire decode RecordBatchV2 ",
 ])  # fmt: skip
 def test_nothing_to_offer(line: str) -> None:
     assert offered(line) <= {"<file>", "Nosuch"}

@@ -170,8 +170,7 @@ def test_options_of_the_set_apply(project: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [
-    [],
-    ["message_specs"],
+    [], ["message_specs"],
     ["message_specs", "message_specs", "message_specs"],
     ["message_specs", "nowhere"],
     ["message_specs", "message_specs/PingRequest.json"],

@@ -147,26 +147,18 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "--frames", "request"), b"", 2, "give MESSAGE"),
     (("get", "--frames", "request", "MetadataResponse", "x"), b"", 2, "MetadataResponse is a response, not a request"),
     (("get", "--frames", "request", "Metadata", "topics"), sized(REQUEST)[:-1], 1, "frame 1"),
-    (
-        ("get", "--frames", "request", "Metadata", "topics"),
-        sized(REQUEST[:-1]),
-        1,
-        "frame 1 at byte 0: MetadataRequest",
-    ),
+    (("get", "--frames", "request", "Metadata", "topics"), sized(REQUEST[:-1]), 1,
+     "frame 1 at byte 0: MetadataRequest"),
     (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests needs --frames response"),
     (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
     (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "type int32 requires JSON, got 'x' (line 1, col"),
-    (
-        ("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000),
-        BODY,
-        2,
-        "nested too deeply; no message has that many levels",
-    ),
+    (("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000), BODY, 2,
+     "nested too deeply; no message has that many levels"),
     (("set", "MetadataResponse", "12", "controller_id=9999999999"), BODY, 1, "expected int32"),
     (("set", "MetadataResponse", "12", "brokers[].host:=null"), BODY, 1, "not nullable in this version"),
     (("set", "MetadataResponse", "12", "brokers:=[{}]"), BODY, 1, "the key 'nodeId' is missing"),
     (("set", "--frames", "request", "3", "topics=x"), BODY, 2, "there is no message '3"),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("words", "stdin", "status", "text"), REJECTED)

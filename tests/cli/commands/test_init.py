@@ -132,9 +132,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "message"), [
-    ("my-pings", "call it 'my_pings'"),
-    ("Pings", "call it 'pings'"),
-    ("class", "is a Python keyword"),
+    ("my-pings", "call it 'my_pings'"), ("Pings", "call it 'pings'"), ("class", "is a Python keyword"),
     ("../x", "call it 'x', and give the folder after it: tagwire init x ../x"),
     ("json", "is a Python module"),
     ("tagwire_pings", "is a tagwire module"),

@@ -15,16 +15,9 @@ from tagwire.records import Record, build
 DATA = Path(__file__).parents[2] / "data" / "logs"
 SEGMENT = "00000000000000000000.log"
 BATCH_FIELDS = (
-    "baseOffset",
-    "magic",
-    "compression",
-    "timestampType",
-    "isTransactional",
-    "isControl",
-    "producerId",
-    "producerEpoch",
-    "baseSequence",
-)
+    "baseOffset", "magic", "compression", "timestampType", "isTransactional", "isControl", "producerId",
+    "producerEpoch", "baseSequence",
+)  # fmt: skip
 RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
 
 

@@ -153,12 +153,7 @@ def test_a_folder_of_specs_without_a_project_is_read(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("words", [
-    ["validate"],
-    ["fmt"],
-    ["generate"],
-    ["generate", "--check"],
-    ["breaking"],
-    ["breaking", "--against", "HEAD"],
+    ["validate"], ["fmt"], ["generate"], ["generate", "--check"], ["breaking"], ["breaking", "--against", "HEAD"],
     ["lock"],
 ])  # fmt: skip
 @pytest.mark.parametrize("settings", ["", "[tool.black]\n", "[tool.tagwire]\n"])

@@ -21,8 +21,7 @@ def struct(text: str) -> Schema:
     ("a:int8 x:int8 b:int8 z:int8", "a:int8 b:int8 y:int8", [("z", "y")]),  # x was removed
     ("x:int16 a:int8", "y:uint16 a:int8", [("x", "y")]),  # signed and unsigned integers match
     ("x:uuid", "y:bytes[16]", [("x", "y")]),  # both types can have any 16 bytes as a value
-    ("x:bytes[16]", "y:bytes[8]", []),
-    ("x:int64", "y:float64", []),
+    ("x:bytes[16]", "y:bytes[8]", []), ("x:int64", "y:float64", []),
 ])  # fmt: skip
 def test_what_counts_as_renamed(old: str, new: str, pairs: list[tuple[str, str]]) -> None:
     assert renamed(struct(old), struct(new)) == pairs

@@ -22,15 +22,12 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "BaseOffset", "type": "int64"},
     {"name": "Magic", "type": "int8", "equals": 9},
     {"name": "Crc", "type": "crc32c", "covers": "Attributes"},
-    {
-        "name": "Attributes",
-        "type": "int16",
-        "bits": [{"name": "Compression", "bits": "0-1", "values": ["none", "gzip"]}, {"name": "HasStamp", "bits": 4}],
-    },
+    {"name": "Attributes", "type": "int16",
+     "bits": [{"name": "Compression", "bits": "0-1", "values": ["none", "gzip"]}, {"name": "HasStamp", "bits": 4}]},
     {"name": "Stamp", "type": "uvarlong", "when": {"field": "Attributes.HasStamp"}},
     {"name": "Count", "type": "int32", "countOf": "Records"},
     {"name": "Records", "type": "[]Record", "compression": "Attributes.Compression", "fields": RECORD},
-]
+]  # fmt: skip
 
 
 def spec(fields: list[dict[str, Any]] = FIELDS, **changes: Any) -> MessageSpec:
@@ -72,10 +69,8 @@ BITS = FIELDS[3]["bits"]
     (changed("Stamp", when=None), [("TW914", "stamp")]),
     (changed("Stamp", when={"field": "Attributes.HasStamp", "equals": 0}), [("TW914", "stamp")]),
     (changed("Crc", covers="Count"), [("TW914", "crc")]),
-    (
-        changed("Attributes", bits=[BITS[0], {"name": "HasStamp", "bits": 5}]),
-        [("TW914", "attributes"), ("TW914", "stamp")],
-    ),
+    (changed("Attributes", bits=[BITS[0], {"name": "HasStamp", "bits": 5}]),
+     [("TW914", "attributes"), ("TW914", "stamp")]),
     (changed("Records", compression=None), [("TW914", "records")]),
     (changed("Records.OffsetDelta", deltaOf="Count"), [("TW914", "records.offset_delta")]),
     (changed("Records.Value", length="uvarint"), [("TW914", "records.value")]),

@@ -10,9 +10,7 @@ from tagwire_generator.reading.spec import read_spec
 
 @pytest.mark.parametrize(("written", "hint"), [
     ("list<string>", "write '[]string'"),
-    ("array<long>", "write '[]int64'"),
-    ("vec<Topic>", "write '[]Topic'"),
-    ("string[]", "write '[]string'"),
+    ("array<long>", "write '[]int64'"), ("vec<Topic>", "write '[]Topic'"), ("string[]", "write '[]string'"),
     ("double[]", "write '[]float64'"),
     ("list", "an array is written as [] and the type of its elements"),
     ("list<list<int>>", "write '[][]int32'"),
@@ -24,14 +22,9 @@ from tagwire_generator.reading.spec import read_spec
     ("map<string,string>", "a map is an array of structs: write '[]Entry'"),
     ("map", "a map is an array of structs"),
     ("enum", "a register names the numbers"),
-    ("double", "write 'float64'"),
-    ("long", "write 'int64'"),
-    ("int", "write 'int32'"),
-    ("boolean", "write 'bool'"),
+    ("double", "write 'float64'"), ("long", "write 'int64'"), ("int", "write 'int32'"), ("boolean", "write 'bool'"),
     ("optional<string>", "nullableVersions"),
-    ("string?", "nullableVersions"),
-    ("object", "upper-case letter"),
-    ("timestamp", "write 'int64'"),
+    ("string?", "nullableVersions"), ("object", "upper-case letter"), ("timestamp", "write 'int64'"),
     ("List<String>", "write '[]string'"),
     ("[]long", "write 'int64'"),
 ])  # fmt: skip

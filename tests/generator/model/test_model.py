@@ -76,8 +76,7 @@ INVALID = [
     ("TW402", lambda: FieldType("class")),
     ("TW404", lambda: FieldType("records", 1)),
     ("TW403", lambda: FieldType.parse("[] []")),
-    ("TW401", lambda: field("a b")),
-    ("TW401", lambda: field("")),
+    ("TW401", lambda: field("a b")), ("TW401", lambda: field("")),
     ("TW406", lambda: field(nullable_versions=ALL, is_of_format=True)),
     ("TW501", lambda: field(type="bool", default=1)),
     ("TW502", lambda: field(type="int8", default=True)),
@@ -113,25 +112,21 @@ INVALID = [
     ("TW114", lambda: message(api_key=2**15)),
     ("TW202", lambda: message(valid_versions=ALL)),
     ("TW205", lambda: message(flexible_versions=Versions(0, 3))),
-    (
-        "TW211",
-        lambda: message(kind="coordinator-key", api_key=1, valid_versions=Versions(0, 1), flexible_versions=NONE),
-    ),
+    ("TW211",
+     lambda: message(kind="coordinator-key", api_key=1, valid_versions=Versions(0, 1), flexible_versions=NONE)),
     ("TW302", lambda: message(field(), field())),
     ("TW306", lambda: message(field(type="S"))),
     ("TW308", lambda: message(field(type="S"), structs=(struct("S", field(type="[]S")),))),
     ("TW304", lambda: message(field(type="S"), structs=(struct("S"), struct("S")))),
     ("TW301", lambda: message(structs=(struct("small"),))),
     ("TW217", lambda: message(fallback=Fallback(0, 35))),
-    (
-        "TW114",
-        lambda: message(field("ErrorCode", "int16"), fallback=Fallback(0, 2**15), flexible_versions=NONE, **RESPONSE),
-    ),
+    ("TW114",
+     lambda: message(field("ErrorCode", "int16"), fallback=Fallback(0, 2**15), flexible_versions=NONE, **RESPONSE)),
     ("TW609", lambda: message(field(tag=1, tagged_versions=ALL))),
     ("TW701", lambda: message(optional_versions=ALL)),
     ("TW701", lambda: message(dialect="draft", optional_versions=ALL)),
     ("TW702", lambda: message(field(**TAGGED), dialect="draft", optional_versions=NONE, flexible_versions=NONE)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "build"), INVALID)
@@ -182,12 +177,8 @@ def test_structs_come_after_those_that_they_hold() -> None:
 
 
 @pytest.mark.parametrize(("valid", "unstable", "latest"), [
-    (Versions(0, 3), False, 3),
-    (Versions(0, 3), True, 2),
-    (Versions(2, 2), True, -1),
-    (Versions(0, 0), False, 0),
-    (NONE, False, -1),
-    (NONE, True, -1),
+    (Versions(0, 3), False, 3), (Versions(0, 3), True, 2), (Versions(2, 2), True, -1), (Versions(0, 0), False, 0),
+    (NONE, False, -1), (NONE, True, -1),
 ])  # fmt: skip
 def test_the_latest_stable_version(valid: Versions, unstable: bool, latest: int) -> None:
     spec = message(kind="request", valid_versions=valid, latest_version_unstable=unstable)
@@ -293,10 +284,8 @@ def test_array_elements_take_at_least_one_byte() -> None:
 @pytest.mark.parametrize(("settings", "expected"), [
     ({}, SpecOptions()),
     ({"tag_gaps": True}, SpecOptions(tag_gaps=True)),
-    (
-        {"length_varint": "unsigned", "length_counts_tag": True},
-        SpecOptions(length_varint="unsigned", length_counts_tag=True),
-    ),
+    ({"length_varint": "unsigned", "length_counts_tag": True},
+     SpecOptions(length_varint="unsigned", length_counts_tag=True)),
 ])  # fmt: skip
 def test_options_from_settings(settings: dict[str, object], expected: SpecOptions) -> None:
     assert SpecOptions.from_mapping(settings) == expected

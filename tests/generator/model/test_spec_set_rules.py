@@ -21,13 +21,10 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
     [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
     [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
     # The same API key may be used for another kind of message, or in another component.
-    [
-        *(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
-        *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
-        *(summary(f"{c}Value", "coordinator-value", 1, c) for c in ("a", "b")),
-        summary("FooRequest", "request", 1, "a"),
-        summary("FooResponse", "response", 1, "a"),
-    ],
+    [*(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
+     *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
+     *(summary(f"{c}Value", "coordinator-value", 1, c) for c in ("a", "b")),
+     summary("FooRequest", "request", 1, "a"), summary("FooResponse", "response", 1, "a")],
     # Headers and data messages are not looked up by API key, so several may have the same one.
     [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
     [],

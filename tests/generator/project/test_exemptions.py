@@ -20,16 +20,11 @@ def exemption(**changes: Any) -> Exemption:
 
 
 @pytest.mark.parametrize(("changes", "excuses"), [
-    ({}, True),
-    ({"path": "a.b"}, True),
-    ({"path": "a"}, False),
-    ({"path": ""}, False),
+    ({}, True), ({"path": "a.b"}, True), ({"path": "a"}, False), ({"path": ""}, False),
     ({"versions": Versions.parse("1-2")}, True),
     ({"versions": Versions.parse("0+")}, True),
     ({"versions": Versions.parse("2")}, False),
-    ({"rule": "TW904"}, False),
-    ({"message": "Q"}, False),
-    ({"until": TODAY}, True),
+    ({"rule": "TW904"}, False), ({"message": "Q"}, False), ({"until": TODAY}, True),
     ({"until": TODAY + datetime.timedelta(1)}, True),
     ({"until": TODAY - datetime.timedelta(1)}, False),
 ])  # fmt: skip

@@ -16,8 +16,7 @@ from tagwire_generator.project.output import formatter_line, formatter_of, is_sa
     ("x = 'a b'\n", "x = 'a  b'\n", False),
     ('"""One."""\n', '"""Two."""\n', False),
     ("x = 1\ny = 2\n", "y = 2\nx = 1\n", False),
-    ("x = 1\n", "x = (\n", False),
-    ("x = 1\n", "x = '\0'\n", False),
+    ("x = 1\n", "x = (\n", False), ("x = 1\n", "x = '\0'\n", False),
     ("x = 1\n", "if x:\n  y\n z\n", False),
 ])  # fmt: skip
 def test_formatting_is_no_code(before: str, after: str, same: bool) -> None:

@@ -152,24 +152,17 @@ def test_removed_api_keeps_its_key(more: str) -> None:
 
 
 @pytest.mark.parametrize(("type", "default", "value"), [
-    ("bool", '"TRUE"', True),
-    ("bool", "false", False),
-    ("int8", "-128", -128),
+    ("bool", '"TRUE"', True), ("bool", "false", False), ("int8", "-128", -128),
     ("int32", '"0x7fffffff"', 2**31 - 1),
     ("uint32", '"0xffffffff"', 2**32 - 1),
     ("uint32", "4294967295", 2**32 - 1),
-    ("int64", '"+5"', 5),
-    ("int32", '""', 0),
-    ("float64", '"1e3"', 1000.0),
-    ("float64", "-1.5", -1.5),
+    ("int64", '"+5"', 5), ("int32", '""', 0), ("float64", '"1e3"', 1000.0), ("float64", "-1.5", -1.5),
     ("float64", '"-Infinity"', float("-inf")),
     ("string", '"a\\"b\\\\c"', 'a"b\\c'),
     ("string", "5", "5"),
     ("uuid", '"AAAAAAAAAAAAAAAAAAAAAQ"', UUID(int=1)),
     ("uuid", '"_____________________w=="', UUID(int=2**128 - 1)),
-    ("[]int32", '""', ()),
-    ("bytes", "null", b""),
-    ("records", '"null"', None),
+    ("[]int32", '""', ()), ("bytes", "null", b""), ("records", '"null"', None),
 ])  # fmt: skip
 def test_defaults(type: str, default: str, value: object) -> None:
     found = field(f'"default": {default}', type).default
@@ -182,14 +175,8 @@ def test_nan_is_a_default() -> None:
 
 
 @pytest.mark.parametrize(("type", "value"), [
-    ("bool", False),
-    ("uint16", 0),
-    ("float64", 0.0),
-    ("string", ""),
-    ("uuid", UUID(int=0)),
-    ("bytes", b""),
-    ("records", None),
-    ("[]string", ()),
+    ("bool", False), ("uint16", 0), ("float64", 0.0), ("string", ""), ("uuid", UUID(int=0)), ("bytes", b""),
+    ("records", None), ("[]string", ()),
 ])  # fmt: skip
 def test_implicit_defaults(type: str, value: object) -> None:
     assert field('"about": ""', type).default == value
@@ -204,18 +191,12 @@ def test_json_null_is_not_a_default_but_the_string_null_is() -> None:
 @pytest.mark.parametrize(("lenient", "plain"), [
     ('{"name": "A", "type": "int8", "versions": 0}', '{"name": "A", "type": "int8", "versions": "0"}'),
     ('{"name": "A", "type": " [] int8 ", "versions": " 0+ "}', '{"name": "A", "type": "[]int8", "versions": "0+"}'),
-    (
-        '{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": "00", "ignorable": "true"}',
-        '{"name": "A", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 0, "ignorable": true}',
-    ),
-    (
-        '{"name": "A", "type": "S", "versions": "0-32767", "fields": {"name": "A", "type": "int8", "versions": 3}}',
-        '{"name": "A", "type": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "3"}]}',
-    ),
-    (
-        '{"name": "A", "type": "bool", "versions": "0+", "default": true, "mapKey": 0, "about": null, "tag": null}',
-        '{"name": "A", "type": "bool", "versions": "0+", "default": "true"}',
-    ),
+    ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": "00", "ignorable": "true"}',
+     '{"name": "A", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 0, "ignorable": true}'),
+    ('{"name": "A", "type": "S", "versions": "0-32767", "fields": {"name": "A", "type": "int8", "versions": 3}}',
+     '{"name": "A", "type": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "3"}]}'),
+    ('{"name": "A", "type": "bool", "versions": "0+", "default": true, "mapKey": 0, "about": null, "tag": null}',
+     '{"name": "A", "type": "bool", "versions": "0+", "default": "true"}'),
 ])  # fmt: skip
 def test_leniencies_mean_the_plain_form(lenient: str, plain: str) -> None:
     assert read(spec(lenient)) == read(spec(plain))
@@ -273,10 +254,8 @@ TAGGED = '"taggedVersions": "1+", "tag"'
     ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}', ["TW402", "TW405"]),
     ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
     # The nested fields are checked even if the type of the field that contains them is unknown.
-    (
-        '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
-        ["TW402"] * 2 + ["TW405"],
-    ),
+    ('{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
+     ["TW402"] * 2 + ["TW405"]),
     # The declaration of struct S is invalid, but S must not be reported as unknown in the field that uses it.
     ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
     ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
@@ -288,10 +267,8 @@ def test_no_follow_up_noise(fields: str, expected: list[str]) -> None:
 
 @pytest.mark.parametrize(("head", "expected"), [
     ('"name": "Sample", "type": "data", "validVersions": "x", "flexibleVersions": "1+"', ["TW201"]),
-    (
-        '"name": "Sample", "type": "x", "validVersions": "0-3", "flexibleVersions": "1+", "listeners": "broker"',
-        ["TW112"],
-    ),
+    ('"name": "Sample", "type": "x", "validVersions": "0-3", "flexibleVersions": "1+", "listeners": "broker"',
+     ["TW112"]),
     ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": "x"', ["TW201"]),
     ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": [1]', ["TW111"]),
     ('"name": [], "type": "data", "validVersions": "0-3", "flexibleVersions": "1+"', ["TW111"]),
@@ -353,8 +330,7 @@ def test_types_of_fields() -> None:
 
 
 @pytest.mark.parametrize(("of_set", "of_spec", "is_allowed"), [
-    ("kafka", "", False),
-    ("tagwire", "", True),
+    ("kafka", "", False), ("tagwire", "", True),
     ("kafka", '"dialect": "tagwire",', True),
     ("tagwire", '"dialect": "kafka",', False),
 ])  # fmt: skip

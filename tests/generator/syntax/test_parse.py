@@ -53,8 +53,7 @@ def test_every_key_and_value_has_its_place() -> None:
 
 @pytest.mark.parametrize(("text", "value"), [
     ('{"a": 1} // to the end', {"a": 1}),
-    ('// c\r\n{"a": 1}\r\n', {"a": 1}),
-    ('// c\r{"a": 1}', {"a": 1}),
+    ('// c\r\n{"a": 1}\r\n', {"a": 1}), ('// c\r{"a": 1}', {"a": 1}),
     ('/**/{/***/"a"/* // */:/* * / */1}/* \n */', {"a": 1}),
     ('{"a": "// no /* comment */"}', {"a": "// no /* comment */"}),
     ('{"a": "\\u00fc\\ud83d\\ude00\\/\\"\\\\"}', {"a": 'ü😀/"\\'}),

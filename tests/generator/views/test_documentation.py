@@ -21,13 +21,9 @@ from tagwire_generator.views.docstrings import deprecated_versions
 from tagwire_workbench.language.hover import hover, register_hover
 
 BOOKS = [
-    {
-        "name": "Book",
-        "versions": "0+",
-        "about": "A book.",
-        "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}],
-    }
-]
+    {"name": "Book", "versions": "0+", "about": "A book.",
+     "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}]},
+]  # fmt: skip
 SPEC = {
     "name": "ShelfData",
     "type": "data",
@@ -166,12 +162,9 @@ STATE = {
     "name": "ShelfState",
     "type": "register",
     "keys": "int8",
-    "entries": [
-        {"key": 0, "name": "OPEN", "description": "Anybody may take one", "deprecated": "use FREE"},
-        {"key": 1, "name": "SHUT", "deprecated": ""},
-        {"key": 2, "name": "FREE"},
-    ],
-}
+    "entries": [{"key": 0, "name": "OPEN", "description": "Anybody may take one", "deprecated": "use FREE"},
+                {"key": 1, "name": "SHUT", "deprecated": ""}, {"key": 2, "name": "FREE"}],
+}  # fmt: skip
 CORNER = {
     "name": "Corner",
     "type": "struct",

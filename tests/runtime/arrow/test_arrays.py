@@ -180,14 +180,10 @@ def test_objects_that_are_not_arrays(call: Any) -> None:
     (pa.array([1]), r"data: expected binary, got the Arrow type 'int64'$"),
     (pa.array([1.5]), r"data: expected binary, got the Arrow type 'double'$"),
     (pa.array([[b"x"]]), r"data: expected binary, got the Arrow type 'list.*'$"),
-    (
-        pa.array([[b"x"]], pa.list_(pa.binary(), 1)),
-        r"data: expected binary, got the Arrow type 'fixed_size_list.*\[1\]'",
-    ),
-    (
-        pa.table({"a": [b"x"]}),
-        r"data: expected binary, got the Arrow type 'struct.*'; of a table, give the column that has them",
-    ),
+    (pa.array([[b"x"]], pa.list_(pa.binary(), 1)),
+     r"data: expected binary, got the Arrow type 'fixed_size_list.*\[1\]'"),
+    (pa.table({"a": [b"x"]}),
+     r"data: expected binary, got the Arrow type 'struct.*'; of a table, give the column that has them"),
 ])  # fmt: skip
 def test_columns_that_are_not_bytes(data: Any, message: str) -> None:
     with pytest.raises(arrow.ColumnError, match=message):

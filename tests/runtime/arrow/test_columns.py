@@ -72,10 +72,8 @@ def test_fields_that_are_chosen() -> None:
 
 @pytest.mark.parametrize(("fields", "message"), [
     (["group"], "OffsetCommitRequest has no field 'group' in the selected versions; did you mean 'group_id'?"),
-    (
-        ["topics.partition"],
-        "OffsetCommitRequestTopic has no field 'partition' in the selected versions; did you mean 'partitions'?",
-    ),
+    (["topics.partition"],
+     "OffsetCommitRequestTopic has no field 'partition' in the selected versions; did you mean 'partitions'?"),
     (["group_id.x"], "group_id is not a struct, so it has no field 'x'"),
     (["retention_time_ms"], "OffsetCommitRequest has no field 'retention_time_ms' in the selected versions"),
     ("group_id", "fields: expected a list of paths, got the string 'group_id'; write ['group_id']"),

@@ -94,10 +94,8 @@ def test_golden_files_may_open_with_words() -> None:
     (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' is not hex"),
     (REQUEST.replace("00 07 ", "00    "), "line 5: expected offset 1, the number of bytes above this line"),
     (REQUEST.replace("    12  00", "    13  00"), "line 9: expected offset 12, the number of bytes above"),
-    (
-        REQUEST.replace("     0  00 07", "        00 07"),
-        "line 4: expected offset 0, the number of bytes above this line, got ''",
-    ),
+    (REQUEST.replace("     0  00 07", "        00 07"),
+     "line 4: expected offset 0, the number of bytes above this line, got ''"),
 ])  # fmt: skip
 def test_tampering_is_seen(text: str, message: str) -> None:
     with pytest.raises(AnnotationError) as caught:

@@ -190,8 +190,7 @@ def test_lengths_below_minus_one_are_null_to_lenient_readers() -> None:
 
 
 @pytest.mark.parametrize(("section", "canonical"), [
-    ("00", True),
-    ("01 00 02 02 61", True),
+    ("00", True), ("01 00 02 02 61", True),
     ("01 00 01 00", False),  # reason is null, its default; a writer would omit it
     ("01 01 03 01 ff 00", False),  # rack has its default; a writer would omit it
     ("01 01 03 01 00 00", True),

@@ -64,14 +64,10 @@ def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
     (lambda: OptionalBuffer((Item("a", INT, tag=65536),)), "a: expected a tag (0 to 65535), got 65536"),
     (lambda: TaggedSection((Item("a", INT, tag=3), Item("b", INT, tag=3))), "a and b both have tag 3"),
     (lambda: StructLayout("S", (Item("a", INT), Item("a", INT))), "S has two fields named a"),
-    (
-        lambda: StructLayout("S", (Item("a", INT),), section=TaggedSection((Item("a", INT, tag=0),))),
-        "S has two fields named a",
-    ),
-    (
-        lambda: OptionalFields(Versions(0, 1), length_varint="signed"),
-        "length_varint: expected 'zigzag' or 'unsigned', got 'signed'",
-    ),
+    (lambda: StructLayout("S", (Item("a", INT),), section=TaggedSection((Item("a", INT, tag=0),))),
+     "S has two fields named a"),
+    (lambda: OptionalFields(Versions(0, 1), length_varint="signed"),
+     "length_varint: expected 'zigzag' or 'unsigned', got 'signed'"),
 ])  # fmt: skip
 def test_contradictions_are_rejected(make: Any, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
@@ -146,8 +142,7 @@ ATTRIBUTES = (
 
 
 @pytest.mark.parametrize(("number", "words"), [
-    (0b00000000, []),
-    (0b00000001, ["compression gzip"]),
+    (0b00000000, []), (0b00000001, ["compression gzip"]),
     (0b00000010, ["compression snappy"]),
     (0b00000111, ["compression 7"]),  # 7 has no name
     (0b00010000, ["transactional"]),

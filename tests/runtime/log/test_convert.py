@@ -149,13 +149,8 @@ def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tup
 
 
 @pytest.mark.parametrize(("change", "batches"), [
-    ({}, 1),
-    ({"producer_id": 8}, 2),
-    ({"producer_epoch": 2}, 2),
-    ({"base_sequence": 13}, 2),
-    ({"is_transactional": False}, 2),
-    ({"partition_leader_epoch": 4}, 2),
-    ({"is_control": True}, 2),
+    ({}, 1), ({"producer_id": 8}, 2), ({"producer_epoch": 2}, 2), ({"base_sequence": 13}, 2),
+    ({"is_transactional": False}, 2), ({"partition_leader_epoch": 4}, 2), ({"is_control": True}, 2),
     ({"delete_horizon_ms": 40}, 2),
     ({"timestamp_type": "append", "append_time": 60}, 2),
     ({"compression": "gzip"}, 2),

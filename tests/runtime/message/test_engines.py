@@ -75,16 +75,12 @@ def test_every_argument_may_be_named() -> None:
 
 
 @pytest.mark.parametrize("call", [
-    lambda cls, m: m.encode(),
-    lambda cls, m: m.encode(4, 5),
+    lambda cls, m: m.encode(), lambda cls, m: m.encode(4, 5),
     lambda cls, m: m.encode(4, version=4),
-    lambda cls, m: m.encode(number=4),
-    lambda cls, m: m.encoded_size(),
-    lambda cls, m: cls.decode(b""),
+    lambda cls, m: m.encode(number=4), lambda cls, m: m.encoded_size(), lambda cls, m: cls.decode(b""),
     lambda cls, m: cls.decode(b"", 4, True),
     lambda cls, m: cls.decode(b"", 4, depth=3),
-    lambda cls, m: cls.encode(5, 4),
-    lambda cls, m: m.encode([]),
+    lambda cls, m: cls.encode(5, 4), lambda cls, m: m.encode([]),
     lambda cls, m: cls.decode("text", 4),
     lambda cls, m: cls.decode(None, 4),
 ])  # fmt: skip

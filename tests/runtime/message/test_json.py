@@ -83,9 +83,7 @@ def test_views_are_bytes(view: Any) -> None:
 
 
 @pytest.mark.parametrize(("bits", "text"), [
-    ("7ff8000000000000", "NaN"),
-    ("7ff0000000000000", "Infinity"),
-    ("fff0000000000000", "-Infinity"),
+    ("7ff8000000000000", "NaN"), ("7ff0000000000000", "Infinity"), ("fff0000000000000", "-Infinity"),
     ("7ff8000000000001", "NaN:7ff8000000000001"),
     ("fff8000000000000", "NaN:fff8000000000000"),
     ("7ff0000000000001", "NaN:7ff0000000000001"),

@@ -135,16 +135,13 @@ class Tagged(str):
 @native
 @pytest.mark.parametrize("fields", [
     {"controller_id": messages.ApiKey(3)},
-    {"controller_id": True},
-    {"controller_id": 2**40},
-    {"cluster_id": Tagged("c")},
+    {"controller_id": True}, {"controller_id": 2**40}, {"cluster_id": Tagged("c")},
     {"cluster_id": 'quote " back \\ \b\f\n\r\t\x00\x1f\x7f é 中 𝄞 </script>'},
     {"cluster_id": "\ud800"},
     {"topics": (Topic(name="t", is_internal=1),)},  # type: ignore[arg-type]
     {"topics": (Topic(name=None, topic_id=UUID(int=2**128 - 1)),)},
     {"unknown_tags": {5: b"x", 2: b""}},
-    {"unknown_tags": {5: "no bytes"}},
-    {"brokers": [5]},
+    {"unknown_tags": {5: "no bytes"}}, {"brokers": [5]},
 ])  # fmt: skip
 def test_odd_values(fields: dict[str, Any], both: Callable[[Callable[[], Any]], Any]) -> None:
     message = MetadataResponse(**fields)

@@ -46,8 +46,7 @@ def test_atomic_values_need_no_tracking(way: str) -> None:
 @pytest.mark.parametrize("struct", [
     Partition(replica_nodes=([],)),  # type: ignore[arg-type]
     Partition(leader_id=object),  # type: ignore[arg-type]
-    Topic(),
-    Topic(partitions=[Partition()]),
+    Topic(), Topic(partitions=[Partition()]),
     MetadataResponse.decode(DATA, 12).topics[0],
     SaslAuthenticateRequest.decode(SaslAuthenticateRequest(auth_bytes=b"x").encode(0), 0, views=True),
 ], ids=lambda struct: type(struct).__name__)  # fmt: skip

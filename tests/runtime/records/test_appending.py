@@ -22,38 +22,18 @@ class Number:
 
 
 ODD: list[dict[str, Any]] = [
-    {},
-    {"value": b""},
+    {}, {"value": b""},
     {"key": b"k" * 70, "value": b"v" * 20_000},
-    {"value": bytearray(b"v")},
-    {"value": memoryview(b"v")},
-    {"value": "text"},
-    {"key": 5},
-    {"timestamp": True},
-    {"timestamp": 1.5},
-    {"timestamp": Number()},
-    {"timestamp": 2**63 - 1},
-    {"timestamp": 2**63},
+    {"value": bytearray(b"v")}, {"value": memoryview(b"v")}, {"value": "text"}, {"key": 5}, {"timestamp": True},
+    {"timestamp": 1.5}, {"timestamp": Number()}, {"timestamp": 2**63 - 1}, {"timestamp": 2**63},
     {"timestamp": -(2**63)},
     {"headers": (("a", b"1"), ("a", None))},
-    {"headers": [("a", b"1")]},
-    {"headers": [["a", b"1"]]},
-    {"headers": (("a", "text"),)},
-    {"headers": (("\ud800", b""),)},
-    {"headers": ((1, b"1"),)},
-    {"headers": (("a",),)},
-    {"headers": iter((("a", b"1"),))},
-    {"offset": 100},
-    {"offset": -5},
-    {"offset": 2**31 + 7},
-    {"offset": 2**63 - 1},
-    {"offset": 2**63},
-    {"tombstone": True},
-    {"tombstone": False},
-    {"attributes": 3},
-    {"attributes": 200},
-    {"attributes": "x"},
-]
+    {"headers": [("a", b"1")]}, {"headers": [["a", b"1"]]}, {"headers": (("a", "text"),)},
+    {"headers": (("\ud800", b""),)}, {"headers": ((1, b"1"),)}, {"headers": (("a",),)},
+    {"headers": iter((("a", b"1"),))}, {"offset": 100}, {"offset": -5}, {"offset": 2**31 + 7},
+    {"offset": 2**63 - 1}, {"offset": 2**63}, {"tombstone": True}, {"tombstone": False}, {"attributes": 3},
+    {"attributes": 200}, {"attributes": "x"},
+]  # fmt: skip
 
 
 def outcome(make: Callable[[], BatchBuilder]) -> Any:

@@ -20,14 +20,9 @@ from tagwire.wire.types import WIRE_TYPES
 
 PLAIN = Record(5, 300, b"k", b"v")
 NUMBERS = (
-    "base_offset",
-    "last_offset",
-    "base_timestamp",
-    "max_timestamp",
-    "delete_horizon_ms",
-    "append_time",
+    "base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time",
     "producer_id",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("format", "record", "settings", "path"), [

@@ -112,9 +112,7 @@ class Keys(Register):
 
 
 @pytest.mark.parametrize(("key", "value", "data"), [
-    (Keys.TEXT, "ä", "c3a4"),
-    (Keys.SHORT, -2, "fffe"),
-    (Keys.NUMBER, 258, "00000102"),
+    (Keys.TEXT, "ä", "c3a4"), (Keys.SHORT, -2, "fffe"), (Keys.NUMBER, 258, "00000102"),
     (Keys.LONG, 258, "0000000000000102"),
     (Keys.REAL, 0.5, "3fe0000000000000"),
     (Keys.ID, UUID(int=7), "00000000000000000000000000000007"),
@@ -301,15 +299,9 @@ def test_copies_of_batches(duplicate: Any, format: str, compression: str) -> Non
 
 
 @pytest.mark.parametrize(("format", "value", "tombstone", "kept"), [
-    ("v0", None, None, False),
-    ("v1", None, None, False),
-    ("v2", None, None, False),
-    ("kip82-int", None, None, False),
-    ("v1", b"v", None, True),
-    ("kip87", b"v", True, False),
-    ("kip87", b"v", False, True),
-    ("kip87", None, True, False),
-    ("kip87", None, False, True),
+    ("v0", None, None, False), ("v1", None, None, False), ("v2", None, None, False),
+    ("kip82-int", None, None, False), ("v1", b"v", None, True), ("kip87", b"v", True, False),
+    ("kip87", b"v", False, True), ("kip87", None, True, False), ("kip87", None, False, True),
     ("kip82-int+kip87", b"v", True, False),
 ])  # fmt: skip
 def test_should_retain(format: str, value: bytes | None, tombstone: bool | None, kept: bool) -> None:

@@ -102,18 +102,14 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
 @pytest.mark.parametrize(("call", "text"), [
     ("from_message(value, 'HeartbeatRequest', 99)", "HeartbeatRequest"),
     ("from_message(value, 'NoSuch', 4)", "KAFKA_MESSAGE_NOT_FOUND"),
-    (
-        "from_message(value, 'HeartbeatRequest')",
-        "Expected from_message(data, messageName, version[, options]), got 2 arguments.",
-    ),
+    ("from_message(value, 'HeartbeatRequest')",
+     "Expected from_message(data, messageName, version[, options]), got 2 arguments."),
     ("from_message(value, 'HeartbeatRequest', null)", "row 0: HeartbeatRequest: the version is null"),
     ("from_message(value, cast(null as string), 4)", "row 0: messageName: expected the name of a message"),
     ("from_message(value, 'HeartbeatRequest', '4')", "expected an integer, got the Arrow type 'string'"),
     ("from_message('text', 'HeartbeatRequest', 4)", "data: expected binary, got the Arrow type 'string'"),
-    (
-        "to_message(7, 'HeartbeatRequest', 4)",
-        "value: expected a struct or a string of JSON, got the Arrow type 'int32'",
-    ),
+    ("to_message(7, 'HeartbeatRequest', 4)",
+     "value: expected a struct or a string of JSON, got the Arrow type 'int32'"),
     ("to_message('{}', 'HeartbeatRequest', cast(null as int))", "row 0: HeartbeatRequest: the version is null"),
     ("from_record(value, 'group', value, map(), 1)", "Expected from_record(data, log[, key[, options]]), got 5"),
     ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "Unknown option 'mood'"),

@@ -75,11 +75,7 @@ ONE = [("orders", 1, offset) for offset in range(2)]
 
 @pytest.mark.parametrize("scheme", ["", "file://", "local://"])
 @pytest.mark.parametrize(("path", "found"), [
-    ("", ZERO + ONE),
-    ("orders-1", ONE),
-    ("orders-*", ZERO + ONE),
-    ("*", ZERO + ONE),
-    ("orders-0/*", ZERO),
+    ("", ZERO + ONE), ("orders-1", ONE), ("orders-*", ZERO + ONE), ("*", ZERO + ONE), ("orders-0/*", ZERO),
     ("orders-*/*.log", ZERO + ONE),
     (f"orders-0/{3:020}.log", ZERO[3:]),
     (f"orders-1.{'b' * 32}-delete", [("orders", 1, offset) for offset in range(9)]),

@@ -78,8 +78,7 @@ def test_a_thousand_segments_are_few_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [
-    {},
-    {"mode": "PERMISSIVE"},
+    {}, {"mode": "PERMISSIVE"},
     {"isolation.level": "read_committed"},
     {"isolation.level": "read_committed", "mode": "PERMISSIVE", "includeControlRecords": "true"},
     {"startingOffsets": '{"t": {"1": 13}}', "endingOffsets": '{"t": {"0": 17, "2": 21}}'},

@@ -44,10 +44,7 @@ def test_every_column_has_a_native_way(columns: tuple[SparkColumn, ...]) -> None
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize("options", [
-    {},
-    {"includeControlRecords": "true"},
-    {"maxSplitBytes": "300"},
-    {"respectLogStart": "true"},
+    {}, {"includeControlRecords": "true"}, {"maxSplitBytes": "300"}, {"respectLogStart": "true"},
     {"partial": "true"},
     {"recordsFromTimestamp": "1", "recordsBeforeTimestamp": str(1 << 60)},
     {"recordsBeforeTimestamp": "1"},

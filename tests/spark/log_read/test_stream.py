@@ -38,12 +38,8 @@ class Query:
 
 
 @pytest.mark.parametrize(("options", "most"), [
-    ({}, 1),
-    ({"maxOffsetsPerTrigger": 7}, 12),
-    ({"maxOffsetsPerTrigger": 1}, 40),
-    ({"maxBytesPerTrigger": 700}, 12),
-    ({"maxBytesPerTrigger": 1}, 12),
-    ({"maxFilesPerTrigger": 1}, 2),
+    ({}, 1), ({"maxOffsetsPerTrigger": 7}, 12), ({"maxOffsetsPerTrigger": 1}, 40),
+    ({"maxBytesPerTrigger": 700}, 12), ({"maxBytesPerTrigger": 1}, 12), ({"maxFilesPerTrigger": 1}, 2),
 ])  # fmt: skip
 def test_each_record_is_read_once_under_any_limit(options: dict[str, Any], most: int) -> None:
     reader = stream(SAMPLE, **options)

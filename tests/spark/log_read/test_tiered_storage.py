@@ -25,8 +25,7 @@ def found(path: Path | str, **options: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("options", [
-    {},
-    {"level": "batch"},
+    {}, {"level": "batch"},
     {"isolation.level": "read_committed"},
     {"mode": "PERMISSIVE", "maxSplitBytes": "500"},
     {"startingOffsets": '{"alpha-txn-many": {"0": 60}}', "failOnDataLoss": "false"},

@@ -53,10 +53,7 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
 
 
 @pytest.mark.parametrize(("format", "codec", "headers"), [
-    ("v0", "none", ()),
-    ("v0", "gzip", ()),
-    ("v1", "none", ()),
-    ("v1", "lz4", ()),
+    ("v0", "none", ()), ("v0", "gzip", ()), ("v1", "none", ()), ("v1", "lz4", ()),
     ("v2", "none", (("h", b"1"), ("h", None))),
     ("v2", "zstd", (("h", b"1"),)),
     ("kip82-int", "none", (("7", b"1"),)),

@@ -109,11 +109,8 @@ CASES: dict[str, list[Any]] = {
         )
     ],
     "a transaction": [batch(value=[b"v"] * 40, producerId=[7] * 40, isTransactional=[True] * 40, offset=NUMBERS)],
-    "headers": [
-        batch(value=[b"v"] * 40),
-        batch(value=[b"v"] * 2, headers=[None, [{"key": "k", "value": b"h"}]]),
-        batch(value=[b"v"] * 40),
-    ],
+    "headers": [batch(value=[b"v"] * 40), batch(value=[b"v"] * 2, headers=[None, [{"key": "k", "value": b"h"}]]),
+                batch(value=[b"v"] * 40)],
     "headers everywhere": [
         batch(
             value=[b"v"] * 40,
@@ -131,7 +128,7 @@ CASES: dict[str, list[Any]] = {
         batch(key=[b"%d" % n for n in NUMBERS], value=[None, b"v"] * 20, offset=NUMBERS).slice(7, 21)
     ],
     "nothing": [batch(value=[]), batch(value=[b"v"] * 40)],
-}
+}  # fmt: skip
 
 
 @pytest.mark.thorough

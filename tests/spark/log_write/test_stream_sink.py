@@ -204,8 +204,7 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
     ({"batchId": "0"}, "Unknown option 'batchid'; "),
     ({"ifExists": "error"}, "Unknown option 'ifexists'; "),
     ({"path": "memory://logs"}, "mount"),
-    ({"path": ""}, "path is missing"),
-    ({"compression": "rar"}, "rar"),
+    ({"path": ""}, "path is missing"), ({"compression": "rar"}, "rar"),
 ])  # fmt: skip
 def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: dict[str, str], text: str) -> None:
     given = {"path": str(tmp_path / "new"), "checkpointLocation": "c", "queryName": "n", **options}

@@ -338,10 +338,8 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
     ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
     ({"startingOffsets": "newest"}, "startingOffsets"),
     ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest or {"topic": {"0": 23}}'),
-    (
-        {"endingOffsets": '{"t": {"0": 9223372036854775808}}'},
-        "expected an offset or -1 (latest), got 9223372036854775808",
-    ),
+    ({"endingOffsets": '{"t": {"0": 9223372036854775808}}'},
+     "expected an offset or -1 (latest), got 9223372036854775808"),
     ({"recordsFromTimestamp": "noon"}, "an integer"),
     ({"recordsFromTimestamp": "1" + 20 * "0"}, "recordsFromTimestamp: expected a 64-bit number of milliseconds"),
     ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),

@@ -162,11 +162,7 @@ def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "{",
-    '{"dir": "req"}',
-    '{"dir": "up", "hex": ""}',
-    '{"dir": "req", "hex": "0"}',
-    "[]",
+    "{", '{"dir": "req"}', '{"dir": "up", "hex": ""}', '{"dir": "req", "hex": "0"}', "[]",
     '{"dir": "req", "hex": "", "timestamp": "noon"}',
 ])  # fmt: skip
 def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: str) -> None:

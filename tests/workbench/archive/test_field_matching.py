@@ -30,17 +30,11 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
     # A field of the same name at another position is a different field.
     (data("1-2", field("New"), field("Old", "int8", versions="2+")), data("0-1", field("Old")), {"Old": "New"}),
     # Tagged fields match by tag.
-    (
-        data("1", field("A"), field("T", tag=0, taggedVersions="0+"), flexible="0+"),
-        data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"),
-        {"A": "A", "S": "T"},
-    ),
+    (data("1", field("A"), field("T", tag=0, taggedVersions="0+"), flexible="0+"),
+     data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"), {"A": "A", "S": "T"}),
     # The new release changed an existing version, so fields can't be matched by position.
-    (
-        data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
-        data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")),
-        None,
-    ),
+    (data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
+     data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")), None),
 ])  # fmt: skip
 def test_partners(newer: Spec, older: Spec, expected: dict[str, str] | None) -> None:
     if expected is None:

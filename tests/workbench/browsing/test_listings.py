@@ -69,24 +69,12 @@ def test_frames_have_facts_and_partners(capture: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "numbers"), [
-    ("", [1, 2, 3, 4, 5, 7]),
-    ("api=metadata", [1, 3, 5]),
+    ("", [1, 2, 3, 4, 5, 7]), ("api=metadata", [1, 3, 5]),
     ("api=MetadataRequest,12", [1, 2, 3, 5]),
-    ("-api=3", [2, 4, 7]),
-    ("api=3 dir=req", [1, 5]),
-    ("dir=response", [3, 7]),
-    ("version=5-", [1, 3, 5]),
-    ("version=0-4", [2]),
-    ("id=8", [2]),
-    ("conn='r 2'", [2, 5]),
-    ("client=ALICE", [1]),
-    ("is=error", [4, 5]),
-    ("-is=error dir=req", [1, 2]),
-    ("ORDERS", [2]),
-    ("alice", [1, 5]),
-    ("'alice'\"'\"'s tool'", [1]),
-    ("text=orders", [2]),
-    ("nothing", []),
+    ("-api=3", [2, 4, 7]), ("api=3 dir=req", [1, 5]), ("dir=response", [3, 7]), ("version=5-", [1, 3, 5]),
+    ("version=0-4", [2]), ("id=8", [2]), ("conn='r 2'", [2, 5]), ("client=ALICE", [1]), ("is=error", [4, 5]),
+    ("-is=error dir=req", [1, 2]), ("ORDERS", [2]), ("alice", [1, 5]), ("'alice'\"'\"'s tool'", [1]),
+    ("text=orders", [2]), ("nothing", []),
 ])  # fmt: skip
 def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
     assert found(read(capture), text) == numbers
@@ -231,8 +219,7 @@ def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("data", "count", "error"), [
-    (b"", 0, ""),
-    (b"\n\n", 0, ""),
+    (b"", 0, ""), (b"\n\n", 0, ""),
     (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-9], 1, "the file ends within its gzip data"),
     (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-8] + bytes(8), 1, "incorrect data check"),
     (gzip.compress(b"{}\n") + b"odd", 1, "can't be decompressed after byte"),

@@ -134,9 +134,7 @@ def test_the_options_of_the_spec_set_hold(folder: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("words", [
-    (),
-    ("specs",),
-    ("nosuch", "--in-place"),
+    (), ("specs",), ("nosuch", "--in-place"),
     ("specs", "--in-place", "--only-new"),
     ("specs", "--in-place", "--output", "out"),
     ("specs/PingRequest.json", "--in-place"),

@@ -25,8 +25,7 @@ def test_seeds_of_a_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "before"), [
-    (["--prefix", "size"], "00000008"),
-    (["--prefix", "key"], "000c 0004"),
+    (["--prefix", "size"], "00000008"), (["--prefix", "key"], "000c 0004"),
     (["--frames"], "000c 0004 00000000 ffff 00"),
     (["--frames", "--prefix", "size"], "00000013  000c 0004 00000000 ffff 00"),
 ])  # fmt: skip
@@ -76,10 +75,8 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("words", "output"), [
     (["--prefix", "key"], "has no API key, which --prefix key needs; choose other messages, or give --kind"),
-    (
-        ["MetadataRequest", "MetadataResponse", "--prefix", "key"],
-        "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key can't distinguish them",
-    ),
+    (["MetadataRequest", "MetadataResponse", "--prefix", "key"],
+     "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key can't distinguish them"),
     (["LeaderChangeMessage", "--frames"], "LeaderChangeMessage is data, not a request or response"),
     (["RequestHeader", "--frames"], "RequestHeader is a header, not a request or response"),
     (["MetadataRequest", "--kind", "response"], "MetadataRequest is a request, not a response"),

@@ -67,8 +67,7 @@ def test_a_finding_has_its_line_and_a_caret() -> None:
 @pytest.mark.parametrize(("words", "left"), [
     (["--select", "TL5"], ["TL51"]),
     (["--select", "TL34,TL4"], ["TL41", "TL42", "TL43", "TL34"]),
-    (["--select", "tl34"], ["TL34"]),
-    (["--ignore", "TL3"], ["TL51"]),
+    (["--select", "tl34"], ["TL34"]), (["--ignore", "TL3"], ["TL51"]),
     (["--ignore", "TL3", "--ignore", "TL51"], []),
     (["--select", "TL34", "--ignore", "TL3"], ["TL34"]),
     (["--select", "TL3", "--ignore", "TL34"], []),

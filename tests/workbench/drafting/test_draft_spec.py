@@ -49,15 +49,10 @@ def check_valid(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize(("versions", "left"), [
-    ("0+", "0+"),
-    ("2+", "2+"),
-    ("0-1", "0-1"),
+    ("0+", "0+"), ("2+", "2+"), ("0-1", "0-1"),
     ("0-2", "0-2"),  # 2 is the last remaining version
     ("1-3", "1+"),  # this range ends in a removed version, so it becomes open-ended
-    ("2-4", "2+"),
-    ("3+", None),
-    ("3-4", None),
-    ("4", None),
+    ("2-4", "2+"), ("3+", None), ("3-4", None), ("4", None),
 ])  # fmt: skip
 def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> None:
     plain = cut_to_plain(message(field("Stays"), field(versions=versions)))
@@ -69,9 +64,7 @@ def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> 
 @pytest.mark.parametrize(("before", "after"), [
     ({"nullableVersions": "0-2"}, {"nullableVersions": "0-2"}),
     ({"nullableVersions": "2-3"}, {"nullableVersions": "2+"}),
-    ({"nullableVersions": "3+"}, {}),
-    ({"flexibleVersions": "none"}, {}),
-    ({"flexibleVersions": "4+"}, {}),
+    ({"nullableVersions": "3+"}, {}), ({"flexibleVersions": "none"}, {}), ({"flexibleVersions": "4+"}, {}),
     ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged only in the removed versions, so both keys are removed
     ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
 ])  # fmt: skip

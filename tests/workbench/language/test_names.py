@@ -43,13 +43,9 @@ def read(text: str) -> ReadResult:
 @pytest.mark.parametrize(("text", "needle", "declared", "named"), [
     (SPEC, '"Picture"', 7, [7, 4, 5]),
     (SPEC, '" [] Picture "', 7, [7, 4, 5]),
-    (SPEC, '"[]Inner"', 3, [3]),
-    (SPEC, '"Size"', 7, [7]),
-    (FORMAT, '"Flags"', 4, [4, 5, 11]),
+    (SPEC, '"[]Inner"', 3, [3]), (SPEC, '"Size"', 7, [7]), (FORMAT, '"Flags"', 4, [4, 5, 11]),
     (FORMAT, '"Flags.HasStamp"', 4, [4, 5, 11]),
-    (FORMAT, '"Items"', 7, [7, 6]),
-    (FORMAT, '"Key"', 8, [8, 7, 9]),
-    (FORMAT, '"Magic"', 3, [3, 1]),
+    (FORMAT, '"Items"', 7, [7, 6]), (FORMAT, '"Key"', 8, [8, 7, 9]), (FORMAT, '"Magic"', 3, [3, 1]),
     (FORMAT, '"[]Item"', 7, [7]),
 ])  # fmt: skip
 def test_definitions_and_references(text: str, needle: str, declared: int, named: list[int]) -> None:
@@ -90,13 +86,8 @@ def test_a_renamed_text_is_as_valid_as_before(text: str, needle: str, name: str,
 
 
 @pytest.mark.parametrize(("needle", "name", "rule"), [
-    ('"Picture"', "picture", "TW402"),
-    ('"Picture"', "Inner", "TW304"),
-    ('"Picture"', "Foo", "TW30"),
-    ('"Picture"', "int32", "TW"),
-    ('"A"', "Pic", "TW302"),
-    ('"A"', "1st", "TW401"),
-    ('"A"', 'A"', "TW401"),
+    ('"Picture"', "picture", "TW402"), ('"Picture"', "Inner", "TW304"), ('"Picture"', "Foo", "TW30"),
+    ('"Picture"', "int32", "TW"), ('"A"', "Pic", "TW302"), ('"A"', "1st", "TW401"), ('"A"', 'A"', "TW401"),
     ('"A"', "", "TW401"),
 ])  # fmt: skip
 def test_name_that_would_break_a_rule_is_rejected(needle: str, name: str, rule: str) -> None:

@@ -59,9 +59,7 @@ V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
     ("{body: {}, unknown_tags: {5: eA==}}", [Send(b"\0\0\0\x0f" + V4[4:15] + bytes.fromhex("01 05 01 78"))]),
     ("{raw: {$text: oops}}", [Send(b"oops")]),
     ("{raw: {$hex: '00 ff'}}", [Send(b"\0\xff")]),
-    ("{raw: AP8=}", [Send(b"\0\xff")]),
-    ("{close: true}", [Close()]),
-    ("null", []),
+    ("{raw: AP8=}", [Send(b"\0\xff")]), ("{close: true}", [Close()]), ("null", []),
 ])  # fmt: skip
 def test_faults_of_answers(tmp_path: Path, reply: str, expected: list[Action]) -> None:
     peer = play(tmp_path, RULE + reply)
@@ -248,18 +246,12 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    (
-        RULE.replace("Heartbeat", "Hartbeat") + "null",
-        ":2:14: tagwire_messages has no message 'HartbeatRequest'; did you",
-    ),
-    (
-        RULE.replace("Request", "Response") + "null",
-        ":2:14: expected a request's class, name or API key, got 'HeartbeatResponse'",
-    ),
-    (
-        RULE + "null\n    versions: 3-",
-        ":4:15: expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to 32767), got '3-'",
-    ),
+    (RULE.replace("Heartbeat", "Hartbeat") + "null",
+     ":2:14: tagwire_messages has no message 'HartbeatRequest'; did you"),
+    (RULE.replace("Request", "Response") + "null",
+     ":2:14: expected a request's class, name or API key, got 'HeartbeatResponse'"),
+    (RULE + "null\n    versions: 3-",
+     ":4:15: expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to 32767), got '3-'"),
     (RULE + "null\n    versions: 99", ":4:15: HeartbeatRequest has none of the versions 99; its versions are 0-4"),
     (RULE + "null\n    when: {grup_id: g}", ":4:21: grup_id: HeartbeatRequest has no field 'grup_id'; did you mean"),
     (RULE + "null\n    when: {group_id.x: g}", ":4:24: group_id.x: group_id has no fields"),
@@ -278,24 +270,18 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     (RULE + "{version: 32768}", ":3:22: version: expected a version from 0 to 32767, got 32768"),
     (RULE + "{header: {correlation_id: much}}", ":3:38: expected int32 (-2147483648 to 2147483647), got str 'much'"),
     (RULE + "{header: {correlation_id: null}}", ":3:38: is null"),
-    (
-        RULE + "{header: {unknown_tags: {x: ''}}}",
-        ":3:36: expected a tag (a decimal string, 0 to 2147483647), got str 'x'",
-    ),
+    (RULE + "{header: {unknown_tags: {x: ''}}}",
+     ":3:36: expected a tag (a decimal string, 0 to 2147483647), got str 'x'"),
     (RULE + "{header: {unknown_tags: {5: '?'}}}", ":3:36: expected base64 in the standard alphabet"),
     (RULE + "{header: {unknown_tags: 5}}", ":3:36: expected a JSON object that maps tags to base64 strings, got"),
     (RULE + "{fields: {error_code: much}}", ":3:34: expected int16 (-32768 to 32767), got str 'much'"),
     (RULE + "{fields: {error_code: {x: {$peer: port}}}}", ":3:34: expected int16 (-32768 to 32767), got a dict"),
     (RULE + "{fields: {error_code: null}}", ":3:34: is null"),
     (RULE + "{body: {errorCode: {$text: x}}}", ":3:31: expected int16 (-32768 to 32767), got str 'eA=='"),
-    (
-        RULE + "{body: {_unknownTags: {x: ''}}}",
-        ":3:34: expected a tag (a decimal string, 0 to 2147483647), got str 'x'",
-    ),
-    (
-        RULE + "null\n    keep: {g: 'group_id[" + "1" * 5000 + "]'}",
-        "expected a path such as topics[0].name, got 'group_id[1",
-    ),
+    (RULE + "{body: {_unknownTags: {x: ''}}}",
+     ":3:34: expected a tag (a decimal string, 0 to 2147483647), got str 'x'"),
+    (RULE + "null\n    keep: {g: 'group_id[" + "1" * 5000 + "]'}",
+     "expected a path such as topics[0].name, got 'group_id[1"),
     (RULE + "{raw: {$txt: x}}", ":3:18: unknown special key '$txt'; did you mean '$text'?"),
     (RULE + "{raw: {$text: x, y: z}}", ":3:18: the key 'y' can't be combined with $text"),
     (RULE + "{raw: {$hex: xx}}", ":3:18: expected hex, got 'xx'"),

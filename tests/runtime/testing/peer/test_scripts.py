@@ -206,10 +206,8 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
 
 
 @pytest.mark.parametrize(("answer", "message"), [
-    (
-        kafka.MetadataResponse(),
-        "on(HeartbeatRequest): expected HeartbeatResponse as the response, got MetadataResponse",
-    ),
+    (kafka.MetadataResponse(),
+     "on(HeartbeatRequest): expected HeartbeatResponse as the response, got MetadataResponse"),
     (BEAT, "expected a response, a Reply or None, got a request, HeartbeatRequest"),
     (kafka.HeartbeatResponse, "expected a response, a Reply or None, got a type"),
     ("text", "expected a response, a Reply or None, got 'text'"),
@@ -350,10 +348,8 @@ V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
     ({"raw": b"HTTP/1.1 400\r\n"}, [Send(b"HTTP/1.1 400\r\n")]),
     ({"version": 0}, [Send(bytes.fromhex("00000006 00000007 0000"))]),
     ({"header": {"correlation_id": 8}}, [Send(V4[:7] + b"\x08" + V4[8:])]),
-    (
-        {"header": {"unknown_tags": {5: b"x"}}},
-        [Send(bytes.fromhex("0000000f  00000007 01 05 01 78  00000000 0000 00"))],
-    ),
+    ({"header": {"unknown_tags": {5: b"x"}}},
+     [Send(bytes.fromhex("0000000f  00000007 01 05 01 78  00000000 0000 00"))]),
     ({"unknown_tags": {5: b"x"}}, [Send(bytes.fromhex("0000000f  00000007 00  00000000 0000 01 05 01 78"))]),
     ({"fields": {"error_code": 9999}}, [Send(bytes.fromhex("0000000c  00000007 00  00000000 270f 00"))]),
 ])  # fmt: skip
