@@ -68,13 +68,10 @@ def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),
         ("Elements", "[]Element", {"versions": "0+"}),
         ("TaggedOne", "TaggedOne", {"versions": "2+", "taggedVersions": "2+", "tag": 3}),
-        (
-            "TaggedOneOrNone",
-            "TaggedOneOrNone",
-            {"versions": "2+", "nullableVersions": "2+", "taggedVersions": "2+", "tag": 4},
-        ),
+        ("TaggedOneOrNone", "TaggedOneOrNone",
+         {"versions": "2+", "nullableVersions": "2+", "taggedVersions": "2+", "tag": 4}),
         ("TaggedElements", "[]TaggedElement", {"versions": "2+", "taggedVersions": "2+", "tag": 5}),
-    ]
+    ]  # fmt: skip
     shared = [
         field | {"versions": "2+"} if "tag" not in field and field["versions"] == "0+" else field for field in fields
     ]

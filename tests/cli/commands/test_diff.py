@@ -71,22 +71,10 @@ def test_as_json() -> None:
     found = json.loads(run("HeartbeatRequest", "2", "3", "--json").stdout)
     assert found == {
         "name": "HeartbeatRequest",
-        "old": {
-            "version": 2,
-            "headerVersion": 1,
-            "flexible": False,
-            "optionalFields": False,
-            "minimumSize": 8,
-            "defaultSize": 8,
-        },
-        "new": {
-            "version": 3,
-            "headerVersion": 1,
-            "flexible": False,
-            "optionalFields": False,
-            "minimumSize": 10,
-            "defaultSize": 10,
-        },
+        "old": {"version": 2, "headerVersion": 1, "flexible": False, "optionalFields": False, "minimumSize": 8,
+                "defaultSize": 8},
+        "new": {"version": 3, "headerVersion": 1, "flexible": False, "optionalFields": False, "minimumSize": 10,
+                "defaultSize": 10},
         "fields": [
             {
                 "path": "group_instance_id",
@@ -95,7 +83,7 @@ def test_as_json() -> None:
                 "new": {"type": "nullable string", "nullable": True, "compact": False, "tag": None},
             }
         ],
-    }
+    }  # fmt: skip
     steps = json.loads(run("HeartbeatRequest", "--json").stdout)
     assert [(step["old"]["version"], step["new"]["version"]) for step in steps] == list(pairwise(range(5)))
     assert steps[2] == found

@@ -76,14 +76,8 @@ def test_show_version_is_in_wire_order() -> None:
     assert lines[0] == "ApiVersionsResponse v3: at least 8 bytes"
     names = [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[3:]]
     assert names[:7] == [
-        "error_code",
-        "api_keys",
-        "api_key",
-        "min_version",
-        "max_version",
-        "(tagged fields)",
-        "throttle_time_ms",
-    ]
+        "error_code", "api_keys", "api_key", "min_version", "max_version", "(tagged fields)", "throttle_time_ms",
+    ]  # fmt: skip
     assert any(line.split() == ["finalized_features_epoch", "int64", "1", "-1"] for line in lines)
 
 

@@ -138,13 +138,10 @@ def test_a_capture() -> None:
 def test_responses_are_identified_by_their_request() -> None:
     rows = [
         {"dir": "req", "conn": 1, "hex": REQUEST.hex()},
-        {
-            "dir": "resp",
-            "conn": 1,
-            "hex": registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7).hex(),
-        },
+        {"dir": "resp", "conn": 1,
+         "hex": registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7).hex()},
         {"dir": "resp", "conn": 2, "hex": EQUAL.hex()},
-    ]
+    ]  # fmt: skip
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
     assert "# HeartbeatResponse v4: " in result.stdout
     # The response in frame 3 has no request.

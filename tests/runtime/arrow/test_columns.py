@@ -197,12 +197,9 @@ def test_a_lenient_row_among_strict_ones() -> None:
 def test_encoding_rejects_the_same_values_as_row_by_row() -> None:
     number = "generation_id_or_member_epoch"
     rows = [
-        {"group_id": "g"},
-        None,
-        {"group_id": None},
-        {"group_id": "", number: 2**31},
+        {"group_id": "g"}, None, {"group_id": None}, {"group_id": "", number: 2**31},
         {"group_id": "x" * 32768, number: 0},
-    ]
+    ]  # fmt: skip
     data = pa.array(rows, pa.struct([("group_id", pa.string()), ("generation_id_or_member_epoch", pa.int64())]))
     for index, path in ((0, number), (2, "group_id"), (3, number), (4, "group_id")):
         with pytest.raises(EncodeError) as rejected:

@@ -177,16 +177,12 @@ def test_each_version_has_its_own_layout() -> None:
     assert described(layout_of(PollRequest, 1).root)[:5] == expected
     assert described(layout_of(PollRequest, 2).root) == [
         "topics: nullable compact []PollTopic",
-        "urgent: bool",
-        "ratio: float64",
-        "max_wait_ms: int32",
-        "quota: int64",
-        "payload: nullable compact bytes",
+        "urgent: bool", "ratio: float64", "max_wait_ms: int32", "quota: int64", "payload: nullable compact bytes",
         "snapshot: nullable compact records",
         "cursor: nullable Rack",
         "0 reason: nullable compact string",
         "1 rack: Rack",
-    ]
+    ]  # fmt: skip
     assert described(layout_of(PollRequest, 3).root)[-1] == "2 weight: float64"
 
 

@@ -84,26 +84,9 @@ def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -
 
 def changed(value: Any, chosen: random.Random) -> Any:
     odd = [
-        None,
-        True,
-        0,
-        -1,
-        2**31,
-        2**63,
-        2**70,
-        1.5,
-        float("nan"),
-        "",
-        "x",
-        "AAAA",
-        "AA==",
-        "é",
-        [],
-        {},
-        [None],
-        {"a": 1},
-        b"",
-    ]
+        None, True, 0, -1, 2**31, 2**63, 2**70, 1.5, float("nan"), "", "x", "AAAA", "AA==", "é", [], {}, [None],
+        {"a": 1}, b"",
+    ]  # fmt: skip
     if isinstance(value, dict) and value and chosen.random() < 0.8:
         key = chosen.choice([*value])
         if chosen.random() < 0.1:

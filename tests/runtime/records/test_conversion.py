@@ -48,20 +48,10 @@ def batches(draw: Any) -> RecordBatch:
 
 def contents(batch: RecordBatch) -> dict[str, Any]:
     names = (
-        "format",
-        "base_offset",
-        "last_offset",
-        "compression",
-        "timestamp_type",
-        "max_timestamp",
-        "producer_id",
-        "producer_epoch",
-        "base_sequence",
-        "partition_leader_epoch",
-        "is_transactional",
-        "is_control",
+        "format", "base_offset", "last_offset", "compression", "timestamp_type", "max_timestamp", "producer_id",
+        "producer_epoch", "base_sequence", "partition_leader_epoch", "is_transactional", "is_control",
         "delete_horizon_ms",
-    )
+    )  # fmt: skip
     return {name: getattr(batch, name) for name in names} | {"records": list(batch), "stored": list(batch.stored())}
 
 
@@ -127,13 +117,9 @@ def test_losses_of_batches() -> None:
         "compression": "zstd",
     }
     assert losses(PLAIN, "v2", "v1", is_transactional=True, **more) == [
-        "compression",
-        "is_transactional",
-        "partition_leader_epoch",
-        "producer_id",
-        "producer_epoch",
+        "compression", "is_transactional", "partition_leader_epoch", "producer_id", "producer_epoch",
         "base_sequence",
-    ]
+    ]  # fmt: skip
     assert losses(PLAIN, "v2", "v3", is_transactional=True, **more) == []
 
 

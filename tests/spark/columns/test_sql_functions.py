@@ -68,11 +68,8 @@ def test_from_record_in_sql(view: "SparkSession") -> None:
         f" from_record(unhex('00'), 'group', null, map('mode', 'PERMISSIVE'))"
     ).collect()
     assert (key.message, value.message, value.version, value._error) == (
-        "OffsetCommitKey",
-        "OffsetCommitValue",
-        3,
-        None,
-    )
+        "OffsetCommitKey", "OffsetCommitValue", 3, None,
+    )  # fmt: skip
     assert json.loads(value.body)["offset"] == 42 and bad.message is None and bad._error.reason
 
 

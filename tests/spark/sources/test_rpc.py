@@ -113,12 +113,9 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
     )
     assert rows == [
         ("1", 1, True, True),  # the response belongs to the first request
-        ("1", 4, True, False),
-        ("2", 2, True, True),
-        ("3", 6, False, True),
-        ("4", 7, True, False),
+        ("1", 4, True, False), ("2", 2, True, True), ("3", 6, False, True), ("4", 7, True, False),
         ("4", 8, False, True),
-    ]
+    ]  # fmt: skip
 
 
 def test_rows_of_parquet(spark: "SparkSession", tmp_path: Path) -> None:
