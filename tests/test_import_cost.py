@@ -87,8 +87,7 @@ def test_the_package_alone() -> None:
 @pytest.mark.parametrize(("step", "expected"), [
     ("tagwire_messages.registry.names()", set()),
     ("'FetchRequest' in tagwire_messages.registry", set()),
-    ("dir(tagwire_messages)", set()),
-    ("tagwire_messages.ApiKey", {"api_key"}),
+    ("dir(tagwire_messages)", set()), ("tagwire_messages.ApiKey", {"api_key"}),
     ("tagwire_messages.HeartbeatRequest", {"heartbeat_request"}),
     ("tagwire_messages.registry['HeartbeatRequest']", {"heartbeat_request"}),
     ("tagwire_messages.registry.request(3)", {"metadata_request"}),

@@ -70,11 +70,9 @@ def test_members_of_all_sizes() -> None:
 
 
 @pytest.mark.parametrize(("data", "message"), [
-    (b"", "truncated gzip data"),
-    (EMPTY[:-1], "truncated gzip data"),
+    (b"", "truncated gzip data"), (EMPTY[:-1], "truncated gzip data"),
     (EMPTY + EMPTY[:5], "truncated gzip data"),
-    (EMPTY + b"\0", "truncated gzip data"),
-    (EMPTY + bytes(20), "invalid gzip data"),
+    (EMPTY + b"\0", "truncated gzip data"), (EMPTY + bytes(20), "invalid gzip data"),
     (EMPTY[:-1] + b"\1", "invalid gzip data"),
     (gzip.compress(bytes(5000), mtime=0)[:-9], "truncated gzip data"),
 ])  # fmt: skip

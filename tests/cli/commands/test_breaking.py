@@ -63,14 +63,11 @@ def test_a_break_as_text(project: Path) -> None:
     )
     assert line.strip() == '"type": "int32",' and caret.index("^") == line.index('"int32"')
     assert [" ".join(each.split()) for each in proof] == [
-        'proof in version 1: {"nonce": 1}',
-        "old bytes: 00 00 00 00 00 00 00 01 00",
-        "new bytes: 00 00 00 01 00",
-        "the old reader rejects the new bytes:",
-        "offset bytes path type value",
+        'proof in version 1: {"nonce": 1}', "old bytes: 00 00 00 00 00 00 00 01 00", "new bytes: 00 00 00 01 00",
+        "the old reader rejects the new bytes:", "offset bytes path type value",
         "! nonce error at byte 0: found 5 bytes left, expected 8 bytes",
         "0 00 00 00 01 00 . not read",
-    ]
+    ]  # fmt: skip
     assert done.stderr == "1 wire-breaking change in 2 messages\n"
 
 

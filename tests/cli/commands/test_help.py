@@ -76,8 +76,7 @@ def test_help_is_the_same_as_the_option(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("words", "text"), [
-    (["decod"], "did you mean 'decode'?"),
-    (["log", "dmp"], "did you mean 'dump'?"),
+    (["decod"], "did you mean 'decode'?"), (["log", "dmp"], "did you mean 'dump'?"),
     (["decode", "x"], "tagwire decode has no subcommands; unexpected argument 'x'"),
 ])  # fmt: skip
 def test_help_of_nothing(words: list[str], text: str) -> None:

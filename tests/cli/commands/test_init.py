@@ -155,8 +155,7 @@ def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
 
 @pytest.mark.parametrize(("text", "message"), [
     ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] already exists"),
-    ("tool = {}\n", "is not valid TOML"),
-    ("[project\n", "is not valid TOML"),
+    ("tool = {}\n", "is not valid TOML"), ("[project\n", "is not valid TOML"),
 ])  # fmt: skip
 def test_settings_that_can_not_be_added_to(folder: Path, text: str, message: str) -> None:
     (folder / "pyproject.toml").write_text(text)

@@ -24,8 +24,7 @@ def run(*words: object, code: int = 0) -> str:
     (["--start-time", 1700001680000, "--end-time", 1700001740000], [28]),
     (["--key", "order-1"], [2, 16, 23]),
     (["--header", "trace", "--end-offset", 10], [0, 5]),
-    (["--header", "trace=d0718c1a"], [5]),
-    (["--header", "nothing"], []),
+    (["--header", "trace=d0718c1a"], [5]), (["--header", "nothing"], []),
 ])  # fmt: skip
 def test_some_records(words: list[object], offsets: list[int]) -> None:
     assert [int(line.split("\t")[0]) for line in run(ORDERS, *words).splitlines()] == offsets

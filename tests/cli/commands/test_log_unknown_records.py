@@ -95,8 +95,7 @@ def test_replicas_of_a_partition_are_not_joined(tmp_path: Path) -> None:
     ("__consumer_offsets-0", None, None, False),
     ("__share_group_state-0", 5, None, True),
     ("__share_group_state-0", 4, None, False),
-    ("__cluster_metadata-0", 5, None, False),
-    ("__cluster_metadata-0", None, 4, False),
+    ("__cluster_metadata-0", 5, None, False), ("__cluster_metadata-0", None, 4, False),
     ("__cluster_metadata-0", None, 5, True),
 ])  # fmt: skip
 def test_topic_without_its_beginning(

@@ -276,8 +276,7 @@ def test_name_without_near_names_leads_to_the_list() -> None:
 
 @pytest.mark.parametrize("words", [
     ["show", "LeaveGroupRequest", "--version", "99"],
-    ["encode", "LeaveGroupRequest", "99"],
-    ["decode", "LeaveGroupRequest", "99"],
+    ["encode", "LeaveGroupRequest", "99"], ["decode", "LeaveGroupRequest", "99"],
     ["explain", "LeaveGroupRequest", "99"],
 ])  # fmt: skip
 def test_version_that_does_not_exist_is_wrong_usage(words: list[str]) -> None:

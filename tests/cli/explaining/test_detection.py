@@ -30,8 +30,7 @@ run = partial(tagwire_result, "explain")
 
 
 @pytest.mark.parametrize(("name", "data", "first"), [
-    ("a.txt", HEX, "hex, 32 bytes"),
-    ("a.bin", REQUEST, "bytes, 32 bytes"),
+    ("a.txt", HEX, "hex, 32 bytes"), ("a.bin", REQUEST, "bytes, 32 bytes"),
     ("frames.bin", SIZED * 2, "bytes, 72 bytes"),
     ("java.txt", SIGNED, "a list of numbers, 32 bytes"),
     ("python.txt", repr(REQUEST).encode(), "escaped bytes, 32 bytes"),
@@ -122,8 +121,7 @@ def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
 
 
 @pytest.mark.parametrize("words", [
-    ["decode", "MetadataRequest", "12"],
-    ["decode", "--frames", "request"],
+    ["decode", "MetadataRequest", "12"], ["decode", "--frames", "request"],
     ["get", "MetadataRequest", "12", "topics[].name"],
     ["redact", "--frames", "request"],
 ])  # fmt: skip

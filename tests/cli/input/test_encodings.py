@@ -92,14 +92,12 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
     ("auto", "0000000 00 12\n0000020 01\n0000021\n", "dump input: line 2: expected offset 2"),
     ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' does not start with an offset in hex"),
     ("dump", "0000  \n", "dump input: there are no bytes after the offsets"),
-    ("escaped", "x00", "escaped input:"),
-    ("escaped", "b'x", "escaped input:"),
+    ("escaped", "x00", "escaped input:"), ("escaped", "b'x", "escaped input:"),
     ("base64", "AAA=A", "base64 input:"),
     ("base64", "\0", "base64 input: expected text, got binary data"),
     ("base64", "AAAA BBBB", "base64 input:"),
     ("auto", "hello world this is text", "the input is text, but not bytes in a known form: hex,"),
-    ("auto", "abc", "the input is text"),
-    ("auto", "tést", "the input is text"),
+    ("auto", "abc", "the input is text"), ("auto", "tést", "the input is text"),
 ])  # fmt: skip
 def test_rejected_input(form: str, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:

@@ -126,8 +126,7 @@ def test_valid_example_breaks_no_rule() -> None:
 
 
 @pytest.mark.parametrize(("rule", "text"), [
-    ("TW113", changed("", format=None)),
-    ("TW113", changed("", fields=None)),
+    ("TW113", changed("", format=None)), ("TW113", changed("", fields=None)),
     ("TW110", changed("", validVersions="0")),
     ("TW110", changed("BaseOffset", versions="0+")),
     ("TW112", changed("Notes", count="int8")),

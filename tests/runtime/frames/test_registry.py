@@ -80,9 +80,7 @@ TOPICS = PollRequest(topics=[PollTopic(name="t")])
 
 
 @pytest.mark.parametrize(("version", "header"), [
-    (0, "0007 0000 00000005"),
-    (1, "0007 0001 00000005 0002 6d65"),
-    (2, "0007 0002 00000005 0002 6d65 00"),
+    (0, "0007 0000 00000005"), (1, "0007 0001 00000005 0002 6d65"), (2, "0007 0002 00000005 0002 6d65 00"),
     (3, "0007 0003 00000005 0002 6d65 00"),
 ])  # fmt: skip
 def test_requests_have_the_header_of_their_version(version: int, header: str) -> None:
@@ -153,9 +151,7 @@ def test_header_takes_the_api_and_other_arguments() -> None:
 @pytest.mark.parametrize("decode", [
     partial(PollRequest.decode, version=2),
     partial(PollRequest.decode, version=2, views=True),
-    registry.decode_request,
-    lambda data: trace(PollRequest, data, 2),
-    FrameSplitter().feed,
+    registry.decode_request, lambda data: trace(PollRequest, data, 2), FrameSplitter().feed,
 ])  # fmt: skip
 def test_strings_are_not_bytes(decode: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError, match=r"^data: expected bytes, got str$"):

@@ -219,8 +219,7 @@ def test_the_null_marker_of_a_tagged_struct_is_a_varint() -> None:
 
 
 @pytest.mark.parametrize(("bits", "zigzag", "hex_text", "value"), [
-    (32, True, "ffffffff0f", -(2**31)),
-    (32, False, "ffffffff0f", 2**32 - 1),
+    (32, True, "ffffffff0f", -(2**31)), (32, False, "ffffffff0f", 2**32 - 1),
     (64, True, "ffffffffffffffffff01", -(2**63)),
     (64, False, "ffffffffffffffffff01", 2**64 - 1),
     (32, False, "ffffffff1f", None),

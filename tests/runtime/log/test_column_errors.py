@@ -181,8 +181,7 @@ def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
 
 @pytest.mark.parametrize(("limits", "expected"), [
     (Limits(decompressed_bytes=1000), "decompressed_bytes"),
-    (Limits(records=2), "Limits.records"),
-    (Limits(headers=0), "Limits.headers"),
+    (Limits(records=2), "Limits.records"), (Limits(headers=0), "Limits.headers"),
 ], ids=str)  # fmt: skip
 def test_limits(limits: Limits, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"

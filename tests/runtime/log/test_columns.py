@@ -69,8 +69,7 @@ def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
 
 
 @pytest.mark.parametrize("layout", [
-    near_magic_2(),
-    near_magic_2(Bits("is_tombstone", 1)),
+    near_magic_2(), near_magic_2(Bits("is_tombstone", 1)),
     near_magic_2(Bits("kind", 6, ("one", "two", "three"))),
     near_magic_2(Bits("is_tombstone", 0x40), Bits("kind", 6, ("one", "two", "three"))),
     near_magic_2(more=(Item("shade", Fixed(WIRE_TYPES["int16"]), default=0),)),

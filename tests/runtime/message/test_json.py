@@ -105,9 +105,7 @@ def test_minus_zero_and_integers_for_floats() -> None:
 
 
 @pytest.mark.parametrize(("version", "message", "path"), [
-    (0, PollRequest(quota=1), "quota"),
-    (0, PollRequest(topics=None), "topics"),
-    (0, PollRequest(port=-1), "port"),
+    (0, PollRequest(quota=1), "quota"), (0, PollRequest(topics=None), "topics"), (0, PollRequest(port=-1), "port"),
     (1, PollRequest(unknown_tags={1: b""}), "unknown_tags"),
     (2, PollRequest(topics=[PollTopic(name=None)]), "topics[0].name"),
 ])  # fmt: skip

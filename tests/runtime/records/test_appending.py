@@ -89,8 +89,7 @@ def test_appended_is_as_listed(name: str, codec: str) -> None:
     {"delete_horizon_ms": 9},
     {"timestamp_type": "append", "append_time": 77},
     {"producer_id": 5, "producer_epoch": 1, "base_sequence": 0, "is_transactional": True},
-    {"last_offset": 900, "max_timestamp": 4},
-    {"base_offset": 2**63},
+    {"last_offset": 900, "max_timestamp": 4}, {"base_offset": 2**63},
 ])  # fmt: skip
 def test_settings_of_the_batch(settings: dict[str, Any]) -> None:
     calls = [FIRST, {**FIRST, "timestamp": 5}, {"offset": settings.get("base_offset", 0) + 30}]

@@ -46,9 +46,7 @@ def test_filters_that_are_applied(pushed: list[Any], changed: dict[str, Any]) ->
     (ds.IsNotNull(OFFSET), {"mode": "PERMISSIVE"}, {}),
     (ds.In(OFFSET, (1, 2)), {}, {}),
     (ds.EqualTo(("message", "offset"), 5), {}, {}),
-    (ds.EqualTo(("key",), b"k"), {}, {}),
-    (ds.IsNull(TOPIC), {}, {}),
-    (ds.Not(ds.EqualTo(TOPIC, "a")), {}, {}),
+    (ds.EqualTo(("key",), b"k"), {}, {}), (ds.IsNull(TOPIC), {}, {}), (ds.Not(ds.EqualTo(TOPIC, "a")), {}, {}),
 ])  # fmt: skip
 def test_filters_that_are_left_to_spark(pushed: Any, options: dict[str, str], changed: dict[str, Any]) -> None:
     query = log_query({"path": "x", **options})

@@ -326,9 +326,7 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
 
 @pytest.mark.parametrize(("options", "text"), [
     ({"levl": "batch"}, "did you mean 'level'"),
-    ({"level": "page"}, "record or batch"),
-    ({"recordFormat": "v9"}, "recordFormat"),
-    ({"assign": "[1]"}, "assign"),
+    ({"level": "page"}, "record or batch"), ({"recordFormat": "v9"}, "recordFormat"), ({"assign": "[1]"}, "assign"),
     ({"assign": "{"}, "not valid JSON"),
     ({"assign": '{"t": "10"}'}, 'such as {"topic": [0, 1]}'),
     ({"assign": '{"t": ["1"]}'}, 'such as {"topic": [0, 1]}'),
@@ -345,11 +343,9 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
     ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),
     ({"paths": "5"}, 'such as ["a", "b"]'),
     ({"paths": '"logs"'}, 'such as ["a", "b"]'),
-    ({"paths": "[1]"}, 'such as ["a", "b"]'),
-    ({"subscribePattern": "("}, "regular"),
+    ({"paths": "[1]"}, 'such as ["a", "b"]'), ({"subscribePattern": "("}, "regular"),
     ({"maxSplitBytes": "-1"}, "maxSplitBytes"),
-    ({"version": "3"}, "message"),
-    ({"message": "FetchRequest"}, "version"),
+    ({"version": "3"}, "message"), ({"message": "FetchRequest"}, "version"),
 ])  # fmt: skip
 def test_options_that_are_rejected(logs: Path, options: dict[str, str], text: str) -> None:
     with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as rejected:

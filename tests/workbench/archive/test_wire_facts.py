@@ -14,8 +14,7 @@ def text(*fields: Spec, flexible: str = "0+", names: bool = False) -> str:
 
 
 @pytest.mark.parametrize(("fields", "plain", "compact"), [
-    ([], "", "<>"),
-    ([field("A")], "int32", "int32, <>"),
+    ([], "", "<>"), ([field("A")], "int32", "int32, <>"),
     ([field("A", "uuid"), field("B", "bool")], "uuid, bool", "uuid, bool, <>"),
     ([field("A", "string")], "string", "compact string, <>"),
     ([field("A", "bytes", nullableVersions="0+")], "bytes?", "compact bytes?, <>"),

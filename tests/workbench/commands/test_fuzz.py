@@ -44,8 +44,7 @@ def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "keys"), [
-    (["--frames", "--kind", "response"], []),
-    (["--frames"], ["HeartbeatRequest_v4"]),
+    (["--frames", "--kind", "response"], []), (["--frames"], ["HeartbeatRequest_v4"]),
     (["--kind", "response", "--prefix", "key"], ["HeartbeatResponse_v4"]),
     (["--kind", "request"], []),
 ])  # fmt: skip

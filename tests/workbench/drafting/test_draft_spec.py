@@ -106,9 +106,7 @@ def test_common_structs_go_with_their_last_user() -> None:
 @pytest.mark.parametrize(("before", "after"), [
     ({"deprecatedVersions": "0-1"}, {"deprecatedVersions": "0-1"}),
     ({"deprecatedVersions": "1-3"}, {"deprecatedVersions": "1-2"}),
-    ({"deprecatedVersions": "3"}, {}),
-    ({"latestVersionUnstable": True}, {}),
-    ({"listeners": ["broker"]},) * 2,
+    ({"deprecatedVersions": "3"}, {}), ({"latestVersionUnstable": True}, {}), ({"listeners": ["broker"]},) * 2,
     ({"headerVersions": {"0": "0", "1-2": "1", "3+": "2"}}, {"headerVersions": {"0": "0", "1+": "1"}}),
     ({"headerVersions": {"0+": "2"}},) * 2,
 ])  # fmt: skip

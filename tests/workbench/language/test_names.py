@@ -65,11 +65,8 @@ def test_a_field_of_the_same_name_elsewhere_is_another() -> None:
 
 
 @pytest.mark.parametrize(("text", "needle", "name", "old"), [
-    (SPEC, '"Picture"', "Cover", "Picture"),
-    (SPEC, '"[]Inner"', "Outer", "Inner"),
-    (FORMAT, '"Flags"', "Bits", "Flags"),
-    (FORMAT, '"Items"', "Things", "Items"),
-    (FORMAT, '"Key"', "Id", "Key"),
+    (SPEC, '"Picture"', "Cover", "Picture"), (SPEC, '"[]Inner"', "Outer", "Inner"),
+    (FORMAT, '"Flags"', "Bits", "Flags"), (FORMAT, '"Items"', "Things", "Items"), (FORMAT, '"Key"', "Id", "Key"),
 ])  # fmt: skip
 def test_a_renamed_text_is_as_valid_as_before(text: str, needle: str, name: str, old: str) -> None:
     before = read(text)
@@ -137,8 +134,7 @@ def test_the_outline() -> None:
 
 @pytest.mark.parametrize(("wrong", "right"), [
     ('"versions": "0+", "fields"', '"version": "0+", "fields"'),
-    ('"type": "data"', '"type": "dara"'),
-    ('"type": "int8"', '"type": "int88"'),
+    ('"type": "data"', '"type": "dara"'), ('"type": "int8"', '"type": "int88"'),
     ('"type": "int8"', '"type": "[]itn8"'),
 ])  # fmt: skip
 def test_the_name_that_was_meant(wrong: str, right: str) -> None:

@@ -62,8 +62,7 @@ def everything(root: Path) -> dict[str, str]:
     ("geometry/Point.json", '"Point"', "Point", "Spot"),
     ("PlaceResponse.json", '"[]Point"', "Point", "Spot"),
     ("Line.json", '"Point"', "Point", "Spot"),
-    ("Line.json", '"Line"', "Line", "Edge"),
-    ("Kind.json", '"Kind"', "Kind", "Sort"),
+    ("Line.json", '"Line"', "Line", "Edge"), ("Kind.json", '"Kind"', "Kind", "Sort"),
     ("Line.json", '"enum": "Kind"', "Kind", "Sort"),
 ])  # fmt: skip
 def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle: str, old: str, new: str) -> None:

@@ -341,9 +341,7 @@ V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
 @pytest.mark.parametrize(("faults", "expected"), [
-    ({"delay": 1.5}, [Wait(1.5), Send(V4)]),
-    ({"cut_at": 9}, [Send(V4[:9]), Close()]),
-    ({"cut_at": 0}, [Close()]),
+    ({"delay": 1.5}, [Wait(1.5), Send(V4)]), ({"cut_at": 9}, [Send(V4[:9]), Close()]), ({"cut_at": 0}, [Close()]),
     ({"close": True}, [Send(V4), Close()]),
     ({"raw": b"HTTP/1.1 400\r\n"}, [Send(b"HTTP/1.1 400\r\n")]),
     ({"version": 0}, [Send(bytes.fromhex("00000006 00000007 0000"))]),
