@@ -54,10 +54,10 @@ def compact_logs(
 ) -> list[CompactReport]:
     """Write compacted copies of partitions to a folder. Return a report for each partition, in order.
 
-    `rules` are the arguments of `tagwire.log.compaction.Compaction` except `limits`; `now` defaults to the time of this
-    call. Paths and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the
-    result is written to `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises
-    LogPathError for a path that isn't a log, and PipelineError for other errors.
+    `rules` are the arguments of `tagwire.log.compaction.Compaction`; `now` defaults to the time of this call. Paths and
+    `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is written to
+    `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises LogPathError for a path
+    that isn't a log, and PipelineError for other errors.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
     compaction = Compaction(**rules)  # raises an error for invalid rules
@@ -199,8 +199,9 @@ class _Job:
     def _find_keys(self, logs: Sequence[_Log]) -> None:
         found = [unit for log in logs for unit in log.keys_of_each()]
         units, sizes = [unit for unit, _ in found], [size for _, size in found]
-        format = self.rules.get("format", "auto")
-        counts = find_last_offsets(self.spark, self.staged, units, sizes, format, self.storage)
+        compaction = Compaction(**self.rules)
+        reading = compaction.format, compaction.limits
+        counts = find_last_offsets(self.spark, self.staged, units, sizes, reading, self.storage)
         for log in logs:
             log.keys = counts.get(log.number, 0)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log import Partition
 from tagwire.log.batch_rules import OpenTransactions
 from tagwire.log.convert import Conversion, ConvertReport, convert_segment, copy_directory_files, files_to_copy
@@ -48,6 +49,7 @@ def convert_logs(
     batch_bytes: int | None = None,
     batch_records: int | None = None,
     format: Formats = AUTO,
+    limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ConvertReport]:
@@ -58,7 +60,7 @@ def convert_logs(
     `work_folder` first, and then uploaded. `output` appears only when it is complete. Raises FormatError for an unknown
     format, LogPathError for a path that isn't a log, and PipelineError for other errors.
     """
-    how = (to, codec, batch_bytes, batch_records, format)
+    how = (to, codec, batch_bytes, batch_records, format, limits)
     conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
@@ -91,15 +93,15 @@ def _converted(
     del found  # a million segment objects would fill the driver's memory
     work = partial(_convert, attempts=str(staged.attempts), how=how, storage=storage)
     results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
-    to, *_, format = how
+    to, *_, format, _ = how
     _finish_transactions(spark, staged, units, results, to or format)
     return units, results
 
 
 def conversion_of(how: Sequence[Any]) -> Conversion:
     """Create a Conversion from the options that were sent to a worker. Raises TagwireError for invalid options."""
-    to, codec, size_in_bytes, size_in_records, source = how
-    return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source)
+    to, codec, size_in_bytes, size_in_records, source, limits = how
+    return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source, limits)
 
 
 class _Done(NamedTuple):

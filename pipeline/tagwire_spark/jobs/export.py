@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log import LogPathError, Partition
 from tagwire.log.errors import unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
@@ -78,6 +79,7 @@ def export_logs(
     columns: Iterable[str] | None = None,
     mode: str = "FAILFAST",
     format: Formats = AUTO,
+    limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ExportReport]:
@@ -92,7 +94,7 @@ def export_logs(
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode: expected {' or '.join(MODES)}, got {mode!r}.")
-    options = ExportOptions(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
+    options = ExportOptions(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format), limits)
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)

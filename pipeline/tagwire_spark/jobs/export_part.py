@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from tagwire.errors import DecodeError
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log import LogPathError
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.file_bytes import FileBytes
@@ -47,6 +48,7 @@ class ExportOptions(NamedTuple):
     columns: list[str]
     permissive: bool
     formats: FormatSet
+    limits: Limits = DEFAULT_LIMITS
 
 
 class SegmentPartition(NamedTuple):
@@ -120,7 +122,8 @@ class _Segment:
 
         The caller must close the table, which writes the last rows.
         """
-        query = LogQuery(paths=(), permissive=permissive, formats=self.options.formats, storage=self.storage)
+        formats, limits = self.options.formats, self.options.limits
+        query = LogQuery(paths=(), permissive=permissive, formats=formats, limits=limits, storage=self.storage)
         name = self.source.name_of(self.path)
         state = self.source.state_of(self.path) if is_remote(name) else None
         split = Split(name, *partition, 0, self.size, None, 0, NO_OFFSET, is_last=False, state=state)
@@ -150,7 +153,7 @@ class _Segment:
         exact.begin(0)
         batches = kept = 0
         with self.source.opened(self.path) as data:
-            scan = Scan(self.source.name_of(self.path), data, self.options.formats)
+            scan = Scan(self.source.name_of(self.path), data, self.options.formats, self.options.limits)
             for piece in pieces(scan):
                 if isinstance(piece, Damage):
                     for start in range(piece.position, piece.end, _CHUNK):

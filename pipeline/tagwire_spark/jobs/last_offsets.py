@@ -20,12 +20,14 @@ import pyarrow.compute
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from tagwire.limits import Limits
 from tagwire.log.batch_summary import Survey
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.compaction import LastOffsets
 from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.scan import Scan
 from tagwire.log.whole_folder import on_disk
+from tagwire.records import FormatSet
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt
 from tagwire_spark.jobs.tasks import over_units
@@ -42,9 +44,12 @@ _WRITTEN: Final = "log int, attempt string, keys long"
 _WRITTEN_COLUMNS: Final = pa.schema([("log", pa.int32()), ("attempt", pa.string()), ("keys", pa.int64())])
 _OF_BATCH: Final = ("producer_id", "base_offset")
 
+Reading = tuple[FormatSet, Limits]
+"""The formats and limits with which segments are read."""
+
 
 def find_last_offsets(
-    spark: SparkSession, staged: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
+    spark: SparkSession, staged: Staging, units: list[Any], sizes: list[int], reading: Reading, storage: StorageOptions
 ) -> dict[int, int]:
     """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
 
@@ -53,7 +58,7 @@ def find_last_offsets(
     """
     if not units:
         return {}
-    keys = over_units(spark, units, sizes, partial(_last_of_keys, format=format, storage=storage), _KEYS)
+    keys = over_units(spark, units, sizes, partial(_last_of_keys, reading=reading, storage=storage), _KEYS)
     lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
     with spark_errors_converted():
         rows = lasts.mapInArrow(_writing(str(staged.attempts)), _WRITTEN).collect()
@@ -94,14 +99,14 @@ def _ascending(offsets: Any) -> bytes:
     return bytes(offsets.take(pc.sort_indices(offsets)).buffers()[1])
 
 
-def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
+def _last_of_keys(number: int, unit: Any, reading: Reading, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
     """Yield a segment's keys and the last offset of each, as Arrow batches. Raises LogError for an invalid batch."""
     log, sent, facts = unit
     known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
     with received_segment(sent, storage) as segment, segment.opened() as data:
-        scan = Scan(segment.name, data, format)
-        for array_of in arrays_between(scan, columns, 0, len(data), 0, format, cut_off=False):
+        scan = Scan(segment.name, data, *reading)
+        for array_of in arrays_between(scan, columns, 0, len(data), 0, cut_off=False):
             batch = pa.record_batch(array_of)
             yield _grouped(log, batch.filter(_counts(batch, known)))
 

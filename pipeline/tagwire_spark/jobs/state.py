@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, IntegerType, StructType
 
 from tagwire.frames.known_packages import kafka_messages
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.state import state
 from tagwire_spark.columns.arrow_types import arrow_schema
 from tagwire_spark.files.store import StorageOptions
@@ -89,6 +90,7 @@ def log_state(
     paths: str | Path | Iterable[str | Path],
     table: str,
     *,
+    limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Return the `offsets` of consumer groups, or the `transactions` of transactional ids, from a log folder.
@@ -114,14 +116,14 @@ def log_state(
                 sizes.append(sum(each.size for each in listed.segments))
     if not units:
         raise invalid(f"paths: found no partition of {definition.topic}, from which the table {table} is made.")
-    work = partial(_rows, table=table, storage=StorageOptions(storage_options or {}))
+    work = partial(_rows, table=table, limits=limits, storage=StorageOptions(storage_options or {}))
     return over_units(spark, units, sizes, work, definition.columns)
 
 
-def _rows(_: int, unit: Any, table: str, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
+def _rows(_: int, unit: Any, table: str, limits: Limits, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
     folder, listed = unit
     definition = _TABLES[table]
     with received_folder(folder, listed, storage) as location:
-        found = state([location.partition(location.local)], kafka_messages())[definition.state]
+        found = state([location.partition(location.local)], kafka_messages(), limits=limits)[definition.state]
     rows = [{"leaderEpoch": -1, "expireTimestamp": -1, **row} for row in definition.rows(found)]
     yield pa.RecordBatch.from_pylist(rows, schema=arrow_schema(definition.columns))

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log import LogPathError
 from tagwire.log.rebatching import LossRow
 from tagwire.log.whatif import Kind, Measure, WhatIf
@@ -34,6 +35,7 @@ def whatif_logs(
     batch_bytes: int | None = None,
     batch_records: int | None = None,
     format: Formats = AUTO,
+    limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
 ) -> WhatIf:
     """Measure how large logs would be in another format, for each kind of batch. Nothing is written.
@@ -41,7 +43,7 @@ def whatif_logs(
     A path or URL names a segment, a partition, or a folder with partitions below it. `storage_options` configure the
     file systems of URLs. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable logs.
     """
-    how = (to, codec, batch_bytes, batch_records, format)
+    how = (to, codec, batch_bytes, batch_records, format, limits)
     found = WhatIf(conversion_of(how), against)
     with ExitStack() as stack:
         pairs = [pair for root in job_inputs(paths, stack, storage_options) for pair in every_segment(root)]

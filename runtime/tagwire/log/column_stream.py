@@ -85,7 +85,7 @@ def columns(
 
 
 def arrays_between(
-    scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, format: Any, *, cut_off: bool
+    scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, *, cut_off: bool
 ) -> Iterator[Any]:
     """Yield arrays with the records of the batches that begin between two byte positions of a file.
 
@@ -93,8 +93,8 @@ def arrays_between(
     `cut_off`, a truncated batch at the end of the file is also left out. Raises LogError at an invalid batch, after
     yielding the rows before it.
     """
-    formats = format_set(format)
-    pass_ = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
+    options = ReadOptions(first_offset, scan.formats, limits=scan.limits)
+    pass_ = Pass(root_column("record", columns, scan.formats), options)
     pass_.rows.begin(encodable(scan.file), start, first_offset)
     failure = None
     try:

@@ -14,6 +14,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 import fsspec
 
 from tagwire.errors import TagwireError
+from tagwire.limits import DEFAULT_LIMITS
 from tagwire.log import LogError, LogPathError, Partition, find_partitions
 from tagwire.log.compact import compact_partition
 from tagwire.log.compaction import Compaction
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.spark
 DATA = Path(__file__).parents[2] / "data"
 SAMPLE = DATA / "sample_log"
 CAPTURES = DATA / "captures" / "captures.jsonl.gz"
-NOTHING = (None, None, None, None, "auto")
+NOTHING = (None, None, None, None, "auto", DEFAULT_LIMITS)
 
 
 def files(folder: Path) -> dict[str, bytes]:

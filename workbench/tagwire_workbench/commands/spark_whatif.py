@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tagwire_cli.arguments.log_options import whatif_options
+from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, spark_options
 from tagwire_workbench.commands.whatif import print_whatif
 
@@ -14,12 +15,14 @@ from tagwire_workbench.commands.whatif import print_whatif
 @click.command("whatif")
 @location_argument
 @whatif_options
+@limit_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
     html: Path | None,
     top: int,
     as_json: bool,
+    limits: Sequence[str],
     session: Session,
     **conversion: Any,
 ) -> None:
@@ -35,5 +38,5 @@ def command(
     from tagwire_spark.jobs import whatif_logs
 
     with session() as spark:
-        found = whatif_logs(spark, paths, **conversion)
+        found = whatif_logs(spark, paths, limits=limits_of(limits), **conversion)
     print_whatif(found, html, top, as_json=as_json)

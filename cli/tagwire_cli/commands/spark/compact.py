@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tagwire_cli.arguments.log_options import format_option
-from tagwire_cli.arguments.options import json_lines_option
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
 from tagwire_cli.commands.log.compact import print_compaction, rule_options
 
@@ -18,11 +18,13 @@ from tagwire_cli.commands.log.compact import print_compaction, rule_options
 @rule_options
 @format_option
 @json_lines_option
+@limit_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
     output: Path | str,
     as_json: bool,
+    limits: Sequence[str],
     session: Session,
     **rules: Any,
 ) -> None:
@@ -39,6 +41,6 @@ def command(
     from tagwire_spark.jobs import compact_logs
 
     with session() as spark:
-        reports = compact_logs(spark, paths, output, **rules)
+        reports = compact_logs(spark, paths, output, limits=limits_of(limits), **rules)
     for report in reports:
         print_compaction(report, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tagwire_cli.arguments.log_options import conversion_options, format_option, new_format_option
-from tagwire_cli.arguments.options import json_lines_option
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
 from tagwire_cli.commands.log.convert import print_conversion
 
@@ -19,11 +19,13 @@ from tagwire_cli.commands.log.convert import print_conversion
 @output_option("DIR", "Write the partitions to this folder")
 @format_option
 @json_lines_option
+@limit_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
     output: Path | str,
     as_json: bool,
+    limits: Sequence[str],
     session: Session,
     **conversion: Any,
 ) -> None:
@@ -41,5 +43,5 @@ def command(
     from tagwire_spark.jobs import convert_logs
 
     with session() as spark:
-        reports = convert_logs(spark, paths, output, **conversion)
+        reports = convert_logs(spark, paths, output, limits=limits_of(limits), **conversion)
     print_conversion(reports, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tagwire_cli.arguments.log_options import format_option
-from tagwire_cli.arguments.options import json_lines_option
+from tagwire_cli.arguments.options import json_lines_option, limit_option, limits_of
 from tagwire_cli.arguments.spark_options import Session, location_argument, output_option, spark_options
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
@@ -30,6 +30,7 @@ _COLUMNS: Final = (
 @click.option("--permissive", is_flag=True, help="Also export bytes that are not a batch, and report where they are.")
 @format_option
 @json_lines_option
+@limit_option
 @spark_options
 def command(
     paths: Sequence[Path | str],
@@ -37,6 +38,7 @@ def command(
     columns: str | None,
     permissive: bool,
     as_json: bool,
+    limits: Sequence[str],
     session: Session,
     **reading: Any,
 ) -> None:
@@ -59,7 +61,7 @@ def command(
     names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
     mode = "PERMISSIVE" if permissive else "FAILFAST"
     with session() as spark:
-        reports = export_logs(spark, paths, output, columns=names, mode=mode, **reading)
+        reports = export_logs(spark, paths, output, columns=names, mode=mode, limits=limits_of(limits), **reading)
     for report in reports if as_json else ():
         write_json_line(camel_keys(report.to_json()))
     if not as_json:
