@@ -161,7 +161,7 @@ explain text.txt|1|the input is text, but not bytes in a known form: hex,
 explain cut.pcap|1|the packet header at byte 24 has 16 bytes, but only 6 are left
 explain t.pcap|1|no packet of the network capture contains TCP data
 explain t.pcap --only 9-3|2|the range is reversed; use 3-9
-explain t.pcap --only 0|2|the first frame has number 1
+explain t.pcap --only 0|2|frame numbers start at 1
 explain --response Metadata 00|2|expected a version number, got '00'
 decode MetadataRequest 13 empty.bin|1|the input is empty
 get MetadataRequest 13 topics --file empty.bin|1|the input is empty

@@ -8,7 +8,7 @@ from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 
 _MOST_HEX = 64
-"""The maximum number of input bytes that a suggested command repeats as hex; longer input is named by its file."""
+"""The maximum number of input bytes that a suggested command repeats as hex. For longer input, it names the file."""
 _LISTED = 8
 """The maximum number of candidates listed if none is clearly the best."""
 

@@ -101,7 +101,7 @@ def _range(text: str, only: str) -> tuple[int, int]:
     if low is None or high is None:
         raise click.BadParameter(f"{only!r} is not a list of frames such as 1,4-6", param_hint="--only")
     if low == 0:
-        raise click.BadParameter(f"{only!r}: the first frame has number 1", param_hint="--only")
+        raise click.BadParameter(f"{only!r}: frame numbers start at 1", param_hint="--only")
     high = sys.maxsize if dash and not last else high
     if high < low:
         raise click.BadParameter(f"{only!r}: the range is reversed; use {high}-{low}", param_hint="--only")

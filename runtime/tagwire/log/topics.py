@@ -38,7 +38,7 @@ class Entry(NamedTuple):
     For a marker, this is the marker's type.
     """
     key: Any
-    """The key's message; None in the logs without keys, and for markers."""
+    """The message that the key encodes; None for markers, and in logs whose records have no keys."""
     value: Any
     version: int
     """The value's version, or -1 without a value."""

@@ -172,7 +172,7 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     file = capture(tmp_path, REQUEST, other, frame(METADATA, 12))
     assert run(file, peer.address, "--server", "b:1")[2].startswith("played 1 request;")
     code, out, err = run(file, peer.address, "--server", "b:3")
-    assert (code, out) == (2, "") and "--server: the capture has no frames of 'b:3'; it has frames of b:1, b:2" in err
+    assert (code, out) == (2, "") and "the capture has no frames to or from 'b:3'; it names the servers b:1, b:2" in err
     file.write_text('{"dir": "req", "hex": ""}')
     assert "its lines contain no servers" in run(file, peer.address, "--server", "b:1")[2]
 

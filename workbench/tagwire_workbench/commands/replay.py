@@ -136,8 +136,9 @@ def _sent_to(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Capture
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:
         servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})
-        known = f"it has frames of {', '.join(servers)}" if servers else "its lines contain no servers"
-        raise click.BadParameter(f"the capture has no frames of {shown(server)}; {known}", param_hint="--server")
+        known = f"it names the servers {', '.join(servers)}" if servers else "its lines contain no servers"
+        text = f"the capture has no frames to or from {shown(server)}; {known}"
+        raise click.BadParameter(text, param_hint="--server")
     return chosen
 
 

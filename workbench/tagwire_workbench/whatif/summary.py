@@ -9,7 +9,7 @@ from tagwire_cli.output.tables import TableColumn, print_table
 
 
 class SummaryTable(NamedTuple):
-    """A table of the report. Each row measures the batches that share a value, such as the same codec."""
+    """A table of the report. Each row summarizes the batches that have something in common, such as their codec."""
 
     title: str
     rows: list[tuple[str, Measure]]
