@@ -117,12 +117,19 @@ def digest_of(row: dict[str, Any]) -> str:
 
 
 REJECTED = [
-    Fault("bee7fc3f54a136abac7dd37c3c517101699c02442a077d01ca8a21bba63eb574",
-          recorded("a version of ApiVersions that does not exist"), tagwire.UnsupportedVersionError,
-          "ApiVersionsRequest has no version 99; supported versions are 0-5"),
-    Fault(REBUILT, LIBRDKAFKA_ALL_TOPICS, tagwire.DecodeError,
-          "MetadataRequest v11: byte 22: found 3 bytes after the message, expected its end"),
-]  # fmt: skip
+    Fault(
+        "bee7fc3f54a136abac7dd37c3c517101699c02442a077d01ca8a21bba63eb574",
+        recorded("a version of ApiVersions that does not exist"),
+        tagwire.UnsupportedVersionError,
+        "ApiVersionsRequest has no version 99; supported versions are 0-5",
+    ),
+    Fault(
+        REBUILT,
+        LIBRDKAFKA_ALL_TOPICS,
+        tagwire.DecodeError,
+        "MetadataRequest v11: byte 22: found 3 bytes after the message, expected its end",
+    ),
+]
 
 
 @pytest.mark.parametrize("fault", REJECTED, ids=lambda fault: fault.text.split(":")[0])

@@ -151,10 +151,16 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(("printed", "expected", "is_match"), [
-    ("a\nb\n", "a\nb\n", True), ("a\nb\n", "a\n", False),
-    ("a\nx\ny\nb\n", "a\n...\nb\n", True),
-    ("a\nb\n", "...\nb\n", True), ("a\nc\n", "a\n...\nb\n", False), ("axb\n", "a.b\n", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("printed", "expected", "is_match"),
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "a\n", False),
+        ("a\nx\ny\nb\n", "a\n...\nb\n", True),
+        ("a\nb\n", "...\nb\n", True),
+        ("a\nc\n", "a\n...\nb\n", False),
+        ("axb\n", "a.b\n", False),
+    ],
+)
 def test_outputs_that_match(printed: str, expected: str, is_match: bool) -> None:
     assert matches(printed, expected) is is_match

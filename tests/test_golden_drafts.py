@@ -127,16 +127,19 @@ def test_every_version_has_golden_bytes() -> None:
     }
 
 
-@pytest.mark.parametrize(("why", "text"), [
-    ("tags descend", "08 0002 00000001 08 0001 0002 6162 00 00000000 01"),
-    ("a tag twice", "08 0001 0002 6162 08 0001 0002 6162 00 00000000 01"),
-    ("the length is past the value", "0a 0001 0002 6162 00 00 00000000 01"),
-    ("the length is short of the value", "06 0001 0002 6162 00 00000000 01"),
-    ("the length is negative", "07 0001 0002 6162 00 00000000 01"),
-    ("the length is past the input", "7e 0001 0002 6162 00 00000000 01"),
-    ("no terminator", "08 0001 0002 6162"),
-    ("a longer varint than need be", "8800 0001 0002 6162 00 00000000 01"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("why", "text"),
+    [
+        ("tags descend", "08 0002 00000001 08 0001 0002 6162 00 00000000 01"),
+        ("a tag twice", "08 0001 0002 6162 08 0001 0002 6162 00 00000000 01"),
+        ("the length is past the value", "0a 0001 0002 6162 00 00 00000000 01"),
+        ("the length is short of the value", "06 0001 0002 6162 00 00000000 01"),
+        ("the length is negative", "07 0001 0002 6162 00 00000000 01"),
+        ("the length is past the input", "7e 0001 0002 6162 00 00000000 01"),
+        ("no terminator", "08 0001 0002 6162"),
+        ("a longer varint than need be", "8800 0001 0002 6162 00 00000000 01"),
+    ],
+)
 def test_rejected(why: str, text: str) -> None:
     with pytest.raises(tagwire.DecodeError) as rejected:
         kip482.FooRequest.decode(bytes.fromhex(text), 9)

@@ -203,8 +203,11 @@ HOSTILE: dict[str, tuple[str, int, Callable[[int], bytes]]] = {
     "a fault behind the last partition": ("MetadataResponse", 12, lambda n: metadata(n, b"\0") + b"x"),
     "many unknown tags": ("ApiVersionsResponse", 3, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + i)))),
     "tags going down": ("ApiVersionsResponse", 3, lambda n: api_versions(tag_section(n, lambda i: unknown(9 + n - i)))),
-    "one tag again and again": ("ApiVersionsResponse", 3,
-                                lambda n: api_versions(tag_section(n, lambda i: unknown(9, 3)))),
+    "one tag again and again": (
+        "ApiVersionsResponse",
+        3,
+        lambda n: api_versions(tag_section(n, lambda i: unknown(9, 3))),
+    ),
     "one large tag": ("ApiVersionsResponse", 3, lambda n: api_versions(b"\x01" + unknown(9, n))),
     "a known array again and again": (
         "ApiVersionsResponse",
@@ -216,13 +219,19 @@ HOSTILE: dict[str, tuple[str, int, Callable[[int], bytes]]] = {
         3,
         lambda n: api_versions(tag_section(n, lambda i: b"\0" + b"\x01" + b"\x0a" + FEATURE * 9)),
     ),
-    "a string of bad UTF-8": ("MetadataResponse", 12,
-                              lambda n: PREFIX + uvarint_bytes(n + 1) + b"\xff" * n + bytes(4) + b"\x01\0"),
-    "many strings of bad UTF-8": ("DescribeGroupsRequest", 5,
-                                  lambda n: uvarint_bytes(n + 1) + b"\x04\xed\xa0\x80" * n + b"\0\0"),
+    "a string of bad UTF-8": (
+        "MetadataResponse",
+        12,
+        lambda n: PREFIX + uvarint_bytes(n + 1) + b"\xff" * n + bytes(4) + b"\x01\0",
+    ),
+    "many strings of bad UTF-8": (
+        "DescribeGroupsRequest",
+        5,
+        lambda n: uvarint_bytes(n + 1) + b"\x04\xed\xa0\x80" * n + b"\0\0",
+    ),
     "many empty strings": ("DescribeGroupsRequest", 5, lambda n: uvarint_bytes(n + 1) + b"\x01" * n + b"\0\0"),
     "many nulls that may not be": ("DescribeGroupsRequest", 5, lambda n: uvarint_bytes(n + 1) + b"\0" * n + b"\0\0"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "version", "build"), HOSTILE.values(), ids=HOSTILE)

@@ -84,16 +84,20 @@ def test_the_package_alone() -> None:
     assert len(modules) < 40
 
 
-@pytest.mark.parametrize(("step", "expected"), [
-    ("tagwire_messages.registry.names()", set()),
-    ("'FetchRequest' in tagwire_messages.registry", set()),
-    ("dir(tagwire_messages)", set()), ("tagwire_messages.ApiKey", {"api_key"}),
-    ("tagwire_messages.HeartbeatRequest", {"heartbeat_request"}),
-    ("tagwire_messages.registry['HeartbeatRequest']", {"heartbeat_request"}),
-    ("tagwire_messages.registry.request(3)", {"metadata_request"}),
-    ("tagwire_messages.registry.response(3)", {"metadata_response"}),
-    ("from tagwire_messages.fetch_request import FetchRequest", {"fetch_request"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("tagwire_messages.registry.names()", set()),
+        ("'FetchRequest' in tagwire_messages.registry", set()),
+        ("dir(tagwire_messages)", set()),
+        ("tagwire_messages.ApiKey", {"api_key"}),
+        ("tagwire_messages.HeartbeatRequest", {"heartbeat_request"}),
+        ("tagwire_messages.registry['HeartbeatRequest']", {"heartbeat_request"}),
+        ("tagwire_messages.registry.request(3)", {"metadata_request"}),
+        ("tagwire_messages.registry.response(3)", {"metadata_response"}),
+        ("from tagwire_messages.fetch_request import FetchRequest", {"fetch_request"}),
+    ],
+)
 def test_only_requested_modules_are_loaded(step: str, expected: set[str]) -> None:
     modules = loaded(PACKAGE, step)
     assert messages_in(modules) == {f"tagwire_messages.{name}" for name in expected}

@@ -109,10 +109,14 @@ DRAFT_VECTORS = [
     pytest.param(9, "zigzag", {"userAgent": None}, "04 0001 ffff 00  00000000", id="null is not absent"),
     pytest.param(9, "zigzag", {}, "00  00000000", id="nothing set"),
     pytest.param(8, "zigzag", {"foos": [{"baz": 7}]}, "00000001  0007", id="before the optional fields"),
-    pytest.param(9, "zigzag", {"userAgent": "ab", "_unknownTags": {"0": "/w==", "2": "AQI="}},
-                 "02 0000 ff  08 0001 0002 6162  04 0002 0102  00  00000000",
-                 id="unknown tags lie around known ones"),
-]  # fmt: skip
+    pytest.param(
+        9,
+        "zigzag",
+        {"userAgent": "ab", "_unknownTags": {"0": "/w==", "2": "AQI="}},
+        "02 0000 ff  08 0001 0002 6162  04 0002 0102  00  00000000",
+        id="unknown tags lie around known ones",
+    ),
+]
 
 
 @pytest.mark.parametrize(("version", "length_varint", "value", "expected"), DRAFT_VECTORS)

@@ -34,9 +34,13 @@ STATE = {
     "type": "register",
     "keys": "int8",
     "about": "What a task does.",
-    "entries": [{"key": 0, "name": "NEW"}, {"key": 1, "name": "RUNNING", "description": "A worker has it."},
-                {"key": 2, "name": "DONE"}, {"key": -1, "name": "lost.track"}],
-}  # fmt: skip
+    "entries": [
+        {"key": 0, "name": "NEW"},
+        {"key": 1, "name": "RUNNING", "description": "A worker has it."},
+        {"key": 2, "name": "DONE"},
+        {"key": -1, "name": "lost.track"},
+    ],
+}
 KIND = {
     "name": "TaskKind",
     "type": "register",
@@ -185,13 +189,16 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
             assert [type(one) for one in each.past] == ([tasks.TaskState, int] if version else [])
 
 
-@pytest.mark.parametrize(("value", "message"), [
-    ({"state": "RUNING"}, "state: expected a member of TaskState, got str 'RUNING'; did you mean 'RUNNING'?"),
-    ({"state": 128}, "state: expected int8 (-128 to 127), got int 128"),
-    ({"state": True}, "state: expected int8 (-128 to 127), got True"),
-    ({"kind": 7}, "kind: expected TaskKind: BATCH (5)"),
-    ({"kind": 1.5}, "kind: expected uint16 (0 to 65535), got float 1.5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"state": "RUNING"}, "state: expected a member of TaskState, got str 'RUNING'; did you mean 'RUNNING'?"),
+        ({"state": 128}, "state: expected int8 (-128 to 127), got int 128"),
+        ({"state": True}, "state: expected int8 (-128 to 127), got True"),
+        ({"kind": 7}, "kind: expected TaskKind: BATCH (5)"),
+        ({"kind": 1.5}, "kind: expected uint16 (0 to 65535), got float 1.5"),
+    ],
+)
 def test_json_that_is_rejected(tasks: Any, value: dict[str, Any], message: str) -> None:
     whole = {"id": 7, "state": "RUNNING", "kind": "STREAM"} | value
     for read in (tasks.Task.from_json, lambda obj, version: tasks.Task.from_json_text(json.dumps(obj), version)):

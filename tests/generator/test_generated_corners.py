@@ -68,10 +68,13 @@ def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ("OneOrNone", "OneOrNone", {"versions": "0+", "nullableVersions": "0+", "default": "null"}),
         ("Elements", "[]Element", {"versions": "0+"}),
         ("TaggedOne", "TaggedOne", {"versions": "2+", "taggedVersions": "2+", "tag": 3}),
-        ("TaggedOneOrNone", "TaggedOneOrNone",
-         {"versions": "2+", "nullableVersions": "2+", "taggedVersions": "2+", "tag": 4}),
+        (
+            "TaggedOneOrNone",
+            "TaggedOneOrNone",
+            {"versions": "2+", "nullableVersions": "2+", "taggedVersions": "2+", "tag": 4},
+        ),
         ("TaggedElements", "[]TaggedElement", {"versions": "2+", "taggedVersions": "2+", "tag": 5}),
-    ]  # fmt: skip
+    ]
     shared = [
         field | {"versions": "2+"} if "tag" not in field and field["versions"] == "0+" else field for field in fields
     ]
@@ -132,9 +135,22 @@ def test_fresh_records_are_null_and_rejected_where_they_may_not_be(corners: Any)
 
 
 CLASHING = (
-    "Any", "Array", "ArrayOrNone", "EMPTY", "Iterable", "UnreadableBytes", "Mapping", "Message", "NONE",
-    "UnwritableValue", "SERIALIZERS", "Serializer", "Struct", "UUID", "Versions",
-)  # fmt: skip
+    "Any",
+    "Array",
+    "ArrayOrNone",
+    "EMPTY",
+    "Iterable",
+    "UnreadableBytes",
+    "Mapping",
+    "Message",
+    "NONE",
+    "UnwritableValue",
+    "SERIALIZERS",
+    "Serializer",
+    "Struct",
+    "UUID",
+    "Versions",
+)
 
 
 def test_structs_may_be_called_like_what_generated_code_imports(tmp_path: Path) -> None:

@@ -174,15 +174,18 @@ def test_folder_of_templates_that_does_not_exist(spec_set: SpecSet, tmp_path: Pa
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS)
-@pytest.mark.parametrize(("template", "message"), [
-    (b"{% for", "unexpected"),
-    (b"{{ view.nothing }}", "has no attribute 'nothing'"),
-    (b"{{ 1 / 0 }}", "division by zero"),
-    (b"{{ [] + 1 }}", "can only concatenate"),
-    (b"\xff", "codec can't decode"),
-    (b"not = Python", "cannot parse"),
-    (b"x = 1", "its first line must contain"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (b"{% for", "unexpected"),
+        (b"{{ view.nothing }}", "has no attribute 'nothing'"),
+        (b"{{ 1 / 0 }}", "division by zero"),
+        (b"{{ [] + 1 }}", "can only concatenate"),
+        (b"\xff", "codec can't decode"),
+        (b"not = Python", "cannot parse"),
+        (b"x = 1", "its first line must contain"),
+    ],
+)
 def test_errors_of_templates_are_reported(
     spec_set: SpecSet, tmp_path: Path, template: bytes, message: str, formatter: str
 ) -> None:

@@ -437,19 +437,22 @@ def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
         package.ValuesMessage.from_json(form, 0)
 
 
-@pytest.mark.parametrize(("field", "rule", "message"), [
-    ({"type": "bytes[0]"}, "TW402", "from 1 to 65535"),
-    ({"type": "bytes[65536]"}, "TW402", "from 1 to 65535"),
-    ({"type": "bytes[x]"}, "TW402", "bytes[16]"),
-    ({"type": "bytes[2]", "default": "YWJj"}, "TW506", "2 bytes in standard base64"),
-    ({"type": "int32", "semantic": "timestamp_ms"}, "TW510", "a timestamp_ms is int64"),
-    ({"type": "int64", "semantic": "timestamp_mss"}, "TW510", "timestamp_ms"),
-    ({"type": "bytes", "semantic": "decimal"}, "TW510", "precision"),
-    ({"type": "bytes", "semantic": "decimal", "precision": 77}, "TW510", "1 to 76"),
-    ({"type": "bytes", "semantic": "decimal", "precision": 3, "scale": 4}, "TW510", "scale"),
-    ({"type": "bytes", "precision": 3}, "TW510", "only a decimal"),
-    ({"type": "bytes", "semantic": "decimal", "precision": 3, "default": "1000"}, "TW506", "at most 3 digits"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "rule", "message"),
+    [
+        ({"type": "bytes[0]"}, "TW402", "from 1 to 65535"),
+        ({"type": "bytes[65536]"}, "TW402", "from 1 to 65535"),
+        ({"type": "bytes[x]"}, "TW402", "bytes[16]"),
+        ({"type": "bytes[2]", "default": "YWJj"}, "TW506", "2 bytes in standard base64"),
+        ({"type": "int32", "semantic": "timestamp_ms"}, "TW510", "a timestamp_ms is int64"),
+        ({"type": "int64", "semantic": "timestamp_mss"}, "TW510", "timestamp_ms"),
+        ({"type": "bytes", "semantic": "decimal"}, "TW510", "precision"),
+        ({"type": "bytes", "semantic": "decimal", "precision": 77}, "TW510", "1 to 76"),
+        ({"type": "bytes", "semantic": "decimal", "precision": 3, "scale": 4}, "TW510", "scale"),
+        ({"type": "bytes", "precision": 3}, "TW510", "only a decimal"),
+        ({"type": "bytes", "semantic": "decimal", "precision": 3, "default": "1000"}, "TW506", "at most 3 digits"),
+    ],
+)
 def test_specs_that_are_rejected(field: dict[str, Any], rule: str, message: str) -> None:
     spec = {**VALUES, "fields": [{"name": "A", "versions": "0+", **field}]}
     [problem] = read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).problems
@@ -482,14 +485,17 @@ def test_a_tagged_nullable_number_is_null_by_default() -> None:
     assert problem.rule == "TW511" and '"default": "null"' in problem.message
 
 
-@pytest.mark.parametrize(("old", "new", "rules"), [
-    ({"type": "bytes[4]"}, {"type": "bytes[5]"}, ["TW903"]),
-    ({"type": "bytes[16]"}, {"type": "uuid"}, ["TW920", "TW921"]),
-    ({"type": "int64"}, {"type": "int64", "semantic": "timestamp_ms"}, ["TW952"]),
-    ({"type": "int64"}, {"type": "int64", "nullableVersions": "0+"}, ["TW907"]),
-    ({"type": "uint64"}, {"type": "int64"}, ["TW920"]),
-    ({"type": "float32"}, {"type": "float64"}, ["TW903"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        ({"type": "bytes[4]"}, {"type": "bytes[5]"}, ["TW903"]),
+        ({"type": "bytes[16]"}, {"type": "uuid"}, ["TW920", "TW921"]),
+        ({"type": "int64"}, {"type": "int64", "semantic": "timestamp_ms"}, ["TW952"]),
+        ({"type": "int64"}, {"type": "int64", "nullableVersions": "0+"}, ["TW907"]),
+        ({"type": "uint64"}, {"type": "int64"}, ["TW920"]),
+        ({"type": "float32"}, {"type": "float64"}, ["TW903"]),
+    ],
+)
 def test_breaking(old: dict[str, Any], new: dict[str, Any], rules: list[str]) -> None:
     specs = []
     for given_ in (old, new):

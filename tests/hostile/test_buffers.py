@@ -93,12 +93,16 @@ def test_decoded_values_keep_their_bytes(reader: str) -> None:
     assert message == read(data)
 
 
-@pytest.mark.parametrize("view", [
-    lambda data: memoryview(data)[::-1][::-1],
-    lambda data: memoryview(b"xx" + data)[2:],
-    lambda data: memoryview(bytes(byte for pair in zip(data, data, strict=True) for byte in pair))[::2],
-    lambda data: memoryview(data).cast("B", (len(data), 1)),
-], ids=["turned twice", "behind others", "with gaps", "of two dimensions"])  # fmt: skip
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda data: memoryview(data)[::-1][::-1],
+        lambda data: memoryview(b"xx" + data)[2:],
+        lambda data: memoryview(bytes(byte for pair in zip(data, data, strict=True) for byte in pair))[::2],
+        lambda data: memoryview(data).cast("B", (len(data), 1)),
+    ],
+    ids=["turned twice", "behind others", "with gaps", "of two dimensions"],
+)
 def test_views_of_any_shape(view: Callable[[bytes], memoryview]) -> None:
     assert messages.ProduceRequest.decode(view(BODY), 9, views=True) == MESSAGE
 

@@ -69,13 +69,18 @@ def test_members_of_all_sizes() -> None:
         decompress("gzip", packed, Limits(decompressed_bytes=len(whole) - 1))
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (b"", "truncated gzip data"), (EMPTY[:-1], "truncated gzip data"),
-    (EMPTY + EMPTY[:5], "truncated gzip data"),
-    (EMPTY + b"\0", "truncated gzip data"), (EMPTY + bytes(20), "invalid gzip data"),
-    (EMPTY[:-1] + b"\1", "invalid gzip data"),
-    (gzip.compress(bytes(5000), mtime=0)[:-9], "truncated gzip data"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "truncated gzip data"),
+        (EMPTY[:-1], "truncated gzip data"),
+        (EMPTY + EMPTY[:5], "truncated gzip data"),
+        (EMPTY + b"\0", "truncated gzip data"),
+        (EMPTY + bytes(20), "invalid gzip data"),
+        (EMPTY[:-1] + b"\1", "invalid gzip data"),
+        (gzip.compress(bytes(5000), mtime=0)[:-9], "truncated gzip data"),
+    ],
+)
 def test_incomplete_gzip_files(data: bytes, message: str) -> None:
     with pytest.raises(DecompressionError, match=message):
         decompress("gzip", data, Limits())

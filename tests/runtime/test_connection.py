@@ -69,7 +69,9 @@ def test_a_produce_request_without_acks_gets_no_answer() -> None:
 
 @pytest.mark.parametrize(("request_", "theirs", "want"), [
     (messages.ProduceRequest(topic_data=[TopicProduceData(name="t")]), (0, 13), 12),
-    (messages.ProduceRequest(), (0, 13), 13), (METADATA, (0, 13), 13), (METADATA, (0, 0), LossyVersionsError),
+    (messages.ProduceRequest(), (0, 13), 13),
+    (METADATA, (0, 13), 13),
+    (METADATA, (0, 0), LossyVersionsError),
     (messages.MetadataRequest(include_topic_authorized_operations=True), (0, 7), LossyVersionsError),
     (METADATA, None, NoCommonVersionError),
 ])  # fmt: skip

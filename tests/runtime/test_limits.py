@@ -15,12 +15,16 @@ MESSAGE = PollRequest(
 DATA = MESSAGE.encode(2)
 
 
-@pytest.mark.parametrize(("limit", "needed", "path"), [
-    ("bytes", len(DATA), ""), ("depth", 2, "topics[0]"),
-    ("elements", 5, "topics[0].partitions"),
-    ("unknown_tags", 3, "unknown_tags[71]"),
-    ("unknown_tag_bytes", 5, "unknown_tags[70]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limit", "needed", "path"),
+    [
+        ("bytes", len(DATA), ""),
+        ("depth", 2, "topics[0]"),
+        ("elements", 5, "topics[0].partitions"),
+        ("unknown_tags", 3, "unknown_tags[71]"),
+        ("unknown_tag_bytes", 5, "unknown_tags[70]"),
+    ],
+)
 def test_each_bound_is_exact(limit: str, needed: int, path: str) -> None:
     exact: dict[str, Any] = {limit: needed}
     assert PollRequest.decode(DATA, 2, limits=Limits(**exact)) == MESSAGE
@@ -53,11 +57,18 @@ def test_values_are_values() -> None:
         limits.depth = 4
 
 
-@pytest.mark.parametrize(("limits", "allows"), [
-    (Limits(), True), (Limits(bytes=9), False), (Limits(bytes=10), True), (Limits(depth=1), False),
-    (Limits(depth=2, elements=10, unknown_tags=10, unknown_tag_bytes=10), True),
-    (Limits(elements=9), False), (Limits(unknown_tags=9), False),
-    (Limits(unknown_tag_bytes=9), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limits", "allows"),
+    [
+        (Limits(), True),
+        (Limits(bytes=9), False),
+        (Limits(bytes=10), True),
+        (Limits(depth=1), False),
+        (Limits(depth=2, elements=10, unknown_tags=10, unknown_tag_bytes=10), True),
+        (Limits(elements=9), False),
+        (Limits(unknown_tags=9), False),
+        (Limits(unknown_tag_bytes=9), False),
+    ],
+)
 def test_limits_that_small_inputs_can_not_exceed(limits: Limits, allows: bool) -> None:
     assert limits.allow_all_of(10, 2) is allows

@@ -7,14 +7,18 @@ from tagwire.text_format import count, near, suggestion
 NAMES = ["FetchRequest", "FetchResponse", "int32"]
 
 
-@pytest.mark.parametrize(("name", "otherwise", "most", "text"), [
-    ("fetchrequest", None, 1, "did you mean 'FetchRequest'?"),
-    ("int23", "else", 1, "did you mean 'int32'?"),
-    ("FetchRequst", None, 2, "did you mean 'FetchRequest' or 'FetchResponse'?"),
-    ("zzz", None, 1, "there are FetchRequest, FetchResponse, int32"),
-    ("zzz", "see the docs", 1, "see the docs"),
-    (7, None, 1, "there are FetchRequest, FetchResponse, int32"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "otherwise", "most", "text"),
+    [
+        ("fetchrequest", None, 1, "did you mean 'FetchRequest'?"),
+        ("int23", "else", 1, "did you mean 'int32'?"),
+        ("FetchRequst", None, 2, "did you mean 'FetchRequest' or 'FetchResponse'?"),
+        ("zzz", None, 1, "there are FetchRequest, FetchResponse, int32"),
+        ("zzz", "see the docs", 1, "see the docs"),
+        (7, None, 1, "there are FetchRequest, FetchResponse, int32"),
+    ],
+    ids=str,
+)
 def test_suggestions(name: object, otherwise: str | None, most: int, text: str) -> None:
     assert suggestion(name, NAMES, otherwise, most=most) == text
 
@@ -34,9 +38,15 @@ def test_one_place_finds_near_names() -> None:
     assert [path.name for path in files if "get_close_matches" in path.read_text()] == ["text_format.py"]
 
 
-@pytest.mark.parametrize(("number", "noun", "text"), [
-    (0, "byte", "0 bytes"), (1, "byte", "1 byte"), (1, "loss", "1 loss"), (2, "loss", "2 losses"),
-    (3, "batch", "3 batches"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "byte", "0 bytes"),
+        (1, "byte", "1 byte"),
+        (1, "loss", "1 loss"),
+        (2, "loss", "2 losses"),
+        (3, "batch", "3 batches"),
+    ],
+)
 def test_counts(number: int, noun: str, text: str) -> None:
     assert count(number, noun) == text

@@ -24,11 +24,14 @@ QUESTIONS: dict[str, tuple[list[str], bytes, dict[str, Any]]] = {
     "guess": (["--guess"], HEARTBEAT, {}),
     "request": (["--request"], HEARTBEAT, {"kind": "request"}),
     "cut": (["--request"], HEARTBEAT[:-2], {"kind": "request"}),
-    "message": (["HeartbeatRequest", "4"], messages.HeartbeatRequest(group_id="g").encode(4),
-                {"kind": "message", "words": ["HeartbeatRequest", "4"]}),
+    "message": (
+        ["HeartbeatRequest", "4"],
+        messages.HeartbeatRequest(group_id="g").encode(4),
+        {"kind": "message", "words": ["HeartbeatRequest", "4"]},
+    ),
     "batches": (["--format", "v2"], BATCH, {"kind": "format", "format": "v2"}),
     "nothing": (["--guess"], b"", {}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -46,11 +49,14 @@ def row_of(found: dict[str, Any], name: str) -> int:
     return next(row for row in rows if found["tree"]["rows"]["name"][row] == name)
 
 
-@pytest.mark.parametrize(("field", "value", "expected"), [
-    ("group_id", "a longer group", {"group_id": "a longer group"}),
-    ("generation_id", "-3", {"generation_id": -3}),
-    ("group_instance_id", "i", {"group_instance_id": "i"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("group_id", "a longer group", {"group_id": "a longer group"}),
+        ("generation_id", "-3", {"generation_id": -3}),
+        ("group_instance_id", "i", {"group_instance_id": "i"}),
+    ],
+)
 def test_an_edit_is_the_message_with_that_value(field: str, value: str, expected: dict[str, Any]) -> None:
     found = ask("explain", text=HEARTBEAT.hex(), kind="request")
     edited = ask("edit", text=HEARTBEAT.hex(), kind="request", row=row_of(found, field), value=value)
@@ -87,15 +93,19 @@ def test_an_unclear_guess_has_candidates() -> None:
     assert found["candidates"][0]["kind"] == "response" and len(found["candidates"]) > 1
 
 
-@pytest.mark.parametrize("question", [
-    {"call": "explain", "text": "zz", "kind": "message", "words": ["NoSuchMessage", "0"]},
-    {"call": "explain", "text": "00", "kind": "message", "words": ["", ""]},
-    {"call": "explain", "text": "00", "kind": "response", "words": ["Metadata", "99"]},
-    {"call": "edit", "text": HEARTBEAT.hex(), "row": 7, "value": "\ud800"},
-    {"call": "edit", "text": HEARTBEAT.hex(), "row": 1, "value": "70000"},
-    {"call": "edit", "text": HEARTBEAT.hex(), "row": 999, "value": ""},
-    {"call": "spec", "text": "[]"}, {"call": "nonsense"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"call": "explain", "text": "zz", "kind": "message", "words": ["NoSuchMessage", "0"]},
+        {"call": "explain", "text": "00", "kind": "message", "words": ["", ""]},
+        {"call": "explain", "text": "00", "kind": "response", "words": ["Metadata", "99"]},
+        {"call": "edit", "text": HEARTBEAT.hex(), "row": 7, "value": "\ud800"},
+        {"call": "edit", "text": HEARTBEAT.hex(), "row": 1, "value": "70000"},
+        {"call": "edit", "text": HEARTBEAT.hex(), "row": 999, "value": ""},
+        {"call": "spec", "text": "[]"},
+        {"call": "nonsense"},
+    ],
+)
 def test_no_request_raises(question: dict[str, Any]) -> None:
     found = json.loads(answer(json.dumps(question)))
     assert found.get("error") or found.get("failure") or found.get("problems")

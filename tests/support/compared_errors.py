@@ -19,8 +19,15 @@ from tagwire.interpreter import reader, writer
 from tagwire.message.field_table import layout_of
 
 __all__ = [
-    "BOUNDS", "NO_LIMITS", "any_limits", "closed_way", "facts", "place_differs", "trace_differs", "writing_differs",
-]  # fmt: skip
+    "BOUNDS",
+    "NO_LIMITS",
+    "any_limits",
+    "closed_way",
+    "facts",
+    "place_differs",
+    "trace_differs",
+    "writing_differs",
+]
 
 BOUNDS = ("bytes", "depth", "elements", "unknown_tags", "unknown_tag_bytes")
 NO_LIMITS = Limits()

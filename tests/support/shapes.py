@@ -15,10 +15,13 @@ POINT: dict[str, Any] = {
     "dialect": "tagwire",
     "name": "Point",
     "validVersions": "0-2",
-    "fields": [{"name": "X", "type": "int16", "versions": "0+"}, {"name": "Y", "type": "int16", "versions": "0+"},
-               {"name": "Label", "type": "string", "versions": "1+", "taggedVersions": "1+", "tag": 0},
-               {"name": "Z", "type": "int16", "versions": "2+", "ignorable": True}],
-}  # fmt: skip
+    "fields": [
+        {"name": "X", "type": "int16", "versions": "0+"},
+        {"name": "Y", "type": "int16", "versions": "0+"},
+        {"name": "Label", "type": "string", "versions": "1+", "taggedVersions": "1+", "tag": 0},
+        {"name": "Z", "type": "int16", "versions": "2+", "ignorable": True},
+    ],
+}
 LINE: dict[str, Any] = {
     "type": "struct",
     "dialect": "tagwire",
@@ -59,12 +62,16 @@ RESPONSE: dict[str, Any] = {
     "name": "PlaceResponse",
     "validVersions": "0-3",
     "flexibleVersions": "1+",
-    "imports": [{"name": "Line", "structVersions": {"2+": 1}},
-                {"name": "Point", "structVersions": {"0-1": 0, "2+": 2}}],
-    "fields": [{"name": "ErrorCode", "type": "int16", "versions": "0+"},
-               {"name": "Points", "type": "[]Point", "versions": "0+"},
-               {"name": "Edge", "type": "Line", "versions": "2+", "nullableVersions": "2+", "default": "null"}],
-}  # fmt: skip
+    "imports": [
+        {"name": "Line", "structVersions": {"2+": 1}},
+        {"name": "Point", "structVersions": {"0-1": 0, "2+": 2}},
+    ],
+    "fields": [
+        {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+        {"name": "Points", "type": "[]Point", "versions": "0+"},
+        {"name": "Edge", "type": "Line", "versions": "2+", "nullableVersions": "2+", "default": "null"},
+    ],
+}
 SPECS = {"Line.json": LINE, "geometry/Point.json": POINT, "PlaceRequest.json": REQUEST, "PlaceResponse.json": RESPONSE}
 
 REQUEST_BYTES = {

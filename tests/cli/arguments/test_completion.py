@@ -76,10 +76,17 @@ def test_offers(line: str, some: set[str]) -> None:
     assert all(each.lower().startswith(last.lower()) for each in found if each != "<file>")
 
 
-@pytest.mark.parametrize("line", [
-    "tagwire show Nosuch", "tagwire decode Nosuch ", "tagwire show --version ", "tagwire show --package nosuch L",
-    "tagwire rule XX", "tagwire decode RecordBatchV2 ",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tagwire show Nosuch",
+        "tagwire decode Nosuch ",
+        "tagwire show --version ",
+        "tagwire show --package nosuch L",
+        "tagwire rule XX",
+        "tagwire decode RecordBatchV2 ",
+    ],
+)
 def test_nothing_to_offer(line: str) -> None:
     assert offered(line) <= {"<file>", "Nosuch"}
 
@@ -109,11 +116,14 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
-@pytest.mark.parametrize(("words", "at", "expected"), [
-    ("tagwire expl", 1, ["explain"]),
-    ("tagwire decode LeaveG", 2, ["LeaveGroupRequest", "LeaveGroupResponse"]),
-    ("tagwire rule TW60", 2, ["TW601", "TW602", "TW603", "TW604", "TW605", "TW606", "TW607", "TW608", "TW609"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "at", "expected"),
+    [
+        ("tagwire expl", 1, ["explain"]),
+        ("tagwire decode LeaveG", 2, ["LeaveGroupRequest", "LeaveGroupResponse"]),
+        ("tagwire rule TW60", 2, ["TW601", "TW602", "TW603", "TW604", "TW605", "TW606", "TW607", "TW608", "TW609"]),
+    ],
+)
 def test_bash(words: str, at: int, expected: list[str]) -> None:
     first, *found = shell("bash", BASH.format(words=words, at=at)).splitlines()
     assert first == "complete -o nosort -F _tagwire_completion tagwire"
@@ -131,11 +141,14 @@ def test_the_second_tab_of_zsh_completes_as_well() -> None:
     assert 'compdef _tagwire_completion tagwire\n    _tagwire_completion "$@"' in script
 
 
-@pytest.mark.parametrize(("line", "expected"), [
-    ("tagwire decode LeaveG", ["LeaveGroupRequest", "LeaveGroupResponse"]),
-    ("tagwire explain ./spec", ["./specs/"]),
-    ("tagwire expl", ["explain\tPrint every byte with its field, type and..."]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("tagwire decode LeaveG", ["LeaveGroupRequest", "LeaveGroupResponse"]),
+        ("tagwire explain ./spec", ["./specs/"]),
+        ("tagwire expl", ["explain\tPrint every byte with its field, type and..."]),
+    ],
+)
 def test_fish(tmp_path: Path, line: str, expected: list[str]) -> None:
     (tmp_path / "specs").mkdir()
     found = shell("fish", f"tagwire completion fish | source; complete -C '{line}'", tmp_path)

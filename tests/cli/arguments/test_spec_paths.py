@@ -15,7 +15,8 @@ BOTH = ["wire/old", "wire/new"]
     (SETS, [], BOTH),
     (SETS, ["."], BOTH), # ignores the JSON files next to pyproject.toml
     (SETS, ["wire"], [*BOTH, "wire/Draft.json"]),
-    (SETS, [".."], [*BOTH, "../Above.json"]), (SETS, ["wire/old"], ["wire/old"]),
+    (SETS, [".."], [*BOTH, "../Above.json"]),
+    (SETS, ["wire/old"], ["wire/old"]),
     (SETS, ["wire", "wire/old"], [*BOTH, "wire/Draft.json"]),
     (SETS, ["wire/Draft.json", "other", "missing.json"], ["wire/Draft.json", "other", "missing.json"]),
     (SETS.replace("wire/", "-/"), ["-"], ["-"]), # means standard input, even if a folder is named `-`

@@ -85,10 +85,16 @@ FIELDS = {
         '"tag": 0 } // behind\n',
         '"tag": 0 }, // behind\n    { "name": "Agent", "type": "string", "versions": "3+", "default": "unknown" }\n',
     ),
-    "first": ("--field Kind --type int8 --before Nonce", '"fields": [\n    { "name": "Nonce"',
-              '"fields": [\n    { "name": "Kind", "type": "int8", "versions": "3+" },\n    { "name": "Nonce"'),
-    "behind a comment, before another": ("--field Kind --type int8 --after Nonce", "// any number\n",
-                                         '// any number\n    { "name": "Kind", "type": "int8", "versions": "3+" },\n'),
+    "first": (
+        "--field Kind --type int8 --before Nonce",
+        '"fields": [\n    { "name": "Nonce"',
+        '"fields": [\n    { "name": "Kind", "type": "int8", "versions": "3+" },\n    { "name": "Nonce"',
+    ),
+    "behind a comment, before another": (
+        "--field Kind --type int8 --after Nonce",
+        "// any number\n",
+        '// any number\n    { "name": "Kind", "type": "int8", "versions": "3+" },\n',
+    ),
     "in a struct": (
         "--in Hosts --field Rack --type string --after Name --nullable --default null --ignorable",
         '"versions": "0+" },\n      { "name": "Zone"',
@@ -112,7 +118,7 @@ FIELDS = {
         '    { "name": "Agent", "type": "string", "versions": "3+", "tag": 9, "taggedVersions": "3+", '
         '"about": "Who?" },\n    { "name": "Trace"',
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", FIELDS)
@@ -300,19 +306,25 @@ def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
 
 
 OTHERS = {
-    "a record format": ('{"type": "format", "name": "Odd", "format": "odd", "fields": []}',
-                        "a record format has no versions"),
+    "a record format": (
+        '{"type": "format", "name": "Odd", "format": "odd", "fields": []}',
+        "a record format has no versions",
+    ),
     "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "a register has no versions"),
-    "an API that is gone": ('{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}',
-                            "its API was removed"),
+    "an API that is gone": (
+        '{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}',
+        "its API was removed",
+    ),
     "a coordinator key": (
         '{"type": "coordinator-key", "name": "Odd", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none"}',
         "is a coordinator key",
     ),
     "no spec": ("{", "TW103"),
-    "the highest version": ('{"type": "data", "name": "Odd", "validVersions": "0-32766", "flexibleVersions": "none"}',
-                            "TW202"),
-}  # fmt: skip
+    "the highest version": (
+        '{"type": "data", "name": "Odd", "validVersions": "0-32766", "flexibleVersions": "none"}',
+        "TW202",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", OTHERS)

@@ -30,10 +30,13 @@ def test_lengths_are_made_to_fit() -> None:
     assert run("explain", "--request", stdin=run("assemble", stdin=text).stdout_bytes).exit_code == 1
 
 
-@pytest.mark.parametrize(("stdin", "message"), [
-    (b"  00 0\n", "tagwire: line 1, column 6: found '0', an odd number of digits"),
-    (b"\xff", "tagwire: annotated bytes: byte 0 is not UTF-8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("stdin", "message"),
+    [
+        (b"  00 0\n", "tagwire: line 1, column 6: found '0', an odd number of digits"),
+        (b"\xff", "tagwire: annotated bytes: byte 0 is not UTF-8"),
+    ],
+)
 def test_rejected_input(stdin: bytes, message: str) -> None:
     result = run("assemble", stdin=stdin)
     assert (result.exit_code, result.stdout) == (1, "")

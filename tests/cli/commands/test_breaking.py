@@ -63,11 +63,14 @@ def test_a_break_as_text(project: Path) -> None:
     )
     assert line.strip() == '"type": "int32",' and caret.index("^") == line.index('"int32"')
     assert [" ".join(each.split()) for each in proof] == [
-        'proof in version 1: {"nonce": 1}', "old bytes: 00 00 00 00 00 00 00 01 00", "new bytes: 00 00 00 01 00",
-        "the old reader rejects the new bytes:", "offset bytes path type value",
+        'proof in version 1: {"nonce": 1}',
+        "old bytes: 00 00 00 00 00 00 00 01 00",
+        "new bytes: 00 00 00 01 00",
+        "the old reader rejects the new bytes:",
+        "offset bytes path type value",
         "! nonce error at byte 0: found 5 bytes left, expected 8 bytes",
         "0 00 00 00 01 00 . not read",
-    ]  # fmt: skip
+    ]
     assert done.stderr == "1 wire-breaking change in 2 messages\n"
 
 
@@ -166,14 +169,18 @@ def test_options_of_the_set_apply(project: Path) -> None:
     assert rules(old, "message_specs") == []
 
 
-@pytest.mark.parametrize("arguments", [
-    [], ["message_specs"],
-    ["message_specs", "message_specs", "message_specs"],
-    ["message_specs", "nowhere"],
-    ["message_specs", "message_specs/PingRequest.json"],
-    ["--against", "HEAD", "--lock", "pyproject.toml"],
-    ["message_specs", "message_specs", "--fail-on", "error"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["message_specs"],
+        ["message_specs", "message_specs", "message_specs"],
+        ["message_specs", "nowhere"],
+        ["message_specs", "message_specs/PingRequest.json"],
+        ["--against", "HEAD", "--lock", "pyproject.toml"],
+        ["message_specs", "message_specs", "--fail-on", "error"],
+    ],
+)
 def test_wrong_usage(project: Path, arguments: list[str]) -> None:
     done = breaking(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")

@@ -140,10 +140,15 @@ def test_cached_results_do_not_change_verdicts(what: str, project: Path, monkeyp
     assert judged() == []
 
 
-@pytest.mark.parametrize(("first", "second"), [
-    ("a type", "the key of another"), ("another name", "a type"), ("a new message", "another name"),
-    ("a new message with the key of one that is gone", "a message that comes back"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a type", "the key of another"),
+        ("another name", "a type"),
+        ("a new message", "another name"),
+        ("a new message with the key of one that is gone", "a message that comes back"),
+    ],
+)
 def test_cached_results_do_not_change_verdicts_over_many_edits(
     first: str, second: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

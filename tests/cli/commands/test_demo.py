@@ -106,13 +106,17 @@ def test_error_of_a_sender_must_be_rejected(tmp_path: Path) -> None:
     assert result.exit_code == 1 and "was accepted" in result.stderr
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("{}\n", "line 1 is not a captured frame"),
-    (json.dumps(row()) + "\nnot JSON\n", "line 2 is not a captured frame"),
-    (json.dumps(row(dir="sideways")), "line 1 is not a captured frame"),
-    (json.dumps(row(hex="0")), "line 1 is not a captured frame"),
-    ("[]", "line 1 is not a captured frame"), ("", "no frames to decode"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}\n", "line 1 is not a captured frame"),
+        (json.dumps(row()) + "\nnot JSON\n", "line 2 is not a captured frame"),
+        (json.dumps(row(dir="sideways")), "line 1 is not a captured frame"),
+        (json.dumps(row(hex="0")), "line 1 is not a captured frame"),
+        ("[]", "line 1 is not a captured frame"),
+        ("", "no frames to decode"),
+    ],
+)
 def test_file_that_is_not_a_capture(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "captures.jsonl"
     path.write_text(text)

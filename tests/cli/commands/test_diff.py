@@ -71,10 +71,22 @@ def test_as_json() -> None:
     found = json.loads(run("HeartbeatRequest", "2", "3", "--json").stdout)
     assert found == {
         "name": "HeartbeatRequest",
-        "old": {"version": 2, "headerVersion": 1, "flexible": False, "optionalFields": False, "minimumSize": 8,
-                "defaultSize": 8},
-        "new": {"version": 3, "headerVersion": 1, "flexible": False, "optionalFields": False, "minimumSize": 10,
-                "defaultSize": 10},
+        "old": {
+            "version": 2,
+            "headerVersion": 1,
+            "flexible": False,
+            "optionalFields": False,
+            "minimumSize": 8,
+            "defaultSize": 8,
+        },
+        "new": {
+            "version": 3,
+            "headerVersion": 1,
+            "flexible": False,
+            "optionalFields": False,
+            "minimumSize": 10,
+            "defaultSize": 10,
+        },
         "fields": [
             {
                 "path": "group_instance_id",
@@ -83,22 +95,25 @@ def test_as_json() -> None:
                 "new": {"type": "nullable string", "nullable": True, "compact": False, "tag": None},
             }
         ],
-    }  # fmt: skip
+    }
     steps = json.loads(run("HeartbeatRequest", "--json").stdout)
     assert [(step["old"]["version"], step["new"]["version"]) for step in steps] == list(pairwise(range(5)))
     assert steps[2] == found
     assert json.loads(run("OffsetDeleteRequest", "--json").stdout) == []
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
-    (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
-    (["HeartbeatRequest", "3"], "give both versions, or neither"),
-    (["HeartbeatRequest", "a", "b"], "expected a version number, got 'a'"),
-    (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
-    (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
-    ([], "Missing argument"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
+        (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
+        (["HeartbeatRequest", "3"], "give both versions, or neither"),
+        (["HeartbeatRequest", "a", "b"], "expected a version number, got 'a'"),
+        (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
+        (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),
+        ([], "Missing argument"),
+    ],
+)
 def test_wrong_usage(words: list[str], text: str) -> None:
     result = run(*words)
     assert (result.exit_code, result.stdout) == (2, "")

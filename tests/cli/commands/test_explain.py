@@ -36,13 +36,16 @@ def test_a_message() -> None:
     ]
 
 
-@pytest.mark.parametrize(("words", "data", "title"), [
-    (["--request"], REQUEST, "# MetadataRequest v12"),
-    (["--response", "3", "12"], RESPONSE, "# MetadataResponse v12"),
-    (["--response", "Metadata", "12"], RESPONSE, "# MetadataResponse v12"),
-    (["--response", "MetadataResponse", "12"], RESPONSE, "# MetadataResponse v12"),
-    (["MetadataResponse", "12"], RESPONSE[5:], "# MetadataResponse v12"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "data", "title"),
+    [
+        (["--request"], REQUEST, "# MetadataRequest v12"),
+        (["--response", "3", "12"], RESPONSE, "# MetadataResponse v12"),
+        (["--response", "Metadata", "12"], RESPONSE, "# MetadataResponse v12"),
+        (["--response", "MetadataResponse", "12"], RESPONSE, "# MetadataResponse v12"),
+        (["MetadataResponse", "12"], RESPONSE[5:], "# MetadataResponse v12"),
+    ],
+)
 def test_every_byte_is_shown(words: list[str], data: bytes, title: str) -> None:
     result = run(*words, stdin=data)
     assert result.exit_code == 0
@@ -127,15 +130,18 @@ def test_request_of_a_version_that_does_not_exist_shows_its_header() -> None:
     assert "client_id" in result.stdout and "expected one of the versions 0-5" in result.stdout
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["LeaveGroupRequest"], "give MESSAGE VERSION"),
-    (["LeaveGroupRequest", "first"], "expected a version number, got 'first'"),
-    (["LeaveGroupRequest", "0", "-", "more"], "give at most one FILE; unexpected argument 'more'"),
-    (["--request", "--response", "3", "12"], "not both"),
-    (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean 'ApiVersions'?"),
-    (["--response", "4711", "12"], "no response with API key 4711; it has 0"),
-    (["--response", "Metadata", "99"], "MetadataResponse has no version 99"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["LeaveGroupRequest"], "give MESSAGE VERSION"),
+        (["LeaveGroupRequest", "first"], "expected a version number, got 'first'"),
+        (["LeaveGroupRequest", "0", "-", "more"], "give at most one FILE; unexpected argument 'more'"),
+        (["--request", "--response", "3", "12"], "not both"),
+        (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean 'ApiVersions'?"),
+        (["--response", "4711", "12"], "no response with API key 4711; it has 0"),
+        (["--response", "Metadata", "99"], "MetadataResponse has no version 99"),
+    ],
+)
 def test_wrong_usage(words: list[str], text: str) -> None:
     result = run(*words)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -159,16 +165,19 @@ ZIGZAG = build([Record(0, 300, b"k", b"v")], "v3-zigzag").encode()
 IN_BATCH = "topic_data[0].partition_data[0].records[0].records[0].value"
 
 
-@pytest.mark.parametrize(("words", "data", "is_opened"), [
-    (["--request"], produce(BATCH), True),
-    (["--request", "--records", "v2"], produce(BATCH), True),
-    (["--request", "--records", "auto"], produce(BATCH), True),
-    (["--request", "--records", "v3-zigzag"], produce(ZIGZAG), True),
-    (["--request", "--no-records"], produce(BATCH), False),
-    (["--guess"], produce(BATCH), True),
-    (["ProduceRequest", "9"], produce(BATCH, is_framed=False), True),
-    (["--frames", "--request"], len(produce(BATCH)).to_bytes(4, "big") + produce(BATCH), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "data", "is_opened"),
+    [
+        (["--request"], produce(BATCH), True),
+        (["--request", "--records", "v2"], produce(BATCH), True),
+        (["--request", "--records", "auto"], produce(BATCH), True),
+        (["--request", "--records", "v3-zigzag"], produce(ZIGZAG), True),
+        (["--request", "--no-records"], produce(BATCH), False),
+        (["--guess"], produce(BATCH), True),
+        (["ProduceRequest", "9"], produce(BATCH, is_framed=False), True),
+        (["--frames", "--request"], len(produce(BATCH)).to_bytes(4, "big") + produce(BATCH), True),
+    ],
+)
 def test_records_are_opened(words: list[str], data: bytes, is_opened: bool) -> None:
     result = run(*words, stdin=data)
     assert result.exit_code == 0, result.stderr
@@ -184,10 +193,13 @@ def test_records_with_errors_are_marked_in_the_whole_message() -> None:
     assert parse_annotated(result.stdout) == produce(ZIGZAG)
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["--request", "--records", "v9"], "there is no record format 'v9'"),
-    (["--request", "--records", "v2", "--no-records"], "--records or --no-records, not both."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--request", "--records", "v9"], "there is no record format 'v9'"),
+        (["--request", "--records", "v2", "--no-records"], "--records or --no-records, not both."),
+    ],
+)
 def test_wrong_usage_of_records(words: list[str], text: str) -> None:
     result = run(*words, stdin=produce(BATCH))
     assert result.exit_code == 2 and text in result.stderr

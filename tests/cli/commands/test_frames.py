@@ -119,12 +119,15 @@ def test_without_jsonl_values_follow_each_other() -> None:
     assert run("encode", "--frames", "request", "--hex", stdin=decoded.stdout).stdout == f"{FRAME_HEX}\n" * 2
 
 
-@pytest.mark.parametrize(("header", "fields"), [
-    ({}, "000d" + "0000" + "00000000" + "0000"),
-    ({"header": {}}, "000d" + "0000" + "00000000" + "0000"),
-    ({"header": {"correlationId": 7}}, "000d" + "0000" + "00000007" + "0000"),
-    ({"header": {"clientId": None}}, "000d" + "0000" + "00000000" + "ffff"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("header", "fields"),
+    [
+        ({}, "000d" + "0000" + "00000000" + "0000"),
+        ({"header": {}}, "000d" + "0000" + "00000000" + "0000"),
+        ({"header": {"correlationId": 7}}, "000d" + "0000" + "00000007" + "0000"),
+        ({"header": {"clientId": None}}, "000d" + "0000" + "00000000" + "ffff"),
+    ],
+)
 def test_fields_missing_from_a_header_are_defaults(header: dict[str, Any], fields: str) -> None:
     value = {"message": "LeaveGroupRequest", "version": 0, "body": LEAVE, **header}
     encoded = run("encode", "--frames", "request", "--hex", stdin=json.dumps(value))
@@ -268,22 +271,25 @@ def test_a_bad_value_has_its_number_and_line() -> None:
     rejected(run("encode", "--frames", "request", "--hex", stdin=f"{text}\n{{"), line, code=1, stdout=f"{FRAME_HEX}\n")
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["decode"], "give MESSAGE VERSION"),
-    (["decode", "--frames", "message"], "give MESSAGE VERSION"),
-    (["decode", "--frames", "response"], "give API VERSION, or --requests FILE"),
-    (["decode", "--frames", "response", "Nosuch", "0"], "there is no API 'Nosuch'"),
-    (["decode", "--frames", "response", "Metadata", "99"], "has no version 99"),
-    (["decode", "--frames", "response", "Metadata", "x"], "expected a version number, got 'x'"),
-    (["decode", "--frames", "reqest"], "'reqest' is not one of"),
-    (["decode", "--frames", "request", "a", "b"], "give at most one FILE; unexpected argument 'b'"),
-    (["decode", "--frames", "request", "--requests", "x"], "--requests needs --frames response"),
-    (["decode", "LeaveGroupRequest", "0", "--requests", "x"], "--requests needs --frames response"),
-    (["decode", "LeaveGroupRequest", "0", "--keep-going"], "--keep-going needs --frames"),
-    (["decode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
-    (["encode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
-    (["encode", "--frames", "request", "LeaveGroupResponse", "0"], "is a response, not a request"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["decode"], "give MESSAGE VERSION"),
+        (["decode", "--frames", "message"], "give MESSAGE VERSION"),
+        (["decode", "--frames", "response"], "give API VERSION, or --requests FILE"),
+        (["decode", "--frames", "response", "Nosuch", "0"], "there is no API 'Nosuch'"),
+        (["decode", "--frames", "response", "Metadata", "99"], "has no version 99"),
+        (["decode", "--frames", "response", "Metadata", "x"], "expected a version number, got 'x'"),
+        (["decode", "--frames", "reqest"], "'reqest' is not one of"),
+        (["decode", "--frames", "request", "a", "b"], "give at most one FILE; unexpected argument 'b'"),
+        (["decode", "--frames", "request", "--requests", "x"], "--requests needs --frames response"),
+        (["decode", "LeaveGroupRequest", "0", "--requests", "x"], "--requests needs --frames response"),
+        (["decode", "LeaveGroupRequest", "0", "--keep-going"], "--keep-going needs --frames"),
+        (["decode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
+        (["encode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
+        (["encode", "--frames", "request", "LeaveGroupResponse", "0"], "is a response, not a request"),
+    ],
+)
 def test_wrong_usage(words: list[str], text: str) -> None:
     rejected(run(*words), text, code=2)
 

@@ -57,14 +57,17 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
     assert shown == [r"\n", r"\\n", r"\t", r"\\t", r"\\"]
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["get", "{file}", "MetadataRequest", "3"], "expected a version number, got 'MetadataRequest'"),
-    (["get", "MetadataRequest", "{file}", "topics"], "expected a version number"),
-    (["get", "MetadataRequest", "3", "topics", "{file}"], "Invalid value for PATH"),
-    (["set", "{file}", "3", "topics:=null"], "no message"),
-    (["set", "MetadataRequest", "topics:=null", "{file}"], "expected a version number, got 'topics:=null'"),
-    (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["get", "{file}", "MetadataRequest", "3"], "expected a version number, got 'MetadataRequest'"),
+        (["get", "MetadataRequest", "{file}", "topics"], "expected a version number"),
+        (["get", "MetadataRequest", "3", "topics", "{file}"], "Invalid value for PATH"),
+        (["set", "{file}", "3", "topics:=null"], "no message"),
+        (["set", "MetadataRequest", "topics:=null", "{file}"], "expected a version number, got 'topics:=null'"),
+        (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
+    ],
+)
 def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str], message: str) -> None:
     file = tmp_path / "body.bin"
     file.write_bytes(b"")
@@ -147,18 +150,26 @@ REJECTED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("get", "--frames", "request"), b"", 2, "give MESSAGE"),
     (("get", "--frames", "request", "MetadataResponse", "x"), b"", 2, "MetadataResponse is a response, not a request"),
     (("get", "--frames", "request", "Metadata", "topics"), sized(REQUEST)[:-1], 1, "frame 1"),
-    (("get", "--frames", "request", "Metadata", "topics"), sized(REQUEST[:-1]), 1,
-     "frame 1 at byte 0: MetadataRequest"),
+    (
+        ("get", "--frames", "request", "Metadata", "topics"),
+        sized(REQUEST[:-1]),
+        1,
+        "frame 1 at byte 0: MetadataRequest",
+    ),
     (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests needs --frames response"),
     (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "expected PATH=VALUE or"),
     (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "type int32 requires JSON, got 'x' (line 1, col"),
-    (("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000), BODY, 2,
-     "nested too deeply; no message has that many levels"),
+    (
+        ("set", "MetadataResponse", "12", "brokers:=" + "[" * 20000),
+        BODY,
+        2,
+        "nested too deeply; no message has that many levels",
+    ),
     (("set", "MetadataResponse", "12", "controller_id=9999999999"), BODY, 1, "expected int32"),
     (("set", "MetadataResponse", "12", "brokers[].host:=null"), BODY, 1, "not nullable in this version"),
     (("set", "MetadataResponse", "12", "brokers:=[{}]"), BODY, 1, "the key 'nodeId' is missing"),
     (("set", "--frames", "request", "3", "topics=x"), BODY, 2, "there is no message '3"),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("words", "stdin", "status", "text"), REJECTED)

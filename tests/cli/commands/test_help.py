@@ -75,10 +75,14 @@ def test_help_is_the_same_as_the_option(words: list[str]) -> None:
     assert (by_command.exit_code, by_command.stdout) == (0, by_option.stdout)
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["decod"], "did you mean 'decode'?"), (["log", "dmp"], "did you mean 'dump'?"),
-    (["decode", "x"], "tagwire decode has no subcommands; unexpected argument 'x'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["decod"], "did you mean 'decode'?"),
+        (["log", "dmp"], "did you mean 'dump'?"),
+        (["decode", "x"], "tagwire decode has no subcommands; unexpected argument 'x'"),
+    ],
+)
 def test_help_of_nothing(words: list[str], text: str) -> None:
     done = CliRunner().invoke(app, ["help", *words], prog_name="tagwire")
     assert (done.exit_code, done.stdout) == (2, "") and text in done.stderr

@@ -131,12 +131,17 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
     assert "already exists; add the hooks that you need:" in result.output and "id: tagwire-breaking" in result.output
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("my-pings", "call it 'my_pings'"), ("Pings", "call it 'pings'"), ("class", "is a Python keyword"),
-    ("../x", "call it 'x', and give the folder after it: tagwire init x ../x"),
-    ("json", "is a Python module"),
-    ("tagwire_pings", "is a tagwire module"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("my-pings", "call it 'my_pings'"),
+        ("Pings", "call it 'pings'"),
+        ("class", "is a Python keyword"),
+        ("../x", "call it 'x', and give the folder after it: tagwire init x ../x"),
+        ("json", "is a Python module"),
+        ("tagwire_pings", "is a tagwire module"),
+    ],
+)
 def test_names_that_no_package_can_have(folder: Path, name: str, message: str) -> None:
     assert message in init(name, code=2).output
     assert not read_tree(folder)
@@ -153,10 +158,14 @@ def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
     assert read_tree(folder) == {taken: b"mine\n"}
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] already exists"),
-    ("tool = {}\n", "is not valid TOML"), ("[project\n", "is not valid TOML"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] already exists"),
+        ("tool = {}\n", "is not valid TOML"),
+        ("[project\n", "is not valid TOML"),
+    ],
+)
 def test_settings_that_can_not_be_added_to(folder: Path, text: str, message: str) -> None:
     (folder / "pyproject.toml").write_text(text)
     assert message in init("pings", code=2).output

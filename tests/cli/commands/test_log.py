@@ -15,9 +15,16 @@ from tagwire.records import Record, build
 DATA = Path(__file__).parents[2] / "data" / "logs"
 SEGMENT = "00000000000000000000.log"
 BATCH_FIELDS = (
-    "baseOffset", "magic", "compression", "timestampType", "isTransactional", "isControl", "producerId",
-    "producerEpoch", "baseSequence",
-)  # fmt: skip
+    "baseOffset",
+    "magic",
+    "compression",
+    "timestampType",
+    "isTransactional",
+    "isControl",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+)
 RECORD_FIELDS = ("offset", "timestamp", "key", "value", "headers")
 
 
@@ -212,21 +219,24 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
     assert run("verify", tmp_path)[0] == 0
 
 
-@pytest.mark.parametrize(("arguments", "code", "sentence"), [
-    (("dump", "missing"), 2, "missing can't be read: No such file"),
-    (("dump", "empty"), 1, "no partition found in this folder"),
-    (("salvage", "a.log", "--output", "b"), 1, "give the folder of its partition"),
-    (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a single segment can't be salvaged"),
-    (("dump", "empty", "--format", "v22"), 2, "'--format': there is no record format 'v22'; did you mean 'v2'"),
-    (("convert", "c-0", "--to", "auto", "--output", "b"), 2, "'--to': there is no record format 'auto'"),
-    (("dump", "a.log", "--limit", "x=1"), 2, "expected NAME=N"),
-    (("dump", "a.log.gz"), 1, "a.log.gz is compressed by gzip; decompress it first"),
-    (("state", "a.log.gz"), 1, "a.log.gz is compressed by gzip; decompress it first"),
-    (("dump", "a.log", "--start-offset", "-5"), 2, "-5 is not in the range x>=0"),
-    (("dump", "a.log", "--start-offset", "9", "--end-offset", "9"), 2, "--end-offset must be above --start-offset"),
-    (("dump", "a.log", "--start-time", "9", "--end-time", "5"), 2, "--end-time must be above --start-time"),
-    (("shrink",), 2, "No such command"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("dump", "missing"), 2, "missing can't be read: No such file"),
+        (("dump", "empty"), 1, "no partition found in this folder"),
+        (("salvage", "a.log", "--output", "b"), 1, "give the folder of its partition"),
+        (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a single segment can't be salvaged"),
+        (("dump", "empty", "--format", "v22"), 2, "'--format': there is no record format 'v22'; did you mean 'v2'"),
+        (("convert", "c-0", "--to", "auto", "--output", "b"), 2, "'--to': there is no record format 'auto'"),
+        (("dump", "a.log", "--limit", "x=1"), 2, "expected NAME=N"),
+        (("dump", "a.log.gz"), 1, "a.log.gz is compressed by gzip; decompress it first"),
+        (("state", "a.log.gz"), 1, "a.log.gz is compressed by gzip; decompress it first"),
+        (("dump", "a.log", "--start-offset", "-5"), 2, "-5 is not in the range x>=0"),
+        (("dump", "a.log", "--start-offset", "9", "--end-offset", "9"), 2, "--end-offset must be above --start-offset"),
+        (("dump", "a.log", "--start-time", "9", "--end-time", "5"), 2, "--end-time must be above --start-time"),
+        (("shrink",), 2, "No such command"),
+    ],
+)
 def test_rejected_input(
     arguments: tuple[str, ...], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

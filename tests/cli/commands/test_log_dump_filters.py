@@ -15,27 +15,34 @@ def run(*words: object, code: int = 0) -> str:
     return done.stdout if code == 0 else done.stderr
 
 
-@pytest.mark.parametrize(("words", "offsets"), [
-    (["--start-offset", 3, "--end-offset", 6], [3, 4, 5]),
-    (["--end-offset", 2], [0, 1]),
-    (["--count", 2, "--start-offset", 28], [28, 29]),
-    (["--count", 0], []),
-    (["--start-time", "2023-11-14T22:41:20+00:00"], [28, 29]),
-    (["--start-time", 1700001680000, "--end-time", 1700001740000], [28]),
-    (["--key", "order-1"], [2, 16, 23]),
-    (["--header", "trace", "--end-offset", 10], [0, 5]),
-    (["--header", "trace=d0718c1a"], [5]), (["--header", "nothing"], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "offsets"),
+    [
+        (["--start-offset", 3, "--end-offset", 6], [3, 4, 5]),
+        (["--end-offset", 2], [0, 1]),
+        (["--count", 2, "--start-offset", 28], [28, 29]),
+        (["--count", 0], []),
+        (["--start-time", "2023-11-14T22:41:20+00:00"], [28, 29]),
+        (["--start-time", 1700001680000, "--end-time", 1700001740000], [28]),
+        (["--key", "order-1"], [2, 16, 23]),
+        (["--header", "trace", "--end-offset", 10], [0, 5]),
+        (["--header", "trace=d0718c1a"], [5]),
+        (["--header", "nothing"], []),
+    ],
+)
 def test_some_records(words: list[object], offsets: list[int]) -> None:
     assert [int(line.split("\t")[0]) for line in run(ORDERS, *words).splitlines()] == offsets
     assert [json.loads(line)["offset"] for line in run(ORDERS, *words, "--json").splitlines()] == offsets
 
 
-@pytest.mark.parametrize(("template", "line"), [
-    ("{offset} {key}", "0 order-14"),
-    (r"{topic}-{partition}\t{timestamp}\\", "orders-0\t1700000000000\\"),
-    ("{headers}: {attributes}", "trace=b46ee1da: has headers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("template", "line"),
+    [
+        ("{offset} {key}", "0 order-14"),
+        (r"{topic}-{partition}\t{timestamp}\\", "orders-0\t1700000000000\\"),
+        ("{headers}: {attributes}", "trace=b46ee1da: has headers"),
+    ],
+)
 def test_templates(template: str, line: str) -> None:
     assert run(ORDERS, "--count", 1, "--template", template) == f"{line}\n"
 

@@ -91,13 +91,17 @@ def test_replicas_of_a_partition_are_not_joined(tmp_path: Path) -> None:
     assert run("state", tmp_path / "broker1", "--json").exit_code == 0
 
 
-@pytest.mark.parametrize(("name", "start", "snapshot", "is_complete"), [
-    ("__consumer_offsets-0", None, None, False),
-    ("__share_group_state-0", 5, None, True),
-    ("__share_group_state-0", 4, None, False),
-    ("__cluster_metadata-0", 5, None, False), ("__cluster_metadata-0", None, 4, False),
-    ("__cluster_metadata-0", None, 5, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "start", "snapshot", "is_complete"),
+    [
+        ("__consumer_offsets-0", None, None, False),
+        ("__share_group_state-0", 5, None, True),
+        ("__share_group_state-0", 4, None, False),
+        ("__cluster_metadata-0", 5, None, False),
+        ("__cluster_metadata-0", None, 4, False),
+        ("__cluster_metadata-0", None, 5, True),
+    ],
+)
 def test_topic_without_its_beginning(
     name: str, start: int | None, snapshot: int | None, is_complete: bool, tmp_path: Path
 ) -> None:

@@ -25,11 +25,14 @@ def test_messages_lists_all_of_them() -> None:
     assert row == ["MetadataRequest", "request", "3", "clients", "0-13", "9+"]
 
 
-@pytest.mark.parametrize(("options", "some", "none"), [
-    (["--kind", "header"], "RequestHeader", "MetadataRequest"),
-    (["--component", "group"], "OffsetCommitValue", "OffsetCommitRequest"),
-    (["--kind", "coordinator-key", "--component", "transaction"], "TransactionLogKey", "OffsetCommitKey"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "some", "none"),
+    [
+        (["--kind", "header"], "RequestHeader", "MetadataRequest"),
+        (["--component", "group"], "OffsetCommitValue", "OffsetCommitRequest"),
+        (["--kind", "coordinator-key", "--component", "transaction"], "TransactionLogKey", "OffsetCommitKey"),
+    ],
+)
 def test_messages_filters(options: list[str], some: str, none: str) -> None:
     names = [each["name"] for each in json.loads(run("messages", "--json", *options).stdout)]
     assert some in names and none not in names
@@ -76,8 +79,14 @@ def test_show_version_is_in_wire_order() -> None:
     assert lines[0] == "ApiVersionsResponse v3: at least 8 bytes"
     names = [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[3:]]
     assert names[:7] == [
-        "error_code", "api_keys", "api_key", "min_version", "max_version", "(tagged fields)", "throttle_time_ms",
-    ]  # fmt: skip
+        "error_code",
+        "api_keys",
+        "api_key",
+        "min_version",
+        "max_version",
+        "(tagged fields)",
+        "throttle_time_ms",
+    ]
     assert any(line.split() == ["finalized_features_epoch", "int64", "1", "-1"] for line in lines)
 
 
@@ -225,39 +234,48 @@ def test_invalid_limit(limit: str) -> None:
     rejected(run("decode", "MetadataRequest", "0", "--limit", limit), "--limit", "elements", code=2)
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("00 01 6", "line 1, column 7: odd number of hex digits (5)"),
-    ("00 01\n0x67\n", "line 2, column 2: 'x' is not a hex digit"),
-    ("00 01\n\n  6", "line 3, column 3: odd number of hex digits (5)"),
-    (b"00 \xa0 01", "line 1, column 4: byte 0xa0 is not a hex digit"),
-    ("0001é", "line 1, column 5: byte 0xc3 is not a hex digit"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("00 01 6", "line 1, column 7: odd number of hex digits (5)"),
+        ("00 01\n0x67\n", "line 2, column 2: 'x' is not a hex digit"),
+        ("00 01\n\n  6", "line 3, column 3: odd number of hex digits (5)"),
+        (b"00 \xa0 01", "line 1, column 4: byte 0xa0 is not a hex digit"),
+        ("0001é", "line 1, column 5: byte 0xc3 is not a hex digit"),
+    ],
+)
 def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> None:
     rejected(run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text), "hex input", words, code=1)
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("", "empty; give a JSON object"),
-    ('{"groupId": "g",\n "memberId" "m"}', "line 2, column 13"),
-    ('{"groupId": "g", "groupId": "h"}', "duplicate key 'groupId' in an object"),
-    ('{"groupId": NaN}', 'NaN is not valid JSON; write it as the string "NaN"'),
-    (b'{"groupId": "\xff"}', "byte 0xff at offset 13 is not valid UTF-8"),
-    ("[" * 200_000, "nested too deeply; no message has that many levels"),
-    (f'{{"groupId": {"9" * 10_000}}}', "a number has more digits than any field can hold"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty; give a JSON object"),
+        ('{"groupId": "g",\n "memberId" "m"}', "line 2, column 13"),
+        ('{"groupId": "g", "groupId": "h"}', "duplicate key 'groupId' in an object"),
+        ('{"groupId": NaN}', 'NaN is not valid JSON; write it as the string "NaN"'),
+        (b'{"groupId": "\xff"}', "byte 0xff at offset 13 is not valid UTF-8"),
+        ("[" * 200_000, "nested too deeply; no message has that many levels"),
+        (f'{{"groupId": {"9" * 10_000}}}', "a number has more digits than any field can hold"),
+    ],
+)
 def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> None:
     rejected(run("encode", "LeaveGroupRequest", "0", "--hex", stdin=text), "JSON input", words, code=1)
 
 
-@pytest.mark.parametrize(("value", "words"), [
-    ([], "expected a JSON object"),
-    ({"groupId": "g"}, "the key 'memberId' is missing"),
-    ({**LEAVE_JSON, "memberIds": "m"}, "no field 'memberIds'; did you mean 'memberId'?"),
-    ({"groupId": 7, "memberId": "m"}, "group_id: expected a string, got int 7"),
-    ({"groupId": "g", "memberId": None}, "member_id: is null"),
-    ({**LEAVE_JSON, "members": [{"memberId": "x", "groupInstanceId": None}]}, "members: "),
-    ({"groupId": "\ud800", "memberId": "m"}, "group_id"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "expected a JSON object"),
+        ({"groupId": "g"}, "the key 'memberId' is missing"),
+        ({**LEAVE_JSON, "memberIds": "m"}, "no field 'memberIds'; did you mean 'memberId'?"),
+        ({"groupId": 7, "memberId": "m"}, "group_id: expected a string, got int 7"),
+        ({"groupId": "g", "memberId": None}, "member_id: is null"),
+        ({**LEAVE_JSON, "members": [{"memberId": "x", "groupInstanceId": None}]}, "members: "),
+        ({"groupId": "\ud800", "memberId": "m"}, "group_id"),
+    ],
+)
 def test_encode_rejects_values_that_the_version_can_not_represent(value: Any, words: str) -> None:
     result = run("encode", "LeaveGroupRequest", "0", "--hex", stdin=json.dumps(value))
     rejected(result, "LeaveGroupRequest v0", words, code=1)
@@ -274,20 +292,27 @@ def test_name_without_near_names_leads_to_the_list() -> None:
     rejected(run("show", "Zzz"), "`tagwire messages` lists all messages", code=2)
 
 
-@pytest.mark.parametrize("words", [
-    ["show", "LeaveGroupRequest", "--version", "99"],
-    ["encode", "LeaveGroupRequest", "99"], ["decode", "LeaveGroupRequest", "99"],
-    ["explain", "LeaveGroupRequest", "99"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "LeaveGroupRequest", "--version", "99"],
+        ["encode", "LeaveGroupRequest", "99"],
+        ["decode", "LeaveGroupRequest", "99"],
+        ["explain", "LeaveGroupRequest", "99"],
+    ],
+)
 def test_version_that_does_not_exist_is_wrong_usage(words: list[str]) -> None:
     rejected(run(*words), "LeaveGroupRequest has no version 99; supported versions are 0-5", code=2)
 
 
-@pytest.mark.parametrize(("package", "words"), [
-    ("nosuch_package", "can't be imported"),
-    ("tagwire_messages.nosuch", "can't be imported"),
-    ("json", "is not a generated package"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("nosuch_package", "can't be imported"),
+        ("tagwire_messages.nosuch", "can't be imported"),
+        ("json", "is not a generated package"),
+    ],
+)
 def test_a_package_must_be_a_generated_one(package: str, words: str) -> None:
     rejected(run("messages", "--package", package), "--package", repr(package), words, code=2)
 

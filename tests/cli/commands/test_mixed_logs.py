@@ -58,12 +58,17 @@ def test_one_format_alone(tmp_path: Path) -> None:
         assert "--only-format needs a named format" in output
 
 
-@pytest.mark.parametrize(("name", "sentence"), [
-    ("kip87,kip82-int",
-     "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one of them"),
-    ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
-    ("kip87,auto", "there is no record format 'auto'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (
+            "kip87,kip82-int",
+            "kip87 and kip82-int both have magic 2, so a reader can't distinguish them; pass only one of them",
+        ),
+        ("v3,v3-zigzag", "v3 and v3-zigzag both have magic 3"),
+        ("kip87,auto", "there is no record format 'auto'"),
+    ],
+)
 def test_sets_that_cannot_be(tmp_path: Path, name: str, sentence: str) -> None:
     assert sentence in " ".join(run("log", "verify", tmp_path, "--format", name, code=2).split())
 
@@ -93,9 +98,14 @@ FLAGS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     ("kip87", {}, {"tombstone": True}, "32 (tombstone)", "tombstone"),
     ("kip87", {"compression": "gzip"}, {"tombstone": True}, "32 (tombstone)", "compression gzip, tombstone"),
     ("kip87", {}, {"value": None, "tombstone": False}, "", ""),
-    ("kip82-int+kip87", {}, {"headers": ((1, b"1"),), "tombstone": True}, "48 (has headers, tombstone)",
-     "has headers, tombstone"),
-]  # fmt: skip
+    (
+        "kip82-int+kip87",
+        {},
+        {"headers": ((1, b"1"),), "tombstone": True},
+        "48 (has headers, tombstone)",
+        "has headers, tombstone",
+    ),
+]
 
 
 @pytest.mark.parametrize(("format", "batch", "record", "bits", "words"), FLAGS)

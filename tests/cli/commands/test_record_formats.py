@@ -35,15 +35,18 @@ def test_convert_in_hex() -> None:
     assert code == 0 and bytes.fromhex(out.decode()) == ONE
 
 
-@pytest.mark.parametrize(("arguments", "data", "code", "sentence"), [
-    (("convert", "v22"), ONE, 2, "there is no record format 'v22'"),
-    (("convert", "auto"), ONE, 2, "there is no record format 'auto'"),
-    (("convert", "v2", "--from", "v22"), ONE, 2, "there is no record format 'v22'"),
-    (("convert", "v2"), ONE[:-1], 1, "found length"),
-    (("explain", "--format", "v22"), ONE, 2, "there is no record format 'v22'"),
-    (("explain", "--format", "auto", "--request"), ONE, 2, "--request or --format, not both"),
-    (("whatif", "--to", "v3", "--against", "v22", "."), b"", 2, "there is no record format 'v22'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "data", "code", "sentence"),
+    [
+        (("convert", "v22"), ONE, 2, "there is no record format 'v22'"),
+        (("convert", "auto"), ONE, 2, "there is no record format 'auto'"),
+        (("convert", "v2", "--from", "v22"), ONE, 2, "there is no record format 'v22'"),
+        (("convert", "v2"), ONE[:-1], 1, "found length"),
+        (("explain", "--format", "v22"), ONE, 2, "there is no record format 'v22'"),
+        (("explain", "--format", "auto", "--request"), ONE, 2, "--request or --format, not both"),
+        (("whatif", "--to", "v3", "--against", "v22", "."), b"", 2, "there is no record format 'v22'"),
+    ],
+)
 def test_rejected_input(arguments: tuple[str, ...], data: bytes, code: int, sentence: str) -> None:
     found, _, err = run(*arguments, data=data)
     assert found == code and sentence in err

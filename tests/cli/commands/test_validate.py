@@ -152,10 +152,18 @@ def test_a_folder_of_specs_without_a_project_is_read(tmp_path: Path, monkeypatch
         assert (found["rule"], found["file"]) == ("TW804", f"{prefix}PingRequest.json")
 
 
-@pytest.mark.parametrize("words", [
-    ["validate"], ["fmt"], ["generate"], ["generate", "--check"], ["breaking"], ["breaking", "--against", "HEAD"],
-    ["lock"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate"],
+        ["fmt"],
+        ["generate"],
+        ["generate", "--check"],
+        ["breaking"],
+        ["breaking", "--against", "HEAD"],
+        ["lock"],
+    ],
+)
 @pytest.mark.parametrize("settings", ["", "[tool.black]\n", "[tool.tagwire]\n"])
 def test_project_commands_outside_a_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], settings: str

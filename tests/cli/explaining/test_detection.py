@@ -29,18 +29,22 @@ SIGNED = str([each - 256 if each > 127 else each for each in REQUEST]).encode()
 run = partial(tagwire_result, "explain")
 
 
-@pytest.mark.parametrize(("name", "data", "first"), [
-    ("a.txt", HEX, "hex, 32 bytes"), ("a.bin", REQUEST, "bytes, 32 bytes"),
-    ("frames.bin", SIZED * 2, "bytes, 72 bytes"),
-    ("java.txt", SIGNED, "a list of numbers, 32 bytes"),
-    ("python.txt", repr(REQUEST).encode(), "escaped bytes, 32 bytes"),
-    ("a.pcap", PCAP, "network capture"),
-    ("a.pcap.gz", gzip.compress(PCAP), "network capture"),
-    ("a.jsonl", LINES, "captured frames"),
-    ("a.jsonl.gz", gzip.compress(LINES), "captured frames"),
-    ("packet.bin", PCAP[24 + 16 :], f"bytes, {14 + 40 + 36} bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
-    ("ip.bin", PCAP[24 + 16 + 14 :], "bytes, 76 bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "data", "first"),
+    [
+        ("a.txt", HEX, "hex, 32 bytes"),
+        ("a.bin", REQUEST, "bytes, 32 bytes"),
+        ("frames.bin", SIZED * 2, "bytes, 72 bytes"),
+        ("java.txt", SIGNED, "a list of numbers, 32 bytes"),
+        ("python.txt", repr(REQUEST).encode(), "escaped bytes, 32 bytes"),
+        ("a.pcap", PCAP, "network capture"),
+        ("a.pcap.gz", gzip.compress(PCAP), "network capture"),
+        ("a.jsonl", LINES, "captured frames"),
+        ("a.jsonl.gz", gzip.compress(LINES), "captured frames"),
+        ("packet.bin", PCAP[24 + 16 :], f"bytes, {14 + 40 + 36} bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
+        ("ip.bin", PCAP[24 + 16 + 14 :], "bytes, 76 bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
+    ],
+)
 def test_any_file(tmp_path: Path, name: str, data: bytes, first: str) -> None:
     file = tmp_path / name
     file.write_bytes(data)
@@ -110,21 +114,28 @@ def test_hex_after_the_version(words: str) -> None:
     assert "18 RECORD_LIST_TOO_LARGE" in run(*words.split(), code=0).stdout
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["nosuch.bin"], "nosuch.bin can't be read: No such file or directory"),
-    (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 13"),
-    (["3"], "give MESSAGE VERSION, such as MetadataRequest 13"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["nosuch.bin"], "nosuch.bin can't be read: No such file or directory"),
+        (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 13"),
+        (["3"], "give MESSAGE VERSION, such as MetadataRequest 13"),
+    ],
+)
 def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
     result = run(*words)
     assert result.exit_code == 2 and text in result.stderr
 
 
-@pytest.mark.parametrize("words", [
-    ["decode", "MetadataRequest", "12"], ["decode", "--frames", "request"],
-    ["get", "MetadataRequest", "12", "topics[].name"],
-    ["redact", "--frames", "request"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["decode", "MetadataRequest", "12"],
+        ["decode", "--frames", "request"],
+        ["get", "MetadataRequest", "12", "topics[].name"],
+        ["redact", "--frames", "request"],
+    ],
+)
 def test_other_commands_recognise_hex(words: list[str]) -> None:
     result = tagwire_result(*words, stdin=HEX)
     assert result.exit_code == 1

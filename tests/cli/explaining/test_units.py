@@ -138,10 +138,13 @@ def test_a_capture() -> None:
 def test_responses_are_identified_by_their_request() -> None:
     rows = [
         {"dir": "req", "conn": 1, "hex": REQUEST.hex()},
-        {"dir": "resp", "conn": 1,
-         "hex": registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7).hex()},
+        {
+            "dir": "resp",
+            "conn": 1,
+            "hex": registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=7).hex(),
+        },
         {"dir": "resp", "conn": 2, "hex": EQUAL.hex()},
-    ]  # fmt: skip
+    ]
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
     assert "# HeartbeatResponse v4: " in result.stdout
     # The response in frame 3 has no request.
@@ -180,15 +183,18 @@ def test_file_that_is_not_a_capture(data: bytes) -> None:
     assert result.exit_code == 1 and "the input" in result.stderr
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["--guess", "--request"], "--request or --guess, not both"),
-    (["--capture", "--frames"], "--frames can't be used with --capture"),
-    (["--format", "auto", "--frames"], "--frames can't be used with --format"),
-    (["--json", "--html", "--guess"], "--json or --html, not both"),
-    (["--hex", "--input", "dump", "--guess"], "--hex or --input dump, not both"),
-    (["--request", "--only", "1"], "--only needs --frames or --capture"),
-    (["--guess", "one", "two"], "give at most one FILE; unexpected argument 'two'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--guess", "--request"], "--request or --guess, not both"),
+        (["--capture", "--frames"], "--frames can't be used with --capture"),
+        (["--format", "auto", "--frames"], "--frames can't be used with --format"),
+        (["--json", "--html", "--guess"], "--json or --html, not both"),
+        (["--hex", "--input", "dump", "--guess"], "--hex or --input dump, not both"),
+        (["--request", "--only", "1"], "--only needs --frames or --capture"),
+        (["--guess", "one", "two"], "give at most one FILE; unexpected argument 'two'"),
+    ],
+)
 def test_wrong_usage(words: list[str], text: str) -> None:
     result = run(*words, stdin=REQUEST)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -46,13 +46,18 @@ def ascii_of(data: bytes) -> str:
 WRITERS: dict[str, list[Callable[[bytes], str]]] = {
     "hex": [bytes.hex, lambda data: data.hex(" ").upper(), lambda data: data.hex(":"), lambda data: data.hex("\n", 4)],
     "dump": [xxd, hexdump, wireshark],
-    "escaped": [repr, lambda data: "".join(f"\\x{byte:02x}" for byte in data),
-                lambda data: ", ".join(f"0x{byte:02X}" for byte in data),
-                lambda data: f"char peer0_0[] = {{ /* Packet 4 */\n{', '.join(f'0x{byte:02x}' for byte in data)} }};"],
-    "list": [lambda data: str(list(data)),
-             lambda data: f"{{{', '.join(str(byte - 256 if byte > 127 else byte) for byte in data)}}}"],
+    "escaped": [
+        repr,
+        lambda data: "".join(f"\\x{byte:02x}" for byte in data),
+        lambda data: ", ".join(f"0x{byte:02X}" for byte in data),
+        lambda data: f"char peer0_0[] = {{ /* Packet 4 */\n{', '.join(f'0x{byte:02x}' for byte in data)} }};",
+    ],
+    "list": [
+        lambda data: str(list(data)),
+        lambda data: f"{{{', '.join(str(byte - 256 if byte > 127 else byte) for byte in data)}}}",
+    ],
     "base64": [lambda data: base64.b64encode(data).decode(), lambda data: base64.urlsafe_b64encode(data).decode()],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, len(LONG)])
@@ -80,25 +85,36 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
     assert bytes_of(text.encode(), "auto") == 64 * b"a" + b"b"
 
 
-@pytest.mark.parametrize(("form", "text", "message"), [
-    ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
-    ("hex", "0x00 0g", "hex input: line 1, column 7: 'g' is not a hex digit"),
-    ("hex", "00\n0", "hex input: line 2, column 1: odd number of hex digits (3)"),
-    ("dump", "0000: 00 01\n0003: 04",
-     "dump input: line 2: expected offset 2, the number of bytes above this line, got 0x3"),
-    ("auto", "0000000 1200 0300\n0000004\n",
-     "dump input: expected bytes, got 16-bit words of unknown byte order; print"),
-    ("auto", "0000000 022 \\0\n*\n0000020\n", "dump input: line 3: expected offset 0, the number of bytes"),
-    ("auto", "0000000 00 12\n0000020 01\n0000021\n", "dump input: line 2: expected offset 2"),
-    ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' does not start with an offset in hex"),
-    ("dump", "0000  \n", "dump input: there are no bytes after the offsets"),
-    ("escaped", "x00", "escaped input:"), ("escaped", "b'x", "escaped input:"),
-    ("base64", "AAA=A", "base64 input:"),
-    ("base64", "\0", "base64 input: expected text, got binary data"),
-    ("base64", "AAAA BBBB", "base64 input:"),
-    ("auto", "hello world this is text", "the input is text, but not bytes in a known form: hex,"),
-    ("auto", "abc", "the input is text"), ("auto", "tést", "the input is text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("form", "text", "message"),
+    [
+        ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
+        ("hex", "0x00 0g", "hex input: line 1, column 7: 'g' is not a hex digit"),
+        ("hex", "00\n0", "hex input: line 2, column 1: odd number of hex digits (3)"),
+        (
+            "dump",
+            "0000: 00 01\n0003: 04",
+            "dump input: line 2: expected offset 2, the number of bytes above this line, got 0x3",
+        ),
+        (
+            "auto",
+            "0000000 1200 0300\n0000004\n",
+            "dump input: expected bytes, got 16-bit words of unknown byte order; print",
+        ),
+        ("auto", "0000000 022 \\0\n*\n0000020\n", "dump input: line 3: expected offset 0, the number of bytes"),
+        ("auto", "0000000 00 12\n0000020 01\n0000021\n", "dump input: line 2: expected offset 2"),
+        ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' does not start with an offset in hex"),
+        ("dump", "0000  \n", "dump input: there are no bytes after the offsets"),
+        ("escaped", "x00", "escaped input:"),
+        ("escaped", "b'x", "escaped input:"),
+        ("base64", "AAA=A", "base64 input:"),
+        ("base64", "\0", "base64 input: expected text, got binary data"),
+        ("base64", "AAAA BBBB", "base64 input:"),
+        ("auto", "hello world this is text", "the input is text, but not bytes in a known form: hex,"),
+        ("auto", "abc", "the input is text"),
+        ("auto", "tést", "the input is text"),
+    ],
+)
 def test_rejected_input(form: str, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         bytes_of(text.encode(), form)

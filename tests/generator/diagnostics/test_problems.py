@@ -17,11 +17,16 @@ def test_the_text_form_names_place_rule_and_line() -> None:
     }
 
 
-@pytest.mark.parametrize(("line", "column", "shown", "caret"), [
-    ('"Ünit": "日本" x', 15, '"Ünit": "日本" x', 16),
-    ("\x1b[31m{", 6, "\N{REPLACEMENT CHARACTER}[31m{", 5),
-    ("x" * 300, 200, "x" * 160, 80), ("x" * 300, 300, "x" * 81, 80), ("ab", 3, "ab", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "column", "shown", "caret"),
+    [
+        ('"Ünit": "日本" x', 15, '"Ünit": "日本" x', 16),
+        ("\x1b[31m{", 6, "\N{REPLACEMENT CHARACTER}[31m{", 5),
+        ("x" * 300, 200, "x" * 160, 80),
+        ("x" * 300, 300, "x" * 81, 80),
+        ("ab", 3, "ab", 2),
+    ],
+)
 def test_caret_is_under_its_character(line: str, column: int, shown: str, caret: int) -> None:
     _, source_line, carets = render(CheckedText("f", line).problem("TW103", 1, column, "m")).split("\n")
     assert source_line == "    " + shown
@@ -33,13 +38,17 @@ def test_without_a_source_line_there_is_no_caret() -> None:
     assert render(problem) == "f:1:2: error TW804: m"
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    ("Foo", "'Foo'"),
-    ("a\nb\x1b\u202e", r"'a\nb\x1b\u202e'"),
-    ('it\'s "it"', "'it\\'s \"it\"'"), ("Ünit", "'Ünit'"),
-    ("x" * 100, "'" + "x" * 55 + "...'"),
-    (7, "7"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("Foo", "'Foo'"),
+        ("a\nb\x1b\u202e", r"'a\nb\x1b\u202e'"),
+        ('it\'s "it"', "'it\\'s \"it\"'"),
+        ("Ünit", "'Ünit'"),
+        ("x" * 100, "'" + "x" * 55 + "...'"),
+        (7, "7"),
+    ],
+)
 def test_values_are_quoted_on_one_short_line(value: object, text: str) -> None:
     assert quoted(value) == text
     assert quoted(value).isprintable()

@@ -22,12 +22,15 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "BaseOffset", "type": "int64"},
     {"name": "Magic", "type": "int8", "equals": 9},
     {"name": "Crc", "type": "crc32c", "covers": "Attributes"},
-    {"name": "Attributes", "type": "int16",
-     "bits": [{"name": "Compression", "bits": "0-1", "values": ["none", "gzip"]}, {"name": "HasStamp", "bits": 4}]},
+    {
+        "name": "Attributes",
+        "type": "int16",
+        "bits": [{"name": "Compression", "bits": "0-1", "values": ["none", "gzip"]}, {"name": "HasStamp", "bits": 4}],
+    },
     {"name": "Stamp", "type": "uvarlong", "when": {"field": "Attributes.HasStamp"}},
     {"name": "Count", "type": "int32", "countOf": "Records"},
     {"name": "Records", "type": "[]Record", "compression": "Attributes.Compression", "fields": RECORD},
-]  # fmt: skip
+]
 
 
 def spec(fields: list[dict[str, Any]] = FIELDS, **changes: Any) -> MessageSpec:
@@ -59,29 +62,34 @@ def swapped(fields: list[dict[str, Any]], one: int, other: int) -> list[dict[str
 BITS = FIELDS[3]["bits"]
 
 
-@pytest.mark.parametrize(("new", "expected"), [
-    (spec(), []),
-    (spec(claims=[{"field": "Magic", "value": 9, "bytes": 1}]), []),
-    (changed("BaseOffset", rewritten=True), []),
-    (changed("BaseOffset", about="Where it begins."), []),
-    (changed("Magic", equals=8), [("TW914", "magic"), ("TW921", "magic")]),
-    (changed("Stamp", type="varlong"), [("TW914", "stamp")]),
-    (changed("Stamp", when=None), [("TW914", "stamp")]),
-    (changed("Stamp", when={"field": "Attributes.HasStamp", "equals": 0}), [("TW914", "stamp")]),
-    (changed("Crc", covers="Count"), [("TW914", "crc")]),
-    (changed("Attributes", bits=[BITS[0], {"name": "HasStamp", "bits": 5}]),
-     [("TW914", "attributes"), ("TW914", "stamp")]),
-    (changed("Records", compression=None), [("TW914", "records")]),
-    (changed("Records.OffsetDelta", deltaOf="Count"), [("TW914", "records.offset_delta")]),
-    (changed("Records.Value", length="uvarint"), [("TW914", "records.value")]),
-    (changed("Records.Value", nullable=None), [("TW914", "records.value")]),
-    (spec(swapped(FIELDS, 0, 1)), [("TW914", "")]),
-    (spec([*FIELDS[:2], {"name": "New", "type": "int8"}, *FIELDS[2:]]), [("TW914", "new")]),
-    (spec([{"name": "Old", "type": "int8"}, *FIELDS[:1], *FIELDS[1:]]), [("TW914", "old")]),
-    (spec([*FIELDS[:4], *FIELDS[5:]]), [("TW914", "")]),
-    (spec(format="mails"), [("TW940", "")]),
-    (changed("Records.Value", name="Content"), [("TW941", "records.content")]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (spec(), []),
+        (spec(claims=[{"field": "Magic", "value": 9, "bytes": 1}]), []),
+        (changed("BaseOffset", rewritten=True), []),
+        (changed("BaseOffset", about="Where it begins."), []),
+        (changed("Magic", equals=8), [("TW914", "magic"), ("TW921", "magic")]),
+        (changed("Stamp", type="varlong"), [("TW914", "stamp")]),
+        (changed("Stamp", when=None), [("TW914", "stamp")]),
+        (changed("Stamp", when={"field": "Attributes.HasStamp", "equals": 0}), [("TW914", "stamp")]),
+        (changed("Crc", covers="Count"), [("TW914", "crc")]),
+        (
+            changed("Attributes", bits=[BITS[0], {"name": "HasStamp", "bits": 5}]),
+            [("TW914", "attributes"), ("TW914", "stamp")],
+        ),
+        (changed("Records", compression=None), [("TW914", "records")]),
+        (changed("Records.OffsetDelta", deltaOf="Count"), [("TW914", "records.offset_delta")]),
+        (changed("Records.Value", length="uvarint"), [("TW914", "records.value")]),
+        (changed("Records.Value", nullable=None), [("TW914", "records.value")]),
+        (spec(swapped(FIELDS, 0, 1)), [("TW914", "")]),
+        (spec([*FIELDS[:2], {"name": "New", "type": "int8"}, *FIELDS[2:]]), [("TW914", "new")]),
+        (spec([{"name": "Old", "type": "int8"}, *FIELDS[:1], *FIELDS[1:]]), [("TW914", "old")]),
+        (spec([*FIELDS[:4], *FIELDS[5:]]), [("TW914", "")]),
+        (spec(format="mails"), [("TW940", "")]),
+        (changed("Records.Value", name="Content"), [("TW941", "records.content")]),
+    ],
+)
 def test_changes_of_a_format(new: MessageSpec, expected: list[tuple[str, str]]) -> None:
     assert sorted((finding.rule, finding.path) for finding in compare_specs([spec()], [new])) == sorted(expected)
 

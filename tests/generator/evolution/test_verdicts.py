@@ -53,14 +53,22 @@ SETS: list[tuple[str, list[str], list[str], list[tuple[str, str]]]] = [
     ("renamed, found by its key", [api("X", 1)], [api("Y", 1)], [("TW940", "Y")]),
     ("renamed, found by its alias", [api("X", 1)], [api("Y", 7, more=' "aliases": ["X"],')], [("TW922", "Y")]),
     ("a key taken by other bytes", [api("X", 1)], [api("Y", 1, "string")], [("TW903", "Y"), ("TW925", "Y")]),
-    ("a key taken without a common version", [api("X", 1, valid="0")], [api("Y", 1, valid="1-2")],
-     [("TW925", "Y"), ("TW960", "Y")]),
+    (
+        "a key taken without a common version",
+        [api("X", 1, valid="0")],
+        [api("Y", 1, valid="1-2")],
+        [("TW925", "Y"), ("TW960", "Y")],
+    ),
     ("a reserved key taken", [api("X", 1, valid="none")], [api("Y", 1)], [("TW961", "X"), ("TW925", "Y")]),
-    ("keys swapped", [api("X", 1), api("Y", 2)], [api("X", 2), api("Y", 1)],
-     [("TW922", "X"), ("TW925", "X"), ("TW922", "Y"), ("TW925", "Y")]),
+    (
+        "keys swapped",
+        [api("X", 1), api("Y", 2)],
+        [api("X", 2), api("Y", 1)],
+        [("TW922", "X"), ("TW925", "X"), ("TW922", "Y"), ("TW925", "Y")],
+    ),
     ("a name that moved on", [api("X", 1)], [api("X", 2), api("Y", 1)], [("TW922", "X"), ("TW925", "Y")]),
     ("another kind with the key", [api("X", 1)], [api("X", 1), api("YRequest", 1, kind="request")], []),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("old", "new", "rules"), [row[1:] for row in SETS], ids=[row[0] for row in SETS])
@@ -95,13 +103,16 @@ def history(old: str, **more: Any) -> Released:
     return Released(read(old), **more)
 
 
-@pytest.mark.parametrize(("retired", "new", "rules"), [
-    ({"": {0: "t int32"}}, spec(A + "," + tagged("U")), ["TW926"]),
-    ({"": {0: "t int32"}}, spec(A + "," + tagged(type="int64")), ["TW926"]),
-    ({"": {0: ""}}, spec(A + "," + T), ["TW926"]),
-    ({"": {0: "t int32"}}, spec(A + "," + T), []),
-    ({"": {0: "t int32"}}, spec(A), []),
-    ({"elsewhere": {0: "t int32"}}, spec(A + "," + tagged("U")), []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("retired", "new", "rules"),
+    [
+        ({"": {0: "t int32"}}, spec(A + "," + tagged("U")), ["TW926"]),
+        ({"": {0: "t int32"}}, spec(A + "," + tagged(type="int64")), ["TW926"]),
+        ({"": {0: ""}}, spec(A + "," + T), ["TW926"]),
+        ({"": {0: "t int32"}}, spec(A + "," + T), []),
+        ({"": {0: "t int32"}}, spec(A), []),
+        ({"elsewhere": {0: "t int32"}}, spec(A + "," + tagged("U")), []),
+    ],
+)
 def test_tags_that_only_a_lock_remembers(retired: dict[str, dict[int, str]], new: str, rules: list[str]) -> None:
     assert [each.rule for each in compare_messages(history(spec(A), retired_tags=retired), read(new))] == rules

@@ -125,15 +125,19 @@ def test_valid_example_breaks_no_rule() -> None:
     assert read_spec(json.dumps(GOOD), file="LetterBatch.json").problems == ()
 
 
-@pytest.mark.parametrize(("rule", "text"), [
-    ("TW113", changed("", format=None)), ("TW113", changed("", fields=None)),
-    ("TW110", changed("", validVersions="0")),
-    ("TW110", changed("BaseOffset", versions="0+")),
-    ("TW112", changed("Notes", count="int8")),
-    ("TW114", changed("Magic", equals="nine")),
-    ("TW507", changed("Records.Value", nullable=False, default="null")),
-    ("TW503", changed("Magic", default="300")),
-    ("TW306", changed("Records", type="[]Letter", fields=None)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("TW113", changed("", format=None)),
+        ("TW113", changed("", fields=None)),
+        ("TW110", changed("", validVersions="0")),
+        ("TW110", changed("BaseOffset", versions="0+")),
+        ("TW112", changed("Notes", count="int8")),
+        ("TW114", changed("Magic", equals="nine")),
+        ("TW507", changed("Records.Value", nullable=False, default="null")),
+        ("TW503", changed("Magic", default="300")),
+        ("TW306", changed("Records", type="[]Letter", fields=None)),
+    ],
+)
 def test_rules_for_all_specs_apply_to_formats(rule: str, text: str) -> None:
     assert rule in [problem.rule for problem in read_spec(text, file="LetterBatch.json").problems]

@@ -43,10 +43,13 @@ def message(*fields: FieldSpec, **more: Any) -> MessageSpec:
     return MessageSpec(fields=fields, **keys)
 
 
-@pytest.mark.parametrize(("prefix", "name"), [
-    *(("", name) for name in [*WIRE_TYPES, "Foo", "F"]),
-    *((prefix, name) for prefix in ("[]", " [] ") for name in [*WIRE_TYPES, "Foo", "F"] if name != "records"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prefix", "name"),
+    [
+        *(("", name) for name in [*WIRE_TYPES, "Foo", "F"]),
+        *((prefix, name) for prefix in ("[]", " [] ") for name in [*WIRE_TYPES, "Foo", "F"] if name != "records"),
+    ],
+)
 def test_types_are_read_and_printed(prefix: str, name: str) -> None:
     type = FieldType.parse(f"{prefix}{name}")
     assert str(type) == f"{prefix.strip()}{name}"
@@ -76,7 +79,8 @@ INVALID = [
     ("TW402", lambda: FieldType("class")),
     ("TW404", lambda: FieldType("records", 1)),
     ("TW403", lambda: FieldType.parse("[] []")),
-    ("TW401", lambda: field("a b")), ("TW401", lambda: field("")),
+    ("TW401", lambda: field("a b")),
+    ("TW401", lambda: field("")),
     ("TW406", lambda: field(nullable_versions=ALL, is_of_format=True)),
     ("TW501", lambda: field(type="bool", default=1)),
     ("TW502", lambda: field(type="int8", default=True)),
@@ -112,21 +116,25 @@ INVALID = [
     ("TW114", lambda: message(api_key=2**15)),
     ("TW202", lambda: message(valid_versions=ALL)),
     ("TW205", lambda: message(flexible_versions=Versions(0, 3))),
-    ("TW211",
-     lambda: message(kind="coordinator-key", api_key=1, valid_versions=Versions(0, 1), flexible_versions=NONE)),
+    (
+        "TW211",
+        lambda: message(kind="coordinator-key", api_key=1, valid_versions=Versions(0, 1), flexible_versions=NONE),
+    ),
     ("TW302", lambda: message(field(), field())),
     ("TW306", lambda: message(field(type="S"))),
     ("TW308", lambda: message(field(type="S"), structs=(struct("S", field(type="[]S")),))),
     ("TW304", lambda: message(field(type="S"), structs=(struct("S"), struct("S")))),
     ("TW301", lambda: message(structs=(struct("small"),))),
     ("TW217", lambda: message(fallback=Fallback(0, 35))),
-    ("TW114",
-     lambda: message(field("ErrorCode", "int16"), fallback=Fallback(0, 2**15), flexible_versions=NONE, **RESPONSE)),
+    (
+        "TW114",
+        lambda: message(field("ErrorCode", "int16"), fallback=Fallback(0, 2**15), flexible_versions=NONE, **RESPONSE),
+    ),
     ("TW609", lambda: message(field(tag=1, tagged_versions=ALL))),
     ("TW701", lambda: message(optional_versions=ALL)),
     ("TW701", lambda: message(dialect="draft", optional_versions=ALL)),
     ("TW702", lambda: message(field(**TAGGED), dialect="draft", optional_versions=NONE, flexible_versions=NONE)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("rule", "build"), INVALID)
@@ -176,10 +184,17 @@ def test_structs_come_after_those_that_they_hold() -> None:
         spec.struct("E")
 
 
-@pytest.mark.parametrize(("valid", "unstable", "latest"), [
-    (Versions(0, 3), False, 3), (Versions(0, 3), True, 2), (Versions(2, 2), True, -1), (Versions(0, 0), False, 0),
-    (NONE, False, -1), (NONE, True, -1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("valid", "unstable", "latest"),
+    [
+        (Versions(0, 3), False, 3),
+        (Versions(0, 3), True, 2),
+        (Versions(2, 2), True, -1),
+        (Versions(0, 0), False, 0),
+        (NONE, False, -1),
+        (NONE, True, -1),
+    ],
+)
 def test_the_latest_stable_version(valid: Versions, unstable: bool, latest: int) -> None:
     spec = message(kind="request", valid_versions=valid, latest_version_unstable=unstable)
     assert spec.latest_stable == latest
@@ -281,26 +296,34 @@ def test_array_elements_take_at_least_one_byte() -> None:
         assert caught.value.rule == "TW311"
 
 
-@pytest.mark.parametrize(("settings", "expected"), [
-    ({}, SpecOptions()),
-    ({"tag_gaps": True}, SpecOptions(tag_gaps=True)),
-    ({"length_varint": "unsigned", "length_counts_tag": True},
-     SpecOptions(length_varint="unsigned", length_counts_tag=True)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, SpecOptions()),
+        ({"tag_gaps": True}, SpecOptions(tag_gaps=True)),
+        (
+            {"length_varint": "unsigned", "length_counts_tag": True},
+            SpecOptions(length_varint="unsigned", length_counts_tag=True),
+        ),
+    ],
+)
 def test_options_from_settings(settings: dict[str, object], expected: SpecOptions) -> None:
     assert SpecOptions.from_mapping(settings) == expected
 
 
-@pytest.mark.parametrize(("settings", "sentence"), [
-    ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
-    (
-        {"x": 1},
-        "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
-        "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
-    ),
-    ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
-    ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
+        (
+            {"x": 1},
+            "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
+            "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
+        ),
+        ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
+        ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),
+    ],
+)
 def test_options_that_do_not_exist(settings: dict[str, object], sentence: str) -> None:
     with pytest.raises(SpecError) as caught:
         SpecOptions.from_mapping(settings)

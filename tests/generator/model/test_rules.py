@@ -74,18 +74,25 @@ def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type:
 ERRORS = [
     # rules about text and keys
     ("TW102", "§\N{ZERO WIDTH NO-BREAK SPACE}{}"),
-    ("TW103", "§"), ("TW103", '{"name": "A"§'), ("TW103", '{"name": §}'),
+    ("TW103", "§"),
+    ("TW103", '{"name": "A"§'),
+    ("TW103", '{"name": §}'),
     ("TW103", '{"name": "A" §"type": "data"}'),
     ("TW103", "§# a comment\n{}"),
-    ("TW103", "{\"name\": §'A'}"), ("TW103", '{"name": §"A\n"}'), ("TW103", '{"name": §"\\x"}'),
-    ("TW103", "{} §/* no end"), ("TW104", spec() + "\n§{}"), ("TW104", spec() + " §true"),
+    ("TW103", "{\"name\": §'A'}"),
+    ("TW103", '{"name": §"A\n"}'),
+    ("TW103", '{"name": §"\\x"}'),
+    ("TW103", "{} §/* no end"),
+    ("TW104", spec() + "\n§{}"),
+    ("TW104", spec() + " §true"),
     ("TW105", spec(INT + "§,")),
     ("TW105", spec(field('"about": ""§,'))),
     ("TW106", spec(field('"about": "", §"versions": "1+"'))),
     ("TW106", spec(more='§"name": "Other",')),
     ("TW107", DEEP),
     ("TW108", spec(field('"about": §"\\ud800"'))),
-    ("TW109", "  §[]"), ("TW109", '§"name"'),
+    ("TW109", "  §[]"),
+    ("TW109", '§"name"'),
     ("TW110", spec(more='§"abuot": 1,')),
     ("TW110", spec(field('§"flexible": "0+"'))),
     ("TW110", spec(field('§"nullable": true'))),
@@ -174,8 +181,10 @@ ERRORS = [
     ("TW304", spec(INT, common(struct('"S"', INT), struct('§"S"', INT)))),
     ("TW304", spec(field('"fields": []', "S") + ', {"name": "C", "type": §"S", "versions": "0+", "fields": []}')),
     ("TW304", spec(field('"fields": []', "Foo") + ', {"name": "C", "type": §"FOO", "versions": "0+", "fields": []}')),
-    ("TW304",
-     spec(field(f'"fields": [{INT}]', "S"), common(struct('"S"', INT))).replace('"type": "S"', '"type": §"S"')),
+    (
+        "TW304",
+        spec(field(f'"fields": [{INT}]', "S"), common(struct('"S"', INT))).replace('"type": "S"', '"type": §"S"'),
+    ),
     ("TW305", spec(field('"fields": []').replace('"string"', '§"SAMPLE"'))),
     ("TW306", spec(field('"about": ""').replace('"string"', '§"Foo"'))),
     ("TW306", spec(field('"fields": []', "S") + ', {"name": "C", "type": §"S", "versions": "0+"}')),
@@ -289,8 +298,10 @@ ERRORS = [
     ("TW606", spec(field('"tag": 0, "taggedVersions": "1+", "nullableVersions": §"2+"', versions="1+"))),
     ("TW607", spec(field(f'"fields": [{TAGGED_KEY}]', "[]S", "1+"))),
     ("TW608", spec(tagged("A", "0") + ", " + tagged("B", "§0"))),
-    ("TW608",
-     draft(optional='{"name": "A", "type": "int8", "tag": 1}, {"name": "B", "type": "int8", "tag": §"0x0001"}')),
+    (
+        "TW608",
+        draft(optional='{"name": "A", "type": "int8", "tag": 1}, {"name": "B", "type": "int8", "tag": §"0x0001"}'),
+    ),
     ("TW609", spec(tagged("A", "0") + ", " + tagged("B", "§2") + ", " + tagged("C", "3"))),
     ("TW609", spec(more='"reservedTags": §[0, 2],')),
     ("TW610", spec(tagged("A", "§0"), '"reservedTags": [0],')),
@@ -338,19 +349,25 @@ ERRORS = [
     ("TW318", spec(keyed(field('"mapKey": true', versions="1+") + ", " + INT, '"unique": §true'), EXTENDED)),
     ("TW319", spec(keyed(field('"mapKey": true', "float64"), '"unique": §true'), EXTENDED)),
     ("TW518", spec(tagged("B", "0", ', "required": §true'), EXTENDED)),
-    ("TW519",
-     spec('{"name": "A", "type": §"S", "versions": "0+", "fields": [' + field('"required": true') + "]}", EXTENDED)),
+    (
+        "TW519",
+        spec('{"name": "A", "type": §"S", "versions": "0+", "fields": [' + field('"required": true') + "]}", EXTENDED),
+    ),
     ("TW617", spec(alternatives('"nullableVersions": "1+"', union='§"U"').replace("TW521", ""), EXTENDED)),
-    ("TW617",
-     spec(alternatives('"versions": "0+", "nullableVersions": "0+", "default": "null"', union='§"U"'), EXTENDED)),
-    ("TW617",
-     spec(alternatives('"nullableVersions": "1+", "default": "null", "ignorable": true', union='§"U"'), EXTENDED)),
+    (
+        "TW617",
+        spec(alternatives('"versions": "0+", "nullableVersions": "0+", "default": "null"', union='§"U"'), EXTENDED),
+    ),
+    (
+        "TW617",
+        spec(alternatives('"nullableVersions": "1+", "default": "null", "ignorable": true', union='§"U"'), EXTENDED),
+    ),
     ("TW617", spec(alternatives(second=field('"nullableVersions": "0+", "default": "null", "union": §"U"')), EXTENDED)),
     ("TW618", spec(alternatives(union='§"U"', second=INT), EXTENDED)),
     ("TW619", spec(alternatives(union='§"U"', second=INT).replace('§"U"', '§"9"'), EXTENDED)),
     ("TW619", spec(alternatives() + ', {"name": §"U", "type": "int8", "versions": "0+"}', EXTENDED)),
     ("TW619", spec(alternatives() + ', {"name": §"Which", "type": "int8", "versions": "0+"}', EXTENDED)),
-]  # fmt: skip
+]
 
 WARNINGS = [
     ("TW220", spec(field('"nullableVersions": §"3-1"'))),
@@ -409,15 +426,23 @@ IN_THE_DRAFT = [
     (optional("", tag=2**32), "field A has tag 4294967296; the draft's tags are 0 to 65535"),
     (optional(', "nullable": true', "int32"), "field A is int32, which has no null, but is nullable; remove the key"),
     (optional(', "default": "null"'), 'field A is null by default, but is not nullable; write "nullable": true'),
-    (draft(versions='"versionsWithOptional": "1+", "reservedTags": [-1],'),
-     "struct Sample reserves tag -1; the draft's tags are 0 to 65535"),
-    (draft(versions='"versionsWithOptional": "1+", "reservedTags": [4294967296],'),
-     "struct Sample reserves tag 4294967296; the draft's tags are 0 to 65535"),
-    (draft(fields='{"name": "A", "type": "int8"}'),
-     "the field has no versions; give those in which it exists, or move it to optionalFields"),
-    (optional("").replace('"1+"', '"5+"'),
-     "A is optional in versionsWithOptional 5+, but Sample is only in 0-3; it is never written"),
-]  # fmt: skip
+    (
+        draft(versions='"versionsWithOptional": "1+", "reservedTags": [-1],'),
+        "struct Sample reserves tag -1; the draft's tags are 0 to 65535",
+    ),
+    (
+        draft(versions='"versionsWithOptional": "1+", "reservedTags": [4294967296],'),
+        "struct Sample reserves tag 4294967296; the draft's tags are 0 to 65535",
+    ),
+    (
+        draft(fields='{"name": "A", "type": "int8"}'),
+        "the field has no versions; give those in which it exists, or move it to optionalFields",
+    ),
+    (
+        optional("").replace('"1+"', '"5+"'),
+        "A is optional in versionsWithOptional 5+, but Sample is only in 0-3; it is never written",
+    ),
+]
 
 
 @pytest.mark.parametrize(("text", "message"), IN_THE_DRAFT)
@@ -459,13 +484,26 @@ SETS = [
     ("TW801", "foo.json", [summary("foo", "data", None, component="a"), summary("Foo", "data", None, component="b")]),
     ("TW802", "Bar.json", [summary("Bar", "metadata", None)]),
     ("TW802", "BarRequest.json", [summary("BarRequest", "request", None)]),
-    ("TW803", "Foo2Request.json",
-     [replace(FOO, name="Foo2Request", file="Foo2Request.json"), replace(FOO, file="A.json", name="A"), FOO_RESPONSE]),
-    ("TW803", "B.json",
-     [summary("A", "coordinator-key", 1), summary("B", "coordinator-key", 1), summary("V", "coordinator-value", 1)]),
+    (
+        "TW803",
+        "Foo2Request.json",
+        [
+            replace(FOO, name="Foo2Request", file="Foo2Request.json"),
+            replace(FOO, file="A.json", name="A"),
+            FOO_RESPONSE,
+        ],
+    ),
+    (
+        "TW803",
+        "B.json",
+        [summary("A", "coordinator-key", 1), summary("B", "coordinator-key", 1), summary("V", "coordinator-value", 1)],
+    ),
     ("TW804", "FooRequest.json", [FOO]),
-    ("TW804", "FooRequest.json",
-     [FOO, replace(FOO_RESPONSE, component="other"), summary("XRequest", "request", 1, component="other")]),
+    (
+        "TW804",
+        "FooRequest.json",
+        [FOO, replace(FOO_RESPONSE, component="other"), summary("XRequest", "request", 1, component="other")],
+    ),
     ("TW805", "FooResponse.json", [FOO_RESPONSE]),
     ("TW806", "Foo.json", [replace(FOO, name="Foo", file="Foo.json"), FOO_RESPONSE]),
     ("TW807", "FooResponse.json", [FOO, replace(FOO_RESPONSE, aliases=("fooREQUEST",))]),
@@ -478,7 +516,7 @@ SETS = [
     ("TW823", "K.json", [summary("K", "coordinator-key", 1)]),
     ("TW823", "V.json", [summary("V", "coordinator-value", 1)]),
     ("TW824", "Other.json", [FOO, replace(FOO_RESPONSE, file="Other.json")]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("rule", "file", "members"), SETS)

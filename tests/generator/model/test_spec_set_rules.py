@@ -16,19 +16,25 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
     return MessageSummary(name, kind, api_key, component, versions, "1+", f"{component}/{name}.json", 1, 1)
 
 
-@pytest.mark.parametrize("members", [
-    [summary("FooRequest", "request", 1), summary("FooResponse", "response", 1)],
-    [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
-    [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
-    # The same API key may be used for another kind of message, or in another component.
-    [*(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
-     *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
-     *(summary(f"{c}Value", "coordinator-value", 1, c) for c in ("a", "b")),
-     summary("FooRequest", "request", 1, "a"), summary("FooResponse", "response", 1, "a")],
-    # Headers and data messages are not looked up by API key, so several may have the same one.
-    [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
-    [],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "members",
+    [
+        [summary("FooRequest", "request", 1), summary("FooResponse", "response", 1)],
+        [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
+        [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
+        # The same API key may be used for another kind of message, or in another component.
+        [
+            *(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
+            *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
+            *(summary(f"{c}Value", "coordinator-value", 1, c) for c in ("a", "b")),
+            summary("FooRequest", "request", 1, "a"),
+            summary("FooResponse", "response", 1, "a"),
+        ],
+        # Headers and data messages are not looked up by API key, so several may have the same one.
+        [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
+        [],
+    ],
+)
 def test_a_set_without_problems(members: list[MessageSummary]) -> None:
     assert check_set(members) == ()
 

@@ -19,15 +19,23 @@ def exemption(**changes: Any) -> Exemption:
     return Exemption(**keys | changes)
 
 
-@pytest.mark.parametrize(("changes", "excuses"), [
-    ({}, True), ({"path": "a.b"}, True), ({"path": "a"}, False), ({"path": ""}, False),
-    ({"versions": Versions.parse("1-2")}, True),
-    ({"versions": Versions.parse("0+")}, True),
-    ({"versions": Versions.parse("2")}, False),
-    ({"rule": "TW904"}, False), ({"message": "Q"}, False), ({"until": TODAY}, True),
-    ({"until": TODAY + datetime.timedelta(1)}, True),
-    ({"until": TODAY - datetime.timedelta(1)}, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "excuses"),
+    [
+        ({}, True),
+        ({"path": "a.b"}, True),
+        ({"path": "a"}, False),
+        ({"path": ""}, False),
+        ({"versions": Versions.parse("1-2")}, True),
+        ({"versions": Versions.parse("0+")}, True),
+        ({"versions": Versions.parse("2")}, False),
+        ({"rule": "TW904"}, False),
+        ({"message": "Q"}, False),
+        ({"until": TODAY}, True),
+        ({"until": TODAY + datetime.timedelta(1)}, True),
+        ({"until": TODAY - datetime.timedelta(1)}, False),
+    ],
+)
 def test_findings_that_an_exception_excuses(changes: dict[str, Any], excuses: bool) -> None:
     judged = judge([FINDING], [exemption(**changes)], TODAY)
     assert (judged.findings, len(judged.excused)) == (() if excuses else (FINDING,), int(excuses))

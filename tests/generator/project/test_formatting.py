@@ -3,22 +3,26 @@ import pytest
 from tagwire_generator.project.output import formatter_line, formatter_of, is_same_code
 
 
-@pytest.mark.parametrize(("before", "after", "same"), [
-    ("x = f(a, b)\n", "x = f(\n    a,\n    b,\n)\n", True),
-    ("x = 'a'\n", 'x = "a"\n', True),
-    ("import a\nx = 1\n", "import a\n\n\nx = (1)\n", True),
-    ('"""A module.\n\nMore.\n"""\n', '"""A module.\n\nMore."""\n', True),
-    ('def f():\n    """One.\n\n      Two.\n    """\n', 'def f():\n    """One.\n\n    Two."""\n', True),
-    ("x = 1  # why\n", "x = 1 # why\n", True),
-    ("x = 1  # why\n", "x = 1  # because\n", False),
-    ("x = 1\n", "x = 1  # by hand\n", False),
-    ("x = 1\n", "x = 2\n", False),
-    ("x = 'a b'\n", "x = 'a  b'\n", False),
-    ('"""One."""\n', '"""Two."""\n', False),
-    ("x = 1\ny = 2\n", "y = 2\nx = 1\n", False),
-    ("x = 1\n", "x = (\n", False), ("x = 1\n", "x = '\0'\n", False),
-    ("x = 1\n", "if x:\n  y\n z\n", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("x = f(a, b)\n", "x = f(\n    a,\n    b,\n)\n", True),
+        ("x = 'a'\n", 'x = "a"\n', True),
+        ("import a\nx = 1\n", "import a\n\n\nx = (1)\n", True),
+        ('"""A module.\n\nMore.\n"""\n', '"""A module.\n\nMore."""\n', True),
+        ('def f():\n    """One.\n\n      Two.\n    """\n', 'def f():\n    """One.\n\n    Two."""\n', True),
+        ("x = 1  # why\n", "x = 1 # why\n", True),
+        ("x = 1  # why\n", "x = 1  # because\n", False),
+        ("x = 1\n", "x = 1  # by hand\n", False),
+        ("x = 1\n", "x = 2\n", False),
+        ("x = 'a b'\n", "x = 'a  b'\n", False),
+        ('"""One."""\n', '"""Two."""\n', False),
+        ("x = 1\ny = 2\n", "y = 2\nx = 1\n", False),
+        ("x = 1\n", "x = (\n", False),
+        ("x = 1\n", "x = '\0'\n", False),
+        ("x = 1\n", "if x:\n  y\n z\n", False),
+    ],
+)
 def test_formatting_is_no_code(before: str, after: str, same: bool) -> None:
     assert is_same_code("m.py", before, after) is same
     assert is_same_code("m.pyi", after, before) is same

@@ -73,19 +73,29 @@ def test_a_component_may_be_called_layouts(tmp_path: Path) -> None:
     assert str(read(tmp_path, str(history))) == str(history)
 
 
-@pytest.mark.parametrize("text", [
-    "[clients", "clients = 3", "clients = [[0]]", 'layouts = "x"', "[clients]\nFooRequest = 3",
-    "[clients.FooRequest]\n0 = 3", "[clients.FooRequest]\n0 = [3]", "[clients.FooRequest]\n0 = []",
-    '[clients.FooRequest]\n0 = ""',
-    f'[clients.FooRequest]\n0 = "4.4.0 to : {A}"',
-    f'[clients.FooRequest]\n0 = "4.4.0: {A}0"',
-    f'[clients.FooRequest]\n0 = "4.4.0: {A.upper()}"',
-    f'[clients.FooRequest]\nzero = "4.4.0: {A}"',
-    f'[clients.FooRequest]\n-1 = "4.4.0: {A}"',
-    f'[clients.FooRequest]\n{"9" * 6} = "4.4.0: {A}"',
-    f'[clients.FooRequest]\n0 = "4.4.0: {A}"\n0 = "4.4.0: {A}"',
-    f'[FooRequest]\n0 = "4.4.0: {A}"', "x = " + "[" * 5000 + "]" * 5000,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[clients",
+        "clients = 3",
+        "clients = [[0]]",
+        'layouts = "x"',
+        "[clients]\nFooRequest = 3",
+        "[clients.FooRequest]\n0 = 3",
+        "[clients.FooRequest]\n0 = [3]",
+        "[clients.FooRequest]\n0 = []",
+        '[clients.FooRequest]\n0 = ""',
+        f'[clients.FooRequest]\n0 = "4.4.0 to : {A}"',
+        f'[clients.FooRequest]\n0 = "4.4.0: {A}0"',
+        f'[clients.FooRequest]\n0 = "4.4.0: {A.upper()}"',
+        f'[clients.FooRequest]\nzero = "4.4.0: {A}"',
+        f'[clients.FooRequest]\n-1 = "4.4.0: {A}"',
+        f'[clients.FooRequest]\n{"9" * 6} = "4.4.0: {A}"',
+        f'[clients.FooRequest]\n0 = "4.4.0: {A}"\n0 = "4.4.0: {A}"',
+        f'[FooRequest]\n0 = "4.4.0: {A}"',
+        "x = " + "[" * 5000 + "]" * 5000,
+    ],
+)
 def test_damaged_file_is_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(
         SpecError, match=r"history\.toml was not written by `tagwire import`: .*; import the specs again"

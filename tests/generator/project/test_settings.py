@@ -15,12 +15,15 @@ def settings_of(root: Path, text: str) -> Settings:
     return load(root)
 
 
-@pytest.mark.parametrize(("written", "read"), [
-    ('{ nodeId = "int32" }', (("nodeId", "int32"),)),
-    ('["streamId", "nodeId"]', (("nodeId", ""), ("streamId", ""))),
-    ("3", "must be a table such as"),
-    ("{ nodeId = 3 }", "must be a table such as"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('{ nodeId = "int32" }', (("nodeId", "int32"),)),
+        ('["streamId", "nodeId"]', (("nodeId", ""), ("streamId", ""))),
+        ("3", "must be a table such as"),
+        ("{ nodeId = 3 }", "must be a table such as"),
+    ],
+)
 def test_entity_types_of_a_set(tmp_path: Path, written: str, read: object) -> None:
     text = f'[[tool.tagwire.sets]]\nspecs = "s"\npackage = "own"\noptions = {{ entity_types = {written} }}\n'
     (tmp_path / "pyproject.toml").write_text(text)

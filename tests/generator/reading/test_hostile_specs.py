@@ -100,9 +100,24 @@ def test_undamaged_they_are_valid() -> None:
 
 
 NAMES = [
-    "", " ", "a b", "a\nb", "a'b", 'a"b', "../a", "a/b", "a\\b", "a.b", "C:", "__init__", "Ä", "\u202ename",
-    "x" * 101, "a;b", "{a}",
-]  # fmt: skip
+    "",
+    " ",
+    "a b",
+    "a\nb",
+    "a'b",
+    'a"b',
+    "../a",
+    "a/b",
+    "a\\b",
+    "a.b",
+    "C:",
+    "__init__",
+    "Ä",
+    "\u202ename",
+    "x" * 101,
+    "a;b",
+    "{a}",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

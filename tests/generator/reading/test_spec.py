@@ -151,19 +151,29 @@ def test_removed_api_keeps_its_key(more: str) -> None:
     assert message.structs == ()
 
 
-@pytest.mark.parametrize(("type", "default", "value"), [
-    ("bool", '"TRUE"', True), ("bool", "false", False), ("int8", "-128", -128),
-    ("int32", '"0x7fffffff"', 2**31 - 1),
-    ("uint32", '"0xffffffff"', 2**32 - 1),
-    ("uint32", "4294967295", 2**32 - 1),
-    ("int64", '"+5"', 5), ("int32", '""', 0), ("float64", '"1e3"', 1000.0), ("float64", "-1.5", -1.5),
-    ("float64", '"-Infinity"', float("-inf")),
-    ("string", '"a\\"b\\\\c"', 'a"b\\c'),
-    ("string", "5", "5"),
-    ("uuid", '"AAAAAAAAAAAAAAAAAAAAAQ"', UUID(int=1)),
-    ("uuid", '"_____________________w=="', UUID(int=2**128 - 1)),
-    ("[]int32", '""', ()), ("bytes", "null", b""), ("records", '"null"', None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("type", "default", "value"),
+    [
+        ("bool", '"TRUE"', True),
+        ("bool", "false", False),
+        ("int8", "-128", -128),
+        ("int32", '"0x7fffffff"', 2**31 - 1),
+        ("uint32", '"0xffffffff"', 2**32 - 1),
+        ("uint32", "4294967295", 2**32 - 1),
+        ("int64", '"+5"', 5),
+        ("int32", '""', 0),
+        ("float64", '"1e3"', 1000.0),
+        ("float64", "-1.5", -1.5),
+        ("float64", '"-Infinity"', float("-inf")),
+        ("string", '"a\\"b\\\\c"', 'a"b\\c'),
+        ("string", "5", "5"),
+        ("uuid", '"AAAAAAAAAAAAAAAAAAAAAQ"', UUID(int=1)),
+        ("uuid", '"_____________________w=="', UUID(int=2**128 - 1)),
+        ("[]int32", '""', ()),
+        ("bytes", "null", b""),
+        ("records", '"null"', None),
+    ],
+)
 def test_defaults(type: str, default: str, value: object) -> None:
     found = field(f'"default": {default}', type).default
     assert found == value and found.__class__ is value.__class__
@@ -174,10 +184,19 @@ def test_nan_is_a_default() -> None:
     assert isinstance(found, float) and found != found
 
 
-@pytest.mark.parametrize(("type", "value"), [
-    ("bool", False), ("uint16", 0), ("float64", 0.0), ("string", ""), ("uuid", UUID(int=0)), ("bytes", b""),
-    ("records", None), ("[]string", ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("bool", False),
+        ("uint16", 0),
+        ("float64", 0.0),
+        ("string", ""),
+        ("uuid", UUID(int=0)),
+        ("bytes", b""),
+        ("records", None),
+        ("[]string", ()),
+    ],
+)
 def test_implicit_defaults(type: str, value: object) -> None:
     assert field('"about": ""', type).default == value
 
@@ -188,16 +207,25 @@ def test_json_null_is_not_a_default_but_the_string_null_is() -> None:
     assert field(f'{nullable}, "default": "null"', "S").default is None
 
 
-@pytest.mark.parametrize(("lenient", "plain"), [
-    ('{"name": "A", "type": "int8", "versions": 0}', '{"name": "A", "type": "int8", "versions": "0"}'),
-    ('{"name": "A", "type": " [] int8 ", "versions": " 0+ "}', '{"name": "A", "type": "[]int8", "versions": "0+"}'),
-    ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": "00", "ignorable": "true"}',
-     '{"name": "A", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 0, "ignorable": true}'),
-    ('{"name": "A", "type": "S", "versions": "0-32767", "fields": {"name": "A", "type": "int8", "versions": 3}}',
-     '{"name": "A", "type": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "3"}]}'),
-    ('{"name": "A", "type": "bool", "versions": "0+", "default": true, "mapKey": 0, "about": null, "tag": null}',
-     '{"name": "A", "type": "bool", "versions": "0+", "default": "true"}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lenient", "plain"),
+    [
+        ('{"name": "A", "type": "int8", "versions": 0}', '{"name": "A", "type": "int8", "versions": "0"}'),
+        ('{"name": "A", "type": " [] int8 ", "versions": " 0+ "}', '{"name": "A", "type": "[]int8", "versions": "0+"}'),
+        (
+            '{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": "00", "ignorable": "true"}',
+            '{"name": "A", "type": "int8", "versions": "1+", "taggedVersions": "1+", "tag": 0, "ignorable": true}',
+        ),
+        (
+            '{"name": "A", "type": "S", "versions": "0-32767", "fields": {"name": "A", "type": "int8", "versions": 3}}',
+            '{"name": "A", "type": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "3"}]}',
+        ),
+        (
+            '{"name": "A", "type": "bool", "versions": "0+", "default": true, "mapKey": 0, "about": null, "tag": null}',
+            '{"name": "A", "type": "bool", "versions": "0+", "default": "true"}',
+        ),
+    ],
+)
 def test_leniencies_mean_the_plain_form(lenient: str, plain: str) -> None:
     assert read(spec(lenient)) == read(spec(plain))
 
@@ -238,42 +266,55 @@ def test_all_problems_of_a_file_in_one_run_in_order() -> None:
 TAGGED = '"taggedVersions": "1+", "tag"'
 
 
-@pytest.mark.parametrize(("fields", "expected"), [
-    # A field that can't be read might have tag 0, so B's tag 1 is not reported as a gap.
-    (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
-    (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
-    (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
-    (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-    # taggedVersions requires a tag. If the tag has the wrong type, it must not also be reported as missing.
-    ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
-    ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
-    # A type, range or default that can't be read causes one error only.
-    ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
-    ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
-    ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
-    ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}', ["TW402", "TW405"]),
-    ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
-    # The nested fields are checked even if the type of the field that contains them is unknown.
-    ('{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
-     ["TW402"] * 2 + ["TW405"]),
-    # The declaration of struct S is invalid, but S must not be reported as unknown in the field that uses it.
-    ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
-    ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # A field that can't be read might have tag 0, so B's tag 1 is not reported as a gap.
+        (f'{{"name": "A", "type": "int8", {TAGGED}: "zero"}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW114"]),
+        (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
+        (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
+        (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
+        # taggedVersions requires a tag. If the tag has the wrong type, it must not also be reported as missing.
+        ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
+        ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
+        # A type, range or default that can't be read causes one error only.
+        ('{"name": "A", "type": "strin", "versions": "0+", "nullableVersions": "0+", "default": "null"}', ["TW402"]),
+        ('{"name": "A", "type": "string", "versions": "0+", "nullableVersions": "x", "default": "null"}', ["TW201"]),
+        ('{"name": "A", "type": "string", "versions": "x", "nullableVersions": "0-1", "default": "null"}', ["TW201"]),
+        (
+            '{"name": "A", "type": "[]S", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
+            ["TW402", "TW405"],
+        ),
+        ('{"name": "A", "type": "[]S", "versions": "0+", "fields": [7]}', ["TW111"]),
+        # The nested fields are checked even if the type of the field that contains them is unknown.
+        (
+            '{"name": "A", "type": "foo", "versions": "0+", "fields": [{"name": "B", "type": "int"}]}',
+            ["TW402"] * 2 + ["TW405"],
+        ),
+        # The declaration of struct S is invalid, but S must not be reported as unknown in the field that uses it.
+        ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"versions": "0+"}', ["TW113"]),
+        ('{"name": "A", "type": "S", "versions": "0+"}], "commonStructs": [{"name": "S", "versions": "?"}', ["TW201"]),
+    ],
+)
 def test_no_follow_up_noise(fields: str, expected: list[str]) -> None:
     result = read_spec(f'{{{HEAD}, "fields": [{fields}]}}')
     assert sorted(problem.rule for problem in result.problems if problem.severity == "error") == sorted(expected)
 
 
-@pytest.mark.parametrize(("head", "expected"), [
-    ('"name": "Sample", "type": "data", "validVersions": "x", "flexibleVersions": "1+"', ["TW201"]),
-    ('"name": "Sample", "type": "x", "validVersions": "0-3", "flexibleVersions": "1+", "listeners": "broker"',
-     ["TW112"]),
-    ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": "x"', ["TW201"]),
-    ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": [1]', ["TW111"]),
-    ('"name": [], "type": "data", "validVersions": "0-3", "flexibleVersions": "1+"', ["TW111"]),
-    ('"name": "Sample", "type": "data", "validVersions": "0-3", "versionsWithOptional": "x"', ["TW201"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ('"name": "Sample", "type": "data", "validVersions": "x", "flexibleVersions": "1+"', ["TW201"]),
+        (
+            '"name": "Sample", "type": "x", "validVersions": "0-3", "flexibleVersions": "1+", "listeners": "broker"',
+            ["TW112"],
+        ),
+        ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": "x"', ["TW201"]),
+        ('"name": "Sample", "type": "data", "validVersions": "0-3", "flexibleVersions": [1]', ["TW111"]),
+        ('"name": [], "type": "data", "validVersions": "0-3", "flexibleVersions": "1+"', ["TW111"]),
+        ('"name": "Sample", "type": "data", "validVersions": "0-3", "versionsWithOptional": "x"', ["TW201"]),
+    ],
+)
 def test_no_follow_up_noise_of_the_header(head: str, expected: list[str]) -> None:
     fields = [
         '{"name": "A", "type": "Sample2", "versions": "0+", "fields": []}',
@@ -329,11 +370,15 @@ def test_types_of_fields() -> None:
     assert field('"about": 1', "[]bytes").type == FieldType("bytes", 1)
 
 
-@pytest.mark.parametrize(("of_set", "of_spec", "is_allowed"), [
-    ("kafka", "", False), ("tagwire", "", True),
-    ("kafka", '"dialect": "tagwire",', True),
-    ("tagwire", '"dialect": "kafka",', False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("of_set", "of_spec", "is_allowed"),
+    [
+        ("kafka", "", False),
+        ("tagwire", "", True),
+        ("kafka", '"dialect": "tagwire",', True),
+        ("tagwire", '"dialect": "kafka",', False),
+    ],
+)
 def test_dialect_of_a_spec_defaults_to_its_set(of_set: Any, of_spec: str, is_allowed: bool) -> None:
     head = f'{of_spec} "name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none"'
     text = f'{{ {head}, "deprecated": "x" }}'

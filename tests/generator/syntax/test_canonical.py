@@ -152,11 +152,20 @@ def test_each_lenient_form_is_noted() -> None:
 
 
 DEFAULTS = [
-    ("int8", "-0128", "-128"), ("int32", "0xff", "255"), ("int64", 5, "5"), ("uint16", "+7", "7"),
-    ("bool", False, "false"), ("bool", "True", "true"), ("float64", 0.5, "0.5"), ("float64", "1e3", "1e3"),
-    ("string", "0xff", "0xff"), ("string", "null", "null"), ("string", 10, "10"), ("[]int32", "null", "null"),
+    ("int8", "-0128", "-128"),
+    ("int32", "0xff", "255"),
+    ("int64", 5, "5"),
+    ("uint16", "+7", "7"),
+    ("bool", False, "false"),
+    ("bool", "True", "true"),
+    ("float64", 0.5, "0.5"),
+    ("float64", "1e3", "1e3"),
+    ("string", "0xff", "0xff"),
+    ("string", "null", "null"),
+    ("string", 10, "10"),
+    ("[]int32", "null", "null"),
     ("uuid", "H3KKO4NTRPaCWtEmm3vW7A", "H3KKO4NTRPaCWtEmm3vW7A"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "given", "expected"), DEFAULTS)
@@ -182,11 +191,17 @@ def test_versions_of_an_imported_struct_are_numbers(given: dict[str, Any], expec
     assert form["imports"][0].get("structVersions") == expected
 
 
-@pytest.mark.parametrize(("spec", "expected"), [
-    (message(bogus=1), "message: a message can't have the key 'bogus'"),
-    (message(fields=[field(bogus=1)]), "Bar: a field can't have the key 'bogus'"),
-    (message(commonStructs=[{"name": "Baz", "versions": "0+", "tag": 0}]), "Baz: a struct can't have the key 'tag'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (message(bogus=1), "message: a message can't have the key 'bogus'"),
+        (message(fields=[field(bogus=1)]), "Bar: a field can't have the key 'bogus'"),
+        (
+            message(commonStructs=[{"name": "Baz", "versions": "0+", "tag": 0}]),
+            "Baz: a struct can't have the key 'tag'",
+        ),
+    ],
+)
 def test_no_key_is_lost_silently(spec: dict[str, Any], expected: str) -> None:
     with pytest.raises(SpecError, match=expected):
         canonical_text(spec)

@@ -51,16 +51,20 @@ def test_every_key_and_value_has_its_place() -> None:
     assert [(item.line, item.column) for item in items.items] == [(2, 9), (3, 2)]
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ('{"a": 1} // to the end', {"a": 1}),
-    ('// c\r\n{"a": 1}\r\n', {"a": 1}), ('// c\r{"a": 1}', {"a": 1}),
-    ('/**/{/***/"a"/* // */:/* * / */1}/* \n */', {"a": 1}),
-    ('{"a": "// no /* comment */"}', {"a": "// no /* comment */"}),
-    ('{"a": "\\u00fc\\ud83d\\ude00\\/\\"\\\\"}', {"a": 'ü😀/"\\'}),
-    ('{"a": -0, "b": 1e3, "c": 1.50}', {"a": 0, "b": 1000.0, "c": 1.5}),
-    ("{}", {}),
-    ('{"a": [], "b": {}}', {"a": [], "b": {}}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1} // to the end', {"a": 1}),
+        ('// c\r\n{"a": 1}\r\n', {"a": 1}),
+        ('// c\r{"a": 1}', {"a": 1}),
+        ('/**/{/***/"a"/* // */:/* * / */1}/* \n */', {"a": 1}),
+        ('{"a": "// no /* comment */"}', {"a": "// no /* comment */"}),
+        ('{"a": "\\u00fc\\ud83d\\ude00\\/\\"\\\\"}', {"a": 'ü😀/"\\'}),
+        ('{"a": -0, "b": 1e3, "c": 1.50}', {"a": 0, "b": 1000.0, "c": 1.5}),
+        ("{}", {}),
+        ('{"a": [], "b": {}}', {"a": [], "b": {}}),
+    ],
+)
 def test_comments_and_texts(text: str, value: object) -> None:
     assert plain(tree(text)) == value
 
@@ -78,12 +82,15 @@ def test_of_a_repeated_key_the_first_counts() -> None:
     assert [problem.rule for problem in document.problems] == ["TW106"]
 
 
-@pytest.mark.parametrize(("text", "is_draft"), [
-    ('{"flexibleVersions": "none"}', False),
-    ('{"versionsWithOptional": "none"}', True),
-    ('{"fields": [{"optionalFields": []}]}', True),
-    ('{"name": "optionalFields"}', False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "is_draft"),
+    [
+        ('{"flexibleVersions": "none"}', False),
+        ('{"versionsWithOptional": "none"}', True),
+        ('{"fields": [{"optionalFields": []}]}', True),
+        ('{"name": "optionalFields"}', False),
+    ],
+)
 def test_key_determines_the_dialect(text: str, is_draft: bool) -> None:
     assert parse(text, file="Foo.json").is_draft is is_draft
 
@@ -106,18 +113,21 @@ def test_nesting_is_bounded(depth: int, rules: list[str]) -> None:
     assert [problem.rule for problem in parse(text, file="Foo.json").problems] == rules
 
 
-@pytest.mark.parametrize(("text", "sentence"), [
-    ("", "the file is empty; a spec is one JSON object, { ... }"),
-    ("// only this\n", "the file ends here; expected '{', '[', a string, a number or true, false or null"),
-    ('{"a": 1', "the file ends here; expected '}' or ','"),
-    ('{"a" 1}', "unexpected '1'; expected ':'"),
-    ("{a: 1}", "unexpected 'a'; keys and strings are written in double quotes"),
-    ("{} # end", "unexpected '#'; a comment is // to the end of the line, or /* ... */"),
-    ('{"a": 1}}', "unexpected '}' after the end of the spec; a file contains one JSON object"),
-    ('{"a": 01}', "unexpected '1'; expected '}' or ','"),
-    ('{"a": ...}', "unexpected '.'; a number is written as in JSON, and nothing can be abbreviated with dots"),
-    ('{"a":\N{NO-BREAK SPACE}1}', "unexpected '\\xa0'; this is not JSON"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "the file is empty; a spec is one JSON object, { ... }"),
+        ("// only this\n", "the file ends here; expected '{', '[', a string, a number or true, false or null"),
+        ('{"a": 1', "the file ends here; expected '}' or ','"),
+        ('{"a" 1}', "unexpected '1'; expected ':'"),
+        ("{a: 1}", "unexpected 'a'; keys and strings are written in double quotes"),
+        ("{} # end", "unexpected '#'; a comment is // to the end of the line, or /* ... */"),
+        ('{"a": 1}}', "unexpected '}' after the end of the spec; a file contains one JSON object"),
+        ('{"a": 01}', "unexpected '1'; expected '}' or ','"),
+        ('{"a": ...}', "unexpected '.'; a number is written as in JSON, and nothing can be abbreviated with dots"),
+        ('{"a":\N{NO-BREAK SPACE}1}', "unexpected '\\xa0'; this is not JSON"),
+    ],
+)
 def test_messages_of_syntax_errors(text: str, sentence: str) -> None:
     (problem,) = parse(text, file="Foo.json").problems
     assert problem.message == sentence

@@ -28,15 +28,18 @@ def properties(name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("name", "keys"), [
-    ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "imports", "commonStructs"]),
-    ("import", [*imports.IMPORT_KEYS]),
-    ("struct", ["name", "about", "versions", "deprecatedVersions", "deprecated", *MEMBER_KEYS]),
-    ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
-    ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
-    ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "about", "fields"]),
-    ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "imports", "commonStructs"]),
+        ("import", [*imports.IMPORT_KEYS]),
+        ("struct", ["name", "about", "versions", "deprecatedVersions", "deprecated", *MEMBER_KEYS]),
+        ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
+        ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
+        ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "about", "fields"]),
+        ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
+    ],
+)
 def test_reader_accepts_what_the_schema_allows(name: str, keys: list[str]) -> None:
     assert set(properties(name)) == set(keys)
 

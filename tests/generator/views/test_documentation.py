@@ -21,9 +21,13 @@ from tagwire_generator.views.docstrings import deprecated_versions
 from tagwire_workbench.language.hover import hover, register_hover
 
 BOOKS = [
-    {"name": "Book", "versions": "0+", "about": "A book.",
-     "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}]},
-]  # fmt: skip
+    {
+        "name": "Book",
+        "versions": "0+",
+        "about": "A book.",
+        "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}],
+    }
+]
 SPEC = {
     "name": "ShelfData",
     "type": "data",
@@ -102,12 +106,15 @@ def test_rows_and_run_time(module: ModuleType) -> None:
     assert shelf.replace(room=5).room == 5
 
 
-@pytest.mark.parametrize(("changes", "expected"), [
-    ({}, "Deprecated in version 0: it has no room"),
-    ({"deprecatedVersions": None}, "Deprecated: it has no room"),
-    ({"deprecated": ""}, "Deprecated in version 0."),
-    ({"deprecated": None}, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "Deprecated in version 0: it has no room"),
+        ({"deprecatedVersions": None}, "Deprecated: it has no room"),
+        ({"deprecated": ""}, "Deprecated in version 0."),
+        ({"deprecated": None}, ""),
+    ],
+)
 def test_which_versions_are_deprecated(changes: dict[str, object], expected: str) -> None:
     assert deprecated_versions(read(**changes)) == expected
 
@@ -162,9 +169,12 @@ STATE = {
     "name": "ShelfState",
     "type": "register",
     "keys": "int8",
-    "entries": [{"key": 0, "name": "OPEN", "description": "Anybody may take one", "deprecated": "use FREE"},
-                {"key": 1, "name": "SHUT", "deprecated": ""}, {"key": 2, "name": "FREE"}],
-}  # fmt: skip
+    "entries": [
+        {"key": 0, "name": "OPEN", "description": "Anybody may take one", "deprecated": "use FREE"},
+        {"key": 1, "name": "SHUT", "deprecated": ""},
+        {"key": 2, "name": "FREE"},
+    ],
+}
 CORNER = {
     "name": "Corner",
     "type": "struct",

@@ -176,38 +176,48 @@ def test_objects_that_are_not_arrays(call: Any) -> None:
         call(pa.array([b"x"]), C, "8")
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (pa.array([1]), r"data: expected binary, got the Arrow type 'int64'$"),
-    (pa.array([1.5]), r"data: expected binary, got the Arrow type 'double'$"),
-    (pa.array([[b"x"]]), r"data: expected binary, got the Arrow type 'list.*'$"),
-    (pa.array([[b"x"]], pa.list_(pa.binary(), 1)),
-     r"data: expected binary, got the Arrow type 'fixed_size_list.*\[1\]'"),
-    (pa.table({"a": [b"x"]}),
-     r"data: expected binary, got the Arrow type 'struct.*'; of a table, give the column that has them"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (pa.array([1]), r"data: expected binary, got the Arrow type 'int64'$"),
+        (pa.array([1.5]), r"data: expected binary, got the Arrow type 'double'$"),
+        (pa.array([[b"x"]]), r"data: expected binary, got the Arrow type 'list.*'$"),
+        (
+            pa.array([[b"x"]], pa.list_(pa.binary(), 1)),
+            r"data: expected binary, got the Arrow type 'fixed_size_list.*\[1\]'",
+        ),
+        (
+            pa.table({"a": [b"x"]}),
+            r"data: expected binary, got the Arrow type 'struct.*'; of a table, give the column that has them",
+        ),
+    ],
+)
 def test_columns_that_are_not_bytes(data: Any, message: str) -> None:
     with pytest.raises(arrow.ColumnError, match=message):
         arrow.decode_column(data, C, 8)
 
 
-@pytest.mark.parametrize(("rows", "message"), [
-    ([b"x"], "the array: expected (struct<|a struct)"),
-    ([{"group_id": 7}], "group_id: expected (a )?string, got the Arrow type"),
-    ([{"group_id": b"x"}], "group_id: expected (a )?string, got the Arrow type"),
-    (
-        [{"generation_id_or_member_epoch": True}],
-        "generation_id_or_member_epoch: expected (int32|an integer), got the Arrow type",
-    ),
-    (
-        [{"generation_id_or_member_epoch": 1.5}],
-        "generation_id_or_member_epoch: expected (int32|an integer), got the Arrow type",
-    ),
-    ([{"topics": "x"}], "topics: expected (list<|a list)"),
-    ([{"topics": ["x"]}], r"topics\[\]: expected (struct<|a struct)"),
-    ([{"topics": [{"name": [1]}]}], r"topics\[\].name: expected (a )?string, got the Arrow type"),
-    ([{"group": "x"}], "the message has no field 'group'; did you mean 'group_id'?"),
-    ([{"topics": [{"nam": "x"}]}], r"topics\[\] has no field 'nam'; did you mean 'name'?"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([b"x"], "the array: expected (struct<|a struct)"),
+        ([{"group_id": 7}], "group_id: expected (a )?string, got the Arrow type"),
+        ([{"group_id": b"x"}], "group_id: expected (a )?string, got the Arrow type"),
+        (
+            [{"generation_id_or_member_epoch": True}],
+            "generation_id_or_member_epoch: expected (int32|an integer), got the Arrow type",
+        ),
+        (
+            [{"generation_id_or_member_epoch": 1.5}],
+            "generation_id_or_member_epoch: expected (int32|an integer), got the Arrow type",
+        ),
+        ([{"topics": "x"}], "topics: expected (list<|a list)"),
+        ([{"topics": ["x"]}], r"topics\[\]: expected (struct<|a struct)"),
+        ([{"topics": [{"name": [1]}]}], r"topics\[\].name: expected (a )?string, got the Arrow type"),
+        ([{"group": "x"}], "the message has no field 'group'; did you mean 'group_id'?"),
+        ([{"topics": [{"nam": "x"}]}], r"topics\[\] has no field 'nam'; did you mean 'name'?"),
+    ],
+)
 def test_structs_of_other_types(rows: list[Any], message: str) -> None:
     with pytest.raises(arrow.ColumnError, match=message):
         arrow.encode_column(pa.array(rows), C, 8)

@@ -144,19 +144,22 @@ def test_plans_are_freed() -> None:
     assert traced(plan) < 20_000
 
 
-@pytest.mark.parametrize(("producer", "message"), [
-    (lambda: HandMade("z", [None, offsets(0, 7, 3), HEARTBEAT], 2), "row 1: the Arrow array is invalid"),
-    (lambda: HandMade("z", [None, offsets(-7, 0), HEARTBEAT], 1), "row 0: the Arrow array is invalid"),
-    (lambda: HandMade("z", [None, None, None], 1), "an array of length 1 has no data buffer"),
-    (lambda: HandMade("z", [None, offsets(0, 7)], 1), "expected 3 buffers for the Arrow format 'z', got 2"),
-    (lambda: HandMade("z", [], -1), "length and offset are 0 or more, got length -1"),
-    (lambda: HandMade("vz", [None, offsets(13, 0, 5, 0), HEARTBEAT, bytes(8)], 1), "offsets point outside"),
-    (lambda: HandMade("vz", [None, offsets(13, 0, 0, 0), HEARTBEAT, offsets(7, 0)], 1), "offsets point outside"),
-    (lambda: HandMade("vz", [None, offsets(-1, 0, 0, 0), bytes(8)], 1), "offsets point outside"),
-    (lambda: HandMade("w:-5", [None, HEARTBEAT], 1), "type 'w:-5'"),
-    (lambda: HandMade("w:x", [None, HEARTBEAT], 1), "type 'w:x'"),
-    (lambda: HandMade("???", [None, HEARTBEAT], 1), "type '\\?\\?\\?'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("producer", "message"),
+    [
+        (lambda: HandMade("z", [None, offsets(0, 7, 3), HEARTBEAT], 2), "row 1: the Arrow array is invalid"),
+        (lambda: HandMade("z", [None, offsets(-7, 0), HEARTBEAT], 1), "row 0: the Arrow array is invalid"),
+        (lambda: HandMade("z", [None, None, None], 1), "an array of length 1 has no data buffer"),
+        (lambda: HandMade("z", [None, offsets(0, 7)], 1), "expected 3 buffers for the Arrow format 'z', got 2"),
+        (lambda: HandMade("z", [], -1), "length and offset are 0 or more, got length -1"),
+        (lambda: HandMade("vz", [None, offsets(13, 0, 5, 0), HEARTBEAT, bytes(8)], 1), "offsets point outside"),
+        (lambda: HandMade("vz", [None, offsets(13, 0, 0, 0), HEARTBEAT, offsets(7, 0)], 1), "offsets point outside"),
+        (lambda: HandMade("vz", [None, offsets(-1, 0, 0, 0), bytes(8)], 1), "offsets point outside"),
+        (lambda: HandMade("w:-5", [None, HEARTBEAT], 1), "type 'w:-5'"),
+        (lambda: HandMade("w:x", [None, HEARTBEAT], 1), "type 'w:x'"),
+        (lambda: HandMade("???", [None, HEARTBEAT], 1), "type '\\?\\?\\?'"),
+    ],
+)
 def test_damaged_arrays(producer: Callable[[], Any], message: str) -> None:
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match=message):

@@ -70,14 +70,19 @@ def test_fields_that_are_chosen() -> None:
     ]
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    (["group"], "OffsetCommitRequest has no field 'group' in the selected versions; did you mean 'group_id'?"),
-    (["topics.partition"],
-     "OffsetCommitRequestTopic has no field 'partition' in the selected versions; did you mean 'partitions'?"),
-    (["group_id.x"], "group_id is not a struct, so it has no field 'x'"),
-    (["retention_time_ms"], "OffsetCommitRequest has no field 'retention_time_ms' in the selected versions"),
-    ("group_id", "fields: expected a list of paths, got the string 'group_id'; write ['group_id']"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (["group"], "OffsetCommitRequest has no field 'group' in the selected versions; did you mean 'group_id'?"),
+        (
+            ["topics.partition"],
+            "OffsetCommitRequestTopic has no field 'partition' in the selected versions; did you mean 'partitions'?",
+        ),
+        (["group_id.x"], "group_id is not a struct, so it has no field 'x'"),
+        (["retention_time_ms"], "OffsetCommitRequest has no field 'retention_time_ms' in the selected versions"),
+        ("group_id", "fields: expected a list of paths, got the string 'group_id'; write ['group_id']"),
+    ],
+)
 def test_unknown_fields(fields: Any, message: str) -> None:
     for call in (
         lambda: arrow.schema(C, 8, fields=fields),
@@ -197,9 +202,12 @@ def test_a_lenient_row_among_strict_ones() -> None:
 def test_encoding_rejects_the_same_values_as_row_by_row() -> None:
     number = "generation_id_or_member_epoch"
     rows = [
-        {"group_id": "g"}, None, {"group_id": None}, {"group_id": "", number: 2**31},
+        {"group_id": "g"},
+        None,
+        {"group_id": None},
+        {"group_id": "", number: 2**31},
         {"group_id": "x" * 32768, number: 0},
-    ]  # fmt: skip
+    ]
     data = pa.array(rows, pa.struct([("group_id", pa.string()), ("generation_id_or_member_epoch", pa.int64())]))
     for index, path in ((0, number), (2, "group_id"), (3, number), (4, "group_id")):
         with pytest.raises(EncodeError) as rejected:

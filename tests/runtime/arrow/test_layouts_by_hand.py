@@ -62,7 +62,8 @@ def with_tags(extras: Any, tags: Any) -> list[Any]:
 
 
 TYPES: list[tuple[Type, list[Any]]] = [
-    (UINT8, [0, 255]), (UINT64, [0, 2**63, 2**64 - 1]),
+    (UINT8, [0, 255]),
+    (UINT64, [0, 2**63, 2**64 - 1]),
     (Fixed(WIRE_TYPES["float64"]), [0.0, -1.5, float("inf")]),
     (Varint(32, zigzag=True), [0, -1, 64, 2**31 - 1, -(2**31)]),
     (Varint(32, zigzag=False), [0, 128, 2**32 - 1]),
@@ -81,13 +82,19 @@ TYPES: list[tuple[Type, list[Any]]] = [
     (Nested(sized(Fixed(WIRE_TYPES["int32"])), "int8"), [{"number": 5}, None]),
     (Array(Nested(inner(), "int8"), INT32, nullable=False), [[{"number": 5}, None]]),
     (Array(Nested(inner(), "uvarint"), None, nullable=False), [[{"number": 5}, None], []]),
-    (Nested(tagged(TaggedSection, Sized(STRING, VARINT, nullable=True), "d")),
-     with_tags(("d", None, "x"), ({}, {1: b"", 7: b"z"}))),
-    (Nested(tagged(OptionalBuffer, UINT64, 7, length=UVARINT, counts_tag=True)),
-     with_tags((7, 2**64 - 1), ({}, {1: b"y", 9: b"z"}))),
-    (Nested(tagged(OptionalBuffer, Array(INT8, INT32, nullable=False), (), length=VARINT)),
-     with_tags(([], [1]), ({},))),
-]  # fmt: skip
+    (
+        Nested(tagged(TaggedSection, Sized(STRING, VARINT, nullable=True), "d")),
+        with_tags(("d", None, "x"), ({}, {1: b"", 7: b"z"})),
+    ),
+    (
+        Nested(tagged(OptionalBuffer, UINT64, 7, length=UVARINT, counts_tag=True)),
+        with_tags((7, 2**64 - 1), ({}, {1: b"y", 9: b"z"})),
+    ),
+    (
+        Nested(tagged(OptionalBuffer, Array(INT8, INT32, nullable=False), (), length=VARINT)),
+        with_tags(([], [1]), ({},)),
+    ),
+]
 
 
 def plain(value: Any) -> Any:

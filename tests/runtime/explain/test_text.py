@@ -88,15 +88,20 @@ def test_golden_files_may_open_with_words() -> None:
     assert parse_annotated("bytes of Kafka's own classes\n\n" + REQUEST)[:4] == bytes.fromhex("00070000")
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("", "there is no line with the column titles"),
-    ("offset  bytes  path\n", "there is no line with the column titles"),
-    (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' is not hex"),
-    (REQUEST.replace("00 07 ", "00    "), "line 5: expected offset 1, the number of bytes above this line"),
-    (REQUEST.replace("    12  00", "    13  00"), "line 9: expected offset 12, the number of bytes above"),
-    (REQUEST.replace("     0  00 07", "        00 07"),
-     "line 4: expected offset 0, the number of bytes above this line, got ''"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is no line with the column titles"),
+        ("offset  bytes  path\n", "there is no line with the column titles"),
+        (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' is not hex"),
+        (REQUEST.replace("00 07 ", "00    "), "line 5: expected offset 1, the number of bytes above this line"),
+        (REQUEST.replace("    12  00", "    13  00"), "line 9: expected offset 12, the number of bytes above"),
+        (
+            REQUEST.replace("     0  00 07", "        00 07"),
+            "line 4: expected offset 0, the number of bytes above this line, got ''",
+        ),
+    ],
+)
 def test_tampering_is_seen(text: str, message: str) -> None:
     with pytest.raises(AnnotationError) as caught:
         parse_annotated(text)

@@ -17,12 +17,15 @@ API_VERSIONS = 18
 CONTROLLED_SHUTDOWN = 7
 
 
-@pytest.mark.parametrize(("hex_text", "version", "api_keys"), [
-    pytest.param("00000014 0023 00000001 0012 0000 0005", 99, [(18, 0, 5)], id="broker 4.4.0, version 99"),
-    pytest.param("00000001 0023 00000001 0012 0000 0003", 4, [(18, 0, 3)], id="broker 2.8.2, version 4"),
-    pytest.param("00000001 0023 00000000", 4, [], id="broker 0.10.2, version 4"),
-    pytest.param("00000001 0023 00000000", 3, [], id="broker 0.11.0, version 3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hex_text", "version", "api_keys"),
+    [
+        pytest.param("00000014 0023 00000001 0012 0000 0005", 99, [(18, 0, 5)], id="broker 4.4.0, version 99"),
+        pytest.param("00000001 0023 00000001 0012 0000 0003", 4, [(18, 0, 3)], id="broker 2.8.2, version 4"),
+        pytest.param("00000001 0023 00000000", 4, [], id="broker 0.10.2, version 4"),
+        pytest.param("00000001 0023 00000000", 3, [], id="broker 0.11.0, version 3"),
+    ],
+)
 def test_broker_without_the_version_responds_in_version_0(
     hex_text: str, version: int, api_keys: list[tuple[int, int, int]]
 ) -> None:
@@ -67,20 +70,42 @@ def test_a_trailing_byte_has_its_place_in_the_frame() -> None:
         registry.decode_request(data + b"\x00")
 
 
-@pytest.mark.parametrize(("log", "name", "key", "value"), [
-    ("group", "OffsetCommitValue",
-     "00010012616c7068612d6d322d672d302e392e302e310015616c7068612d" "6d322d636f6465632d736e6170707900000004",
-     "00030000000000000099ffffffff0000000001a1fbde0a58"),
-    ("group", "OffsetCommitValue", "0001000c616c7068612d61696f2d74670009616c7068612d74786e000000" "01",
-     "00040000000000000007ffffffff01000001a1fbd859810100106770c038" "d5e44d29a33fb88b51b4500a"),
-    ("group", "LegacyOffsetCommitValue",
-     "0000000f616c7068612d62302e382d6f6b70380015616c7068612d62302e" "382d636f6465632d677a697000000000",
-     "000000000000000000000000000001a1fbe44005"),
-    ("group", "GroupMetadataValue", "0002000a616c7068612d636f6f70", "0003000000000000ffffffff000001a1fbd9f72900000000"),
-    ("group", "ConsumerGroupMetadataValue", "0003000a616c7068612d6e657767", "00000000000500"),
-    ("transaction", "TransactionLogValue", "0000000f616c7068612d6d302d6b70792d7478",
-     "0000000000000000000700000000ea6000ffffffff000001a1fbe0637bff" "ffffffffffffff"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("log", "name", "key", "value"),
+    [
+        (
+            "group",
+            "OffsetCommitValue",
+            "00010012616c7068612d6d322d672d302e392e302e310015616c7068612d" "6d322d636f6465632d736e6170707900000004",
+            "00030000000000000099ffffffff0000000001a1fbde0a58",
+        ),
+        (
+            "group",
+            "OffsetCommitValue",
+            "0001000c616c7068612d61696f2d74670009616c7068612d74786e000000" "01",
+            "00040000000000000007ffffffff01000001a1fbd859810100106770c038" "d5e44d29a33fb88b51b4500a",
+        ),
+        (
+            "group",
+            "LegacyOffsetCommitValue",
+            "0000000f616c7068612d62302e382d6f6b70380015616c7068612d62302e" "382d636f6465632d677a697000000000",
+            "000000000000000000000000000001a1fbe44005",
+        ),
+        (
+            "group",
+            "GroupMetadataValue",
+            "0002000a616c7068612d636f6f70",
+            "0003000000000000ffffffff000001a1fbd9f72900000000",
+        ),
+        ("group", "ConsumerGroupMetadataValue", "0003000a616c7068612d6e657767", "00000000000500"),
+        (
+            "transaction",
+            "TransactionLogValue",
+            "0000000f616c7068612d6d302d6b70792d7478",
+            "0000000000000000000700000000ea6000ffffffff000001a1fbe0637bff" "ffffffffffffff",
+        ),
+    ],
+)
 def test_records_of_coordinators(log: str, name: str, key: str, value: str) -> None:
     key_bytes, value_bytes = bytes.fromhex(key), bytes.fromhex(value)
     key_frame = registry.decode_record(key_bytes, log=log)
@@ -91,13 +116,16 @@ def test_records_of_coordinators(log: str, name: str, key: str, value: str) -> N
     assert registry.encode_record(frame.message, frame.version) == value_bytes
 
 
-@pytest.mark.parametrize(("name", "version", "data"), [
-    ("FeatureLevelRecord", 0, "010c000e67726f75702e76657273696f6e000100"),
-    ("TopicRecord", 0, "01020009616c7068612d70798a666a60d9bd4afa874ced75ede34b8d00"),
-    ("PartitionChangeRecord", 2, "010502000000008222b008bb0346f49e5cacd5a833fb3d01010400000002"),
-    ("BrokerRegistrationChangeRecord", 3, "01110300000001000000000000000f01030101"),
-    ("NoOpRecord", 0, "01140000"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "version", "data"),
+    [
+        ("FeatureLevelRecord", 0, "010c000e67726f75702e76657273696f6e000100"),
+        ("TopicRecord", 0, "01020009616c7068612d70798a666a60d9bd4afa874ced75ede34b8d00"),
+        ("PartitionChangeRecord", 2, "010502000000008222b008bb0346f49e5cacd5a833fb3d01010400000002"),
+        ("BrokerRegistrationChangeRecord", 3, "01110300000001000000000000000f01030101"),
+        ("NoOpRecord", 0, "01140000"),
+    ],
+)
 def test_records_of_the_metadata_log(name: str, version: int, data: str) -> None:
     frame = registry.decode_record(bytes.fromhex(data), log="cluster")
     assert (frame.message.NAME, frame.version) == (name, version)

@@ -23,23 +23,39 @@ def api_versions(**ranges: Any) -> SimpleNamespace:
     return SimpleNamespace(api_keys=tuple(keys))
 
 
-@pytest.mark.parametrize(("message", "theirs", "version"), [
-    (PollRequest, (0, 9), 2),  # version 3 is unstable
-    (PollRequest, (0, 1), 1), (PollRequest, (2, 2), 2), (PollRequest, (-1, 0), 0), (PollResponse, (0, 9), 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "theirs", "version"),
+    [
+        (PollRequest, (0, 9), 2),  # version 3 is unstable
+        (PollRequest, (0, 1), 1),
+        (PollRequest, (2, 2), 2),
+        (PollRequest, (-1, 0), 0),
+        (PollResponse, (0, 9), 3),
+    ],
+)
 def test_the_highest_common_version(message: type[Message], theirs: tuple[int, int], version: int) -> None:
     assert negotiate(message, {7: theirs, 3: (0, 0)}) == version
     assert negotiate(message, api_versions(k3=(0, 0), k7=theirs)) == version
 
 
-@pytest.mark.parametrize(("message", "theirs", "text"), [
-    (PollRequest, (3, 5), "PollRequest: no common version: stable versions here are 0-2, the peer has 3-5"),
-    (PollRequest, (2, 1),
-     "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API"),
-    (PollRequest, None, "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API"),
-    (WipeRequest, (0, 5), "WipeRequest: no common version: stable versions here are none, the peer has 0-5"),
-    (SeatKey, None, "SeatKey: no common version: stable versions here are 0, the peer does not have the API"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "theirs", "text"),
+    [
+        (PollRequest, (3, 5), "PollRequest: no common version: stable versions here are 0-2, the peer has 3-5"),
+        (
+            PollRequest,
+            (2, 1),
+            "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API",
+        ),
+        (
+            PollRequest,
+            None,
+            "PollRequest: no common version: stable versions here are 0-2, the peer does not have the API",
+        ),
+        (WipeRequest, (0, 5), "WipeRequest: no common version: stable versions here are none, the peer has 0-5"),
+        (SeatKey, None, "SeatKey: no common version: stable versions here are 0, the peer does not have the API"),
+    ],
+)
 def test_no_common_version_names_both_ranges(message: type[Message], theirs: tuple[int, int] | None, text: str) -> None:
     peer = {} if theirs is None else {message.API_KEY: theirs}
     with pytest.raises(NoCommonVersionError) as caught:

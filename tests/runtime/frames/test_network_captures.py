@@ -162,14 +162,19 @@ TCP = IPV4[20:]
 IPV6 = struct.pack(">IHBB", 6 << 28, len(TCP), 6, 64) + bytes(15) + b"\x01" + bytes(15) + b"\x02" + TCP
 
 
-@pytest.mark.parametrize(("link", "packet"), [
-    (0, b"\x02\0\0\0" + IPV4),
-    (1, b"\x02" * 12 + b"\x81\x00\x00\x07\x08\x00" + IPV4),
-    (1, b"\x02" * 12 + b"\x86\xdd" + IPV6),
-    (101, IPV4), (101, IPV6),
-    (113, struct.pack(">HHH8sH", 0, 1, 6, bytes(8), 0x0800) + IPV4),
-    (276, struct.pack(">HHIHBB8s", 0x86DD, 0, 1, 1, 0, 6, bytes(8)) + IPV6),
-], ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("link", "packet"),
+    [
+        (0, b"\x02\0\0\0" + IPV4),
+        (1, b"\x02" * 12 + b"\x81\x00\x00\x07\x08\x00" + IPV4),
+        (1, b"\x02" * 12 + b"\x86\xdd" + IPV6),
+        (101, IPV4),
+        (101, IPV6),
+        (113, struct.pack(">HHH8sH", 0, 1, 6, bytes(8), 0x0800) + IPV4),
+        (276, struct.pack(">HHIHBB8s", 0x86DD, 0, 1, 1, 0, 6, bytes(8)) + IPV6),
+    ],
+    ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"],
+)
 def test_link_types(link: int, packet: bytes) -> None:
     """Headers are as in tcpdump.org's tables. In the pcapng file, only the second interface has this link type."""
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link)

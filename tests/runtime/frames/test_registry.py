@@ -33,14 +33,19 @@ def test_names_and_keys() -> None:
     assert repr(registry) == "<registry of sample_messages: 8 messages>"
 
 
-@pytest.mark.parametrize(("ask", "message"), [
-    (lambda: registry["PolRequest"], "sample_messages has no message 'PolRequest'; did you mean 'PollRequest'?"),
-    (lambda: registry["x"], "sample_messages has no message 'x'"),
-    (lambda: registry.request(9), "sample_messages has no request with API key 9; it has 7-8"),
-    (lambda: registry.response(8), "sample_messages has no response with API key 8; it has 7"),
-    (lambda: registry.find("coordinator-key", 2, "share"),
-     "has no coordinator-key of component 'share' with API key 2; it has none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: registry["PolRequest"], "sample_messages has no message 'PolRequest'; did you mean 'PollRequest'?"),
+        (lambda: registry["x"], "sample_messages has no message 'x'"),
+        (lambda: registry.request(9), "sample_messages has no request with API key 9; it has 7-8"),
+        (lambda: registry.response(8), "sample_messages has no response with API key 8; it has 7"),
+        (
+            lambda: registry.find("coordinator-key", 2, "share"),
+            "has no coordinator-key of component 'share' with API key 2; it has none",
+        ),
+    ],
+)
 def test_unknown_names_and_keys(ask: Any, message: str) -> None:
     with pytest.raises(UnknownMessageError) as caught:
         ask()
@@ -79,10 +84,15 @@ def test_an_empty_registry() -> None:
 TOPICS = PollRequest(topics=[PollTopic(name="t")])
 
 
-@pytest.mark.parametrize(("version", "header"), [
-    (0, "0007 0000 00000005"), (1, "0007 0001 00000005 0002 6d65"), (2, "0007 0002 00000005 0002 6d65 00"),
-    (3, "0007 0003 00000005 0002 6d65 00"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "header"),
+    [
+        (0, "0007 0000 00000005"),
+        (1, "0007 0001 00000005 0002 6d65"),
+        (2, "0007 0002 00000005 0002 6d65 00"),
+        (3, "0007 0003 00000005 0002 6d65 00"),
+    ],
+)
 def test_requests_have_the_header_of_their_version(version: int, header: str) -> None:
     data = registry.encode_request(TOPICS, version, correlation_id=5, client_id="me")
     assert data == bytes.fromhex(header) + TOPICS.encode(version)
@@ -110,29 +120,55 @@ def test_a_header_keeps_its_unknown_tags() -> None:
     assert repr(frame).startswith("Frame(header=RequestHeader(request_api_key=7")
 
 
-@pytest.mark.parametrize(("call", "path", "message"), [
-    (lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=8, request_api_version=2)),
-     "header.request_api_key", "the header has API key 8, but the message has API key 7"),
-    (lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=7, request_api_version=1)),
-     "header.request_api_version", "the header has version 1, but the message has version 2"),
-    (lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(correlation_id=2), correlation_id=1), "",
-     "correlation_id 1 is given, but the header has 2"),
-    (lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(client_id="y"), client_id="x"), "",
-     "client_id 'x' is given, but the header has 'y'"),
-    (lambda: registry.encode_response(PollResponse(), 2, header=ResponseHeader(correlation_id=2), correlation_id=1),
-     "", "correlation_id 1 is given, but the header has 2"),
-    (lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()), "",
-     "header: expected a RequestHeader, got a ResponseHeader"),
-    (lambda: registry.encode_response(PollResponse(), 2, header=RequestHeader()), "",
-     "header: expected a ResponseHeader, got a RequestHeader"),
-    (lambda: registry.encode_request(PollResponse(), 2), "", "is a response, not a request"),
-    (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
-    (lambda: registry.encode_request(cast("Any", PollRequest), 2), "", "got the class PollRequest"),
-    (lambda: registry.errors(cast("Any", None)), "", "expected a response, got None"),
-    (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),
-    (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "expected int32"),
-    (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't represent"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "path", "message"),
+    [
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=8, request_api_version=2)),
+            "header.request_api_key",
+            "the header has API key 8, but the message has API key 7",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(request_api_key=7, request_api_version=1)),
+            "header.request_api_version",
+            "the header has version 1, but the message has version 2",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(correlation_id=2), correlation_id=1),
+            "",
+            "correlation_id 1 is given, but the header has 2",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(client_id="y"), client_id="x"),
+            "",
+            "client_id 'x' is given, but the header has 'y'",
+        ),
+        (
+            lambda: registry.encode_response(
+                PollResponse(), 2, header=ResponseHeader(correlation_id=2), correlation_id=1
+            ),
+            "",
+            "correlation_id 1 is given, but the header has 2",
+        ),
+        (
+            lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()),
+            "",
+            "header: expected a RequestHeader, got a ResponseHeader",
+        ),
+        (
+            lambda: registry.encode_response(PollResponse(), 2, header=RequestHeader()),
+            "",
+            "header: expected a ResponseHeader, got a RequestHeader",
+        ),
+        (lambda: registry.encode_request(PollResponse(), 2), "", "is a response, not a request"),
+        (lambda: registry.encode_response(TOPICS, 2), "", "is a request, not a response"),
+        (lambda: registry.encode_request(cast("Any", PollRequest), 2), "", "got the class PollRequest"),
+        (lambda: registry.errors(cast("Any", None)), "", "expected a response, got None"),
+        (lambda: registry.encode_request(TOPICS, 2, client_id="x" * 40000), "client_id", "takes 40000 bytes"),
+        (lambda: registry.encode_request(TOPICS, 2, correlation_id=2**31), "correlation_id", "expected int32"),
+        (lambda: registry.encode_request(PollRequest(quota=1), 0), "quota", "can't represent"),
+    ],
+)
 def test_rejected_input(call: Any, path: str, message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         call()
@@ -148,11 +184,16 @@ def test_header_takes_the_api_and_other_arguments() -> None:
     assert registry.decode_response(answer, PollResponse, 2).header.correlation_id == 9
 
 
-@pytest.mark.parametrize("decode", [
-    partial(PollRequest.decode, version=2),
-    partial(PollRequest.decode, version=2, views=True),
-    registry.decode_request, lambda data: trace(PollRequest, data, 2), FrameSplitter().feed,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "decode",
+    [
+        partial(PollRequest.decode, version=2),
+        partial(PollRequest.decode, version=2, views=True),
+        registry.decode_request,
+        lambda data: trace(PollRequest, data, 2),
+        FrameSplitter().feed,
+    ],
+)
 def test_strings_are_not_bytes(decode: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError, match=r"^data: expected bytes, got str$"):
         decode("00070002")
@@ -189,18 +230,21 @@ def test_the_header_of_an_unknown_api_is_read_as_far_as_its_versions_agree() -> 
         registry.decode_request(bytes.fromhex("0063 0003 00000005 0002 6d65 00 ffff"))
 
 
-@pytest.mark.parametrize(("hex_text", "name", "path", "offset"), [
-    ("", "RequestHeader", "request_api_key", 0),
-    ("00", "RequestHeader", "request_api_key", 0),
-    ("000700", "RequestHeader", "request_api_version", 2),
-    ("0063 0000 00000000", "RequestHeader", "request_api_key", 0),
-    ("ffff 0000 00000000", "RequestHeader", "request_api_key", 0),
-    ("0007 ffff 00000000", "RequestHeader", "request_api_version", 2),
-    ("0007 0002 0000", "RequestHeader", "correlation_id", 4),
-    ("0007 0002 00000005 0002 6d65 00 03", "PollRequest", "topics", 13),
-    ("0007 0000 00000005 ffffffff", "PollRequest", "topics", 8),
-    ("0007 0000 00000005 00000000 00 0000000000000000 2384 00000000 ff", "PollRequest", "", 27),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hex_text", "name", "path", "offset"),
+    [
+        ("", "RequestHeader", "request_api_key", 0),
+        ("00", "RequestHeader", "request_api_key", 0),
+        ("000700", "RequestHeader", "request_api_version", 2),
+        ("0063 0000 00000000", "RequestHeader", "request_api_key", 0),
+        ("ffff 0000 00000000", "RequestHeader", "request_api_key", 0),
+        ("0007 ffff 00000000", "RequestHeader", "request_api_version", 2),
+        ("0007 0002 0000", "RequestHeader", "correlation_id", 4),
+        ("0007 0002 00000005 0002 6d65 00 03", "PollRequest", "topics", 13),
+        ("0007 0000 00000005 ffffffff", "PollRequest", "topics", 8),
+        ("0007 0000 00000005 00000000 00 0000000000000000 2384 00000000 ff", "PollRequest", "", 27),
+    ],
+)
 def test_errors_have_offsets_in_the_whole_frame(hex_text: str, name: str, path: str, offset: int) -> None:
     for data in (bytes.fromhex(hex_text), memoryview(b"?" + bytes.fromhex(hex_text))[1:]):
         with pytest.raises(DecodeError) as caught:
@@ -208,14 +252,17 @@ def test_errors_have_offsets_in_the_whole_frame(hex_text: str, name: str, path: 
         assert (caught.value.message_name, caught.value.path, caught.value.offset) == (name, path, offset)
 
 
-@pytest.mark.parametrize(("hex_text", "expected"), [
-    ("", "request_api_key at byte 0: found 0 bytes left, expected 2 bytes"),
-    ("07", "request_api_key at byte 0: found 1 byte left, expected 2 bytes"),
-    ("0007", "request_api_version at byte 2: found 0 bytes left, expected 2 bytes"),
-    ("0007 ff", "request_api_version at byte 2: found 1 byte left, expected 2 bytes"),
-    ("0063 0000", "request_api_key at byte 0: found API key 99, expected one of 7-8"),
-    ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version of 0 or more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hex_text", "expected"),
+    [
+        ("", "request_api_key at byte 0: found 0 bytes left, expected 2 bytes"),
+        ("07", "request_api_key at byte 0: found 1 byte left, expected 2 bytes"),
+        ("0007", "request_api_version at byte 2: found 0 bytes left, expected 2 bytes"),
+        ("0007 ff", "request_api_version at byte 2: found 1 byte left, expected 2 bytes"),
+        ("0063 0000", "request_api_key at byte 0: found API key 99, expected one of 7-8"),
+        ("0007 ffff", "request_api_version at byte 2: found version -1, expected a version of 0 or more"),
+    ],
+)
 def test_first_four_bytes_identify_the_request(hex_text: str, expected: str) -> None:
     assert registry.request_class(bytes.fromhex("0007 0000")) == (PollRequest, 0)
     assert registry.request_class(bytes.fromhex("0008 7fff 00")) == (WipeRequest, 32767)
@@ -270,13 +317,16 @@ def test_fallback_response_to_an_unsupported_version(version: int) -> None:
     assert (frame.message.error_code, frame.message.names) == (35, ("a",))
 
 
-@pytest.mark.parametrize(("hex_text", "version", "error"), [
-    ("00000009 0024 00000001 0001 61", 2, DecodeError),  # error code 36 instead of 35
-    ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated name
-    ("00000009 0023 00000001 0001 61 00", 2, DecodeError),
-    ("00000009 0024 00000001 0001 61", 99, UnsupportedVersionError),
-    ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hex_text", "version", "error"),
+    [
+        ("00000009 0024 00000001 0001 61", 2, DecodeError),  # error code 36 instead of 35
+        ("00000009 0023 00000001 0001", 2, DecodeError),  # truncated name
+        ("00000009 0023 00000001 0001 61 00", 2, DecodeError),
+        ("00000009 0024 00000001 0001 61", 99, UnsupportedVersionError),
+        ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),
+    ],
+)
 def test_else_the_first_error_counts(hex_text: str, version: int, error: type[TagwireError]) -> None:
     with pytest.raises(error) as caught:
         registry.decode_response(bytes.fromhex(hex_text), 7, version)

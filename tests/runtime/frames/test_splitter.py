@@ -47,12 +47,15 @@ def test_iteration_continues_where_it_stopped() -> None:
     assert list(splitter) == []
 
 
-@pytest.mark.parametrize(("size", "error", "message"), [
-    ("ffffffff", DecodeError, "frame: size at byte 5: found size -1, expected 0 or more"),
-    ("80000000", DecodeError, "found size -2147483648"),
-    ("0000000b", LimitError, "frame: size at byte 5: found size 11, expected at most 10 (max_size)"),
-    ("7fffffff", LimitError, "found size 2147483647"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "error", "message"),
+    [
+        ("ffffffff", DecodeError, "frame: size at byte 5: found size -1, expected 0 or more"),
+        ("80000000", DecodeError, "found size -2147483648"),
+        ("0000000b", LimitError, "frame: size at byte 5: found size 11, expected at most 10 (max_size)"),
+        ("7fffffff", LimitError, "found size 2147483647"),
+    ],
+)
 def test_bad_sizes_are_rejected_immediately(size: str, error: type[DecodeError], message: str) -> None:
     splitter = FrameSplitter(max_size=10)
     splitter.feed(stream([b"x"]) + bytes.fromhex(size))
@@ -71,12 +74,15 @@ def test_the_largest_frame() -> None:
     assert list(splitter) == [b"x" * 10]
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (b"\x00\x00", "found 2 bytes of a frame size, expected 4 bytes"),
-    (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
-    (stream([b"a"]), "found 5 bytes of whole frames that were not read, expected all frames to be read"),
-    (b"\xff\xff\xff\xff", "found size -1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x00\x00", "found 2 bytes of a frame size, expected 4 bytes"),
+        (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
+        (stream([b"a"]), "found 5 bytes of whole frames that were not read, expected all frames to be read"),
+        (b"\xff\xff\xff\xff", "found size -1"),
+    ],
+)
 def test_a_stream_may_not_end_inside_a_frame(data: bytes, message: str) -> None:
     splitter = FrameSplitter()
     splitter.feed(stream([b"first"]))

@@ -15,18 +15,23 @@ def cost(schema: Schema, hex: str) -> float:
     return cost_of(trace(schema.layout, bytes.fromhex(hex)))
 
 
-@pytest.mark.parametrize(("schema", "hex", "bits"), [
-    # An integer n costs as many bits as the Elias delta code of abs(n) + 1 has. For n = 7, this is the code of 8,
-    # which has 3 + 2 * 2 + 1 bits. If n is negative, the last term is 7 instead of 1. Only -1 costs just 3 bits.
-    (INTEGER, "0000", 0 + 0 + 1), (INTEGER, "0007", 3 + 2 * 2 + 1), (INTEGER, "fff8", 3 + 2 * 2 + 7),
-    (INTEGER, "ffff", 3),
-    (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # a UUID of version 4 is assumed to be random
-    (UUID, "f81d4fae7dec11d0a76500a0c91e6bf6", 100),  # looks random: more than eight different bytes
-    (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # does not look random: only five different bytes
-    (UUID, "0102030405060708" * 2, 128 + 24),  # does not look random: only eight different bytes
-    (UUID, "0001020304050607080000000000" + "0000", 100),  # looks random: nine different bytes
-    (UUID, "00" * 16, 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("schema", "hex", "bits"),
+    [
+        # An integer n costs as many bits as the Elias delta code of abs(n) + 1 has. For n = 7, this is the code of 8,
+        # which has 3 + 2 * 2 + 1 bits. If n is negative, the last term is 7 instead of 1. Only -1 costs just 3 bits.
+        (INTEGER, "0000", 0 + 0 + 1),
+        (INTEGER, "0007", 3 + 2 * 2 + 1),
+        (INTEGER, "fff8", 3 + 2 * 2 + 7),
+        (INTEGER, "ffff", 3),
+        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # a UUID of version 4 is assumed to be random
+        (UUID, "f81d4fae7dec11d0a76500a0c91e6bf6", 100),  # looks random: more than eight different bytes
+        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # does not look random: only five different bytes
+        (UUID, "0102030405060708" * 2, 128 + 24),  # does not look random: only eight different bytes
+        (UUID, "0001020304050607080000000000" + "0000", 100),  # looks random: nine different bytes
+        (UUID, "00" * 16, 2),
+    ],
+)
 def test_values(schema: Schema, hex: str, bits: float) -> None:
     assert cost(schema, hex) == bits
 

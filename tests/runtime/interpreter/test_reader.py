@@ -189,12 +189,16 @@ def test_lengths_below_minus_one_are_null_to_lenient_readers() -> None:
         read(0, "fffffffe" + "00" * 27, strict=False)
 
 
-@pytest.mark.parametrize(("section", "canonical"), [
-    ("00", True), ("01 00 02 02 61", True),
-    ("01 00 01 00", False),  # reason is null, its default; a writer would omit it
-    ("01 01 03 01 ff 00", False),  # rack has its default; a writer would omit it
-    ("01 01 03 01 00 00", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("section", "canonical"),
+    [
+        ("00", True),
+        ("01 00 02 02 61", True),
+        ("01 00 01 00", False),  # reason is null, its default; a writer would omit it
+        ("01 01 03 01 ff 00", False),  # rack has its default; a writer would omit it
+        ("01 01 03 01 00 00", True),
+    ],
+)
 def test_a_default_that_was_written_is_not_canonical(section: str, canonical: bool) -> None:
     message, reader = read(2, "01" + TAIL + section)
     assert reader.canonical is canonical
@@ -218,15 +222,19 @@ def test_the_null_marker_of_a_tagged_struct_is_a_varint() -> None:
     assert nullable_tag("01 00 05 8080808008", strict=False) is None
 
 
-@pytest.mark.parametrize(("bits", "zigzag", "hex_text", "value"), [
-    (32, True, "ffffffff0f", -(2**31)), (32, False, "ffffffff0f", 2**32 - 1),
-    (64, True, "ffffffffffffffffff01", -(2**63)),
-    (64, False, "ffffffffffffffffff01", 2**64 - 1),
-    (32, False, "ffffffff1f", None),
-    (64, False, "ffffffffffffffffff03", None),
-    (32, False, "80808080808000", "a varint of more than 5 bytes, expected at most 5"),
-    (64, False, "8080808080808080808000", "a varint of more than 10 bytes, expected at most 10"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "zigzag", "hex_text", "value"),
+    [
+        (32, True, "ffffffff0f", -(2**31)),
+        (32, False, "ffffffff0f", 2**32 - 1),
+        (64, True, "ffffffffffffffffff01", -(2**63)),
+        (64, False, "ffffffffffffffffff01", 2**64 - 1),
+        (32, False, "ffffffff1f", None),
+        (64, False, "ffffffffffffffffff03", None),
+        (32, False, "80808080808000", "a varint of more than 5 bytes, expected at most 5"),
+        (64, False, "8080808080808080808000", "a varint of more than 10 bytes, expected at most 10"),
+    ],
+)
 def test_varints_hold_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | str | None) -> None:
     layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
     data = bytes.fromhex(hex_text)
@@ -288,10 +296,13 @@ def test_the_largest_tag() -> None:
     assert read(2, "01" + TAIL + "01 ffffffff07 00")[0].unknown_tags == {2**31 - 1: b""}
 
 
-@pytest.mark.parametrize(("hex_text", "fault"), [
-    ("8080808008", "byte 5: found 0 bytes left, expected 1073741824 bytes"),
-    ("808080808000", "byte 0: found a varint of more than 5 bytes, expected at most 5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hex_text", "fault"),
+    [
+        ("8080808008", "byte 5: found 0 bytes left, expected 1073741824 bytes"),
+        ("808080808000", "byte 0: found a varint of more than 5 bytes, expected at most 5"),
+    ],
+)
 def test_a_zigzag_length_takes_five_bytes_at_most(hex_text: str, fault: str) -> None:
     text = Sized(WIRE_TYPES["string"], VARINT, nullable=False)
     layout = Layout("t", None, StructLayout("t", (Item("x", text),)))
@@ -303,14 +314,17 @@ def test_a_zigzag_length_takes_five_bytes_at_most(hex_text: str, fault: str) -> 
 SHORTS = Array(Fixed(WIRE_TYPES["int16"]), INT32, nullable=False)
 
 
-@pytest.mark.parametrize(("hex_text", "limit", "found", "expected"), [
-    ("00000000", 0, None, ""),
-    ("00000002 0001 0002", 2, None, ""),  # the elements fill the input exactly, and their number equals the limit
-    ("00000003 0001 0002", 9, "3 elements", "at most 2 in the 4 bytes left"),
-    ("00000001 01", 9, "1 element", "at most 0 in the 1 byte left"),
-    ("00000002 0001 0002", 1, "2 elements", "at most 1 (Limits.elements)"),
-    ("00000001 0001", 0, "1 element", "at most 0 (Limits.elements)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hex_text", "limit", "found", "expected"),
+    [
+        ("00000000", 0, None, ""),
+        ("00000002 0001 0002", 2, None, ""),  # the elements fill the input exactly, and their number equals the limit
+        ("00000003 0001 0002", 9, "3 elements", "at most 2 in the 4 bytes left"),
+        ("00000001 01", 9, "1 element", "at most 0 in the 1 byte left"),
+        ("00000002 0001 0002", 1, "2 elements", "at most 1 (Limits.elements)"),
+        ("00000001 0001", 0, "1 element", "at most 0 (Limits.elements)"),
+    ],
+)
 def test_a_count_fits_into_the_bytes_and_the_limit(hex_text: str, limit: int, found: str | None, expected: str) -> None:
     if found is None:
         assert counted(SHORTS, hex_text, elements=limit) == tuple(range(1, limit + 1))
@@ -321,14 +335,17 @@ def test_a_count_fits_into_the_bytes_and_the_limit(hex_text: str, limit: int, fo
     assert isinstance(caught.value, LimitError) == ("Limits" in expected)
 
 
-@pytest.mark.parametrize(("section", "tags"), [
-    ("00", []),
-    ("01 09 00", [9]),  # two bytes are the minimum for one tagged field
-    ("02 08 00 09 00", [8, 9]),
-    ("02 09 00", "2 tagged fields, expected at most 1 in the 2 bytes left"),
-    ("03 08 00 09 00", "3 tagged fields, expected at most 2 in the 4 bytes left"),
-    ("01 09", "1 tagged field, expected at most 0 in the 1 byte left"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("section", "tags"),
+    [
+        ("00", []),
+        ("01 09 00", [9]),  # two bytes are the minimum for one tagged field
+        ("02 08 00 09 00", [8, 9]),
+        ("02 09 00", "2 tagged fields, expected at most 1 in the 2 bytes left"),
+        ("03 08 00 09 00", "3 tagged fields, expected at most 2 in the 4 bytes left"),
+        ("01 09", "1 tagged field, expected at most 0 in the 1 byte left"),
+    ],
+)
 def test_a_count_of_tagged_fields_fits_into_the_bytes(section: str, tags: list[int] | str) -> None:
     if isinstance(tags, list):
         assert list(read(2, "01" + TAIL + section)[0].unknown_tags) == tags

@@ -91,15 +91,18 @@ def test_fresh_defaults_for_each_value() -> None:
     assert schema.decode(b"\x00") == {"inner": {"a": 0}}
 
 
-@pytest.mark.parametrize(("field", "hex_text", "absent"), [
-    (Field("x", "int32", default=5), "00", 5),
-    (Field("x", "string", nullable=True, default=None), "00", None),
-    (Field("x", "string", True, "a"), "00", "a"),
-    (Field("x", "bytes", default=b"ab"), "00", b"ab"),
-    (Field("x", "float64", default=1), "00", 1),
-    (Field("x", "[]int8", default=[]), "00", ()),
-    (Field("x", "records", nullable=True), "00", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "hex_text", "absent"),
+    [
+        (Field("x", "int32", default=5), "00", 5),
+        (Field("x", "string", nullable=True, default=None), "00", None),
+        (Field("x", "string", True, "a"), "00", "a"),
+        (Field("x", "bytes", default=b"ab"), "00", b"ab"),
+        (Field("x", "float64", default=1), "00", 1),
+        (Field("x", "[]int8", default=[]), "00", ()),
+        (Field("x", "records", nullable=True), "00", None),
+    ],
+)
 def test_absent_fields_have_their_default_and_defaults_are_absent(field: Field, hex_text: str, absent: Any) -> None:
     schema = Schema(optional_fields={3: field})
     assert schema.decode(bytes.fromhex(hex_text)) == {"x": absent}
@@ -163,16 +166,19 @@ def test_arrays_of_structs_by_option() -> None:
     assert schema.decode(data) == {"a": ({"a": 5},)}
 
 
-@pytest.mark.parametrize(("value", "path", "message"), [
-    ({"foos": [{"baz": 40000}]}, "foos[0].baz", "expected int16 (-32768 to 32767), got int 40000"),
-    ({"foos": None}, "foos", "is None"),
-    ({"foo": []}, "", "FooResponse has no field 'foo'; did you mean 'foos'?"),
-    ({"foos": [{"bar": None}]}, "foos[0].bar", "is None"),
-    ({"foos": [5]}, "foos[0]", "expected a mapping of field names to values, got int 5"),
-    ({"unknown_tags": {1: b"x"}}, "unknown_tags", "tag 1 is the field user_agent"),
-    ({"unknown_tags": {5: b""}}, "unknown_tags", "tag 5 has no data, so its length of 0 would mark the end"),
-    ({"unknown_tags": {65536: b"x"}}, "unknown_tags", "expected a tag (0 to 65535), got int 65536"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "path", "message"),
+    [
+        ({"foos": [{"baz": 40000}]}, "foos[0].baz", "expected int16 (-32768 to 32767), got int 40000"),
+        ({"foos": None}, "foos", "is None"),
+        ({"foo": []}, "", "FooResponse has no field 'foo'; did you mean 'foos'?"),
+        ({"foos": [{"bar": None}]}, "foos[0].bar", "is None"),
+        ({"foos": [5]}, "foos[0]", "expected a mapping of field names to values, got int 5"),
+        ({"unknown_tags": {1: b"x"}}, "unknown_tags", "tag 1 is the field user_agent"),
+        ({"unknown_tags": {5: b""}}, "unknown_tags", "tag 5 has no data, so its length of 0 would mark the end"),
+        ({"unknown_tags": {65536: b"x"}}, "unknown_tags", "expected a tag (0 to 65535), got int 65536"),
+    ],
+)
 def test_values_that_do_not_fit(value: dict[str, Any], path: str, message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         foo_response().encode(value)
@@ -181,19 +187,22 @@ def test_values_that_do_not_fit(value: dict[str, Any], path: str, message: str) 
         foo_response().encoded_size(value)
 
 
-@pytest.mark.parametrize(("hex_text", "path", "offset", "message"), [
-    ("08 0001 0002 6162", "", 7, "0 bytes left"),
-    ("07 0001", "", 0, "found length -4, expected 0 (the end of the buffer) or more"),
-    ("01", "", 0, "found length -1, expected 0 (the end of the buffer) or more"),
-    ("8000", "", 0, "varint 0 in 2 bytes"),
-    ("0a 0001 0002 6162 00 00 00000000", "user_agent", 7, "found 1 byte after the value"),
-    ("06 0001 0002 6162 00 00000000", "user_agent", 5, "found 1 byte left, expected 2 bytes"),
-    ("08 0001 0002 6162 02 0000 61 00 00000000", "", 7, "found tag 0 after tag 1, expected ascending tags"),
-    ("04 0001 ffff 04 0001 ffff 00 00000000", "", 5, "found tag 1 twice, expected each tag once"),
-    ("7e 0005 00", "", 0, "found tag 5 of 63 bytes, expected at most the 1 byte left"),
-    ("00 00000001 00", "foos", 1, "found 1 element"),
-    ("00 00000001 01 0000", "foos[0]", 5, "found length -1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hex_text", "path", "offset", "message"),
+    [
+        ("08 0001 0002 6162", "", 7, "0 bytes left"),
+        ("07 0001", "", 0, "found length -4, expected 0 (the end of the buffer) or more"),
+        ("01", "", 0, "found length -1, expected 0 (the end of the buffer) or more"),
+        ("8000", "", 0, "varint 0 in 2 bytes"),
+        ("0a 0001 0002 6162 00 00 00000000", "user_agent", 7, "found 1 byte after the value"),
+        ("06 0001 0002 6162 00 00000000", "user_agent", 5, "found 1 byte left, expected 2 bytes"),
+        ("08 0001 0002 6162 02 0000 61 00 00000000", "", 7, "found tag 0 after tag 1, expected ascending tags"),
+        ("04 0001 ffff 04 0001 ffff 00 00000000", "", 5, "found tag 1 twice, expected each tag once"),
+        ("7e 0005 00", "", 0, "found tag 5 of 63 bytes, expected at most the 1 byte left"),
+        ("00 00000001 00", "foos", 1, "found 1 element"),
+        ("00 00000001 01 0000", "foos[0]", 5, "found length -1"),
+    ],
+)
 def test_bytes_that_do_not_fit(hex_text: str, path: str, offset: int, message: str) -> None:
     with pytest.raises(DecodeError) as caught:
         foo_response().decode(bytes.fromhex(hex_text))

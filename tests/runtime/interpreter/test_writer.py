@@ -102,14 +102,19 @@ def test_ignorable_values_are_dropped() -> None:
     )
 
 
-@pytest.mark.parametrize(("fields", "section"), [
-    ({}, "00"), ({"weight": 1.0}, "00"),
-    ({"weight": 2.0}, "01 02 08 4000000000000000"),
-    ({"weight": float("nan")}, "01 02 08 7ff8000000000000"),
-    ({"reason": ""}, "01 00 01 01"), ({"rack": Rack()}, "00"),
-    ({"rack": Rack(unknown_tags={0: b""})}, "01 01 05 01 ff 01 00 00"),
-    ({"unknown_tags": {300: b"z", 3: b""}, "reason": "a"}, "03 00 02 02 61 03 00 ac02 01 7a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "section"),
+    [
+        ({}, "00"),
+        ({"weight": 1.0}, "00"),
+        ({"weight": 2.0}, "01 02 08 4000000000000000"),
+        ({"weight": float("nan")}, "01 02 08 7ff8000000000000"),
+        ({"reason": ""}, "01 00 01 01"),
+        ({"rack": Rack()}, "00"),
+        ({"rack": Rack(unknown_tags={0: b""})}, "01 01 05 01 ff 01 00 00"),
+        ({"unknown_tags": {300: b"z", 3: b""}, "reason": "a"}, "03 00 02 02 61 03 00 ac02 01 7a"),
+    ],
+)
 def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], section: str) -> None:
     plain = encode(layout_of(PollRequest, 3), PollRequest())
     assert encode(layout_of(PollRequest, 3), PollRequest(**fields)) == plain[:-1] + bytes.fromhex(section)
@@ -244,17 +249,27 @@ def one(*items: Item) -> Layout:
 FRAMED = [
     # Each case: layout, valid bytes, their decoded value, invalid bytes, the offset of the error in the invalid bytes.
     (one(Item("size", Extent(NUMBER)), Item("x", BYTE, default=0)), "00000001 07", {"x": 7}, "00000002 07"),
-    (one(Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),
-     *("00000005 07", {"x": 7}, "00000001 07")),
-    (one(Item("size", Extent(NUMBER, "text", counts_itself=True)), Item("text", TEXT, extent="size", default=b"")),
-     *("00000006 6162", {"text": b"ab"}, "00000005 6162")),
+    (
+        one(Item("size", Extent(NUMBER, counts_itself=True)), Item("x", BYTE, default=0)),
+        *("00000005 07", {"x": 7}, "00000001 07"),
+    ),
+    (
+        one(Item("size", Extent(NUMBER, "text", counts_itself=True)), Item("text", TEXT, extent="size", default=b"")),
+        *("00000006 6162", {"text": b"ab"}, "00000005 6162"),
+    ),
     (one(Item("magic", BYTE, default=2, equals=2), Item("x", BYTE, default=0)), "02 01", {"x": 1}, "03 01"),
-    (one(Item("pairs", Array(PAIR, INT32, nullable=False, order=Order("key", unsigned=True)), default=())),
-     *("00000003 01 7f ff", {"pairs": ({"key": 1}, {"key": 127}, {"key": -1})}, "00000002 7f 7f")),
-    (one(Item("pairs", Array(PAIR, INT32, nullable=False, order=Order("key", unsigned=False)), default=())),
-     *("00000002 ff 01", {"pairs": ({"key": -1}, {"key": 1})}, "00000002 01 ff")),
-    (one(Item("pairs", Array(PAIR, INT32, nullable=False, filled=True), default=())),
-     *("00000001 05", {"pairs": ({"key": 5},)}, "00000000")),
+    (
+        one(Item("pairs", Array(PAIR, INT32, nullable=False, order=Order("key", unsigned=True)), default=())),
+        *("00000003 01 7f ff", {"pairs": ({"key": 1}, {"key": 127}, {"key": -1})}, "00000002 7f 7f"),
+    ),
+    (
+        one(Item("pairs", Array(PAIR, INT32, nullable=False, order=Order("key", unsigned=False)), default=())),
+        *("00000002 ff 01", {"pairs": ({"key": -1}, {"key": 1})}, "00000002 01 ff"),
+    ),
+    (
+        one(Item("pairs", Array(PAIR, INT32, nullable=False, filled=True), default=())),
+        *("00000001 05", {"pairs": ({"key": 5},)}, "00000000"),
+    ),
     *(
         (one(Item("s", Nested(StructLayout("S", (Item("x", BYTE, default=0),)), marker), default=None)), *case)
         for marker, *case in (
@@ -273,7 +288,7 @@ FRAMED = [
         ),
         *("00 01 05", {"flags": 0, "x": 1, "s": {"x": 0}, "y": 5}, "01 00 05 06"),
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("layout", "hex_text", "value", "bad"), FRAMED)
@@ -286,14 +301,17 @@ def test_framed_parts(layout: Layout, hex_text: str, value: dict[str, Any], bad:
         decode(layout, bytes.fromhex(bad), whole=True, strict=True, limits=DEFAULT_LIMITS)
 
 
-@pytest.mark.parametrize(("layout", "value", "reason"), [
-    (FRAMED[3][0], {"magic": 3}, "is 3, but must be 2"),
-    (FRAMED[3][0], {"magic": 1}, "is 1, but must be 2"),
-    (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
-    (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
-    (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "elements must be in strictly ascending order of key"),
-    (FRAMED[6][0], {"pairs": []}, "is empty; leave it out, or give at least one element"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("layout", "value", "reason"),
+    [
+        (FRAMED[3][0], {"magic": 3}, "is 3, but must be 2"),
+        (FRAMED[3][0], {"magic": 1}, "is 1, but must be 2"),
+        (FRAMED[4][0], {"pairs": [{"key": 1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
+        (FRAMED[4][0], {"pairs": [{"key": -1}, {"key": 1}]}, "elements must be in strictly ascending order of key"),
+        (FRAMED[5][0], {"pairs": [{"key": 1}, {"key": -1}]}, "elements must be in strictly ascending order of key"),
+        (FRAMED[6][0], {"pairs": []}, "is empty; leave it out, or give at least one element"),
+    ],
+)
 def test_framed_values_that_are_rejected(layout: Layout, value: dict[str, Any], reason: str) -> None:
     with pytest.raises(EncodeError) as caught:
         encode(layout, value)

@@ -35,37 +35,53 @@ TEXT = Sized(WIRE_TYPES["string"], COMPACT, nullable=True)
 EMPTY = StructLayout("Empty", ())
 
 
-@pytest.mark.parametrize(("type", "text", "minimum"), [
-    (INT, "int32", 4), (Fixed(WIRE_TYPES["uuid"]), "uuid", 16), (TEXT, "nullable compact string", 1),
-    (Sized(WIRE_TYPES["string"], INT16, nullable=False), "string", 2),
-    (Sized(WIRE_TYPES["records"], INT32, nullable=True), "nullable records", 4),
-    (Sized(WIRE_TYPES["bytes"], VARINT, nullable=False), "varint bytes", 1),
-    (Array(INT, COMPACT, nullable=True), "nullable compact []int32", 1),
-    (Array(INT, None, nullable=False), "[]int32", 0),
-    (Varint(32, zigzag=True), "varint", 1), (Varint(64, zigzag=True), "varlong", 1),
-    (Varint(32, zigzag=False), "uvarint", 1),
-    (Varint(64, zigzag=False), "uvarlong", 1),
-    (Nested(EMPTY), "Empty", 0),
-    (Nested(EMPTY, "int8"), "nullable Empty", 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("type", "text", "minimum"),
+    [
+        (INT, "int32", 4),
+        (Fixed(WIRE_TYPES["uuid"]), "uuid", 16),
+        (TEXT, "nullable compact string", 1),
+        (Sized(WIRE_TYPES["string"], INT16, nullable=False), "string", 2),
+        (Sized(WIRE_TYPES["records"], INT32, nullable=True), "nullable records", 4),
+        (Sized(WIRE_TYPES["bytes"], VARINT, nullable=False), "varint bytes", 1),
+        (Array(INT, COMPACT, nullable=True), "nullable compact []int32", 1),
+        (Array(INT, None, nullable=False), "[]int32", 0),
+        (Varint(32, zigzag=True), "varint", 1),
+        (Varint(64, zigzag=True), "varlong", 1),
+        (Varint(32, zigzag=False), "uvarint", 1),
+        (Varint(64, zigzag=False), "uvarlong", 1),
+        (Nested(EMPTY), "Empty", 0),
+        (Nested(EMPTY, "int8"), "nullable Empty", 1),
+    ],
+)
 def test_types_name_themselves(type: Any, text: str, minimum: int) -> None:
     assert (str(type), type.minimum) == (text, minimum)
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Array(Nested(EMPTY), INT32, nullable=False), "array elements of type Empty can be encoded in 0 bytes"),
-    (lambda: Nested(EMPTY, "int16"), "null marker: expected 'int8' or 'uvarint', got 'int16'"),
-    (lambda: OptionalBuffer((), INT32), "the length of an optional buffer must have type varint or uvarint, got int32"),
-    (lambda: TaggedSection((Item("a", INT),)), "a: expected a tag (0 to 2147483647), got None"),
-    (lambda: TaggedSection((Item("a", INT, tag=-1),)), "a: expected a tag (0 to 2147483647), got -1"),
-    (lambda: OptionalBuffer((Item("a", INT, tag=65536),)), "a: expected a tag (0 to 65535), got 65536"),
-    (lambda: TaggedSection((Item("a", INT, tag=3), Item("b", INT, tag=3))), "a and b both have tag 3"),
-    (lambda: StructLayout("S", (Item("a", INT), Item("a", INT))), "S has two fields named a"),
-    (lambda: StructLayout("S", (Item("a", INT),), section=TaggedSection((Item("a", INT, tag=0),))),
-     "S has two fields named a"),
-    (lambda: OptionalFields(Versions(0, 1), length_varint="signed"),
-     "length_varint: expected 'zigzag' or 'unsigned', got 'signed'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Array(Nested(EMPTY), INT32, nullable=False), "array elements of type Empty can be encoded in 0 bytes"),
+        (lambda: Nested(EMPTY, "int16"), "null marker: expected 'int8' or 'uvarint', got 'int16'"),
+        (
+            lambda: OptionalBuffer((), INT32),
+            "the length of an optional buffer must have type varint or uvarint, got int32",
+        ),
+        (lambda: TaggedSection((Item("a", INT),)), "a: expected a tag (0 to 2147483647), got None"),
+        (lambda: TaggedSection((Item("a", INT, tag=-1),)), "a: expected a tag (0 to 2147483647), got -1"),
+        (lambda: OptionalBuffer((Item("a", INT, tag=65536),)), "a: expected a tag (0 to 65535), got 65536"),
+        (lambda: TaggedSection((Item("a", INT, tag=3), Item("b", INT, tag=3))), "a and b both have tag 3"),
+        (lambda: StructLayout("S", (Item("a", INT), Item("a", INT))), "S has two fields named a"),
+        (
+            lambda: StructLayout("S", (Item("a", INT),), section=TaggedSection((Item("a", INT, tag=0),))),
+            "S has two fields named a",
+        ),
+        (
+            lambda: OptionalFields(Versions(0, 1), length_varint="signed"),
+            "length_varint: expected 'zigzag' or 'unsigned', got 'signed'",
+        ),
+    ],
+)
 def test_contradictions_are_rejected(make: Any, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         make()
@@ -113,10 +129,14 @@ def parts(value: Any) -> Iterator[FrozenData]:
             yield from parts(part)
 
 
-@pytest.mark.parametrize("layout", [
-    *(layout_of(PollRequest, version) for version in range(4)),
-    *(format_of(name).layout for name in ("v1", "v2", "v3", "kip82-int+kip87")),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "layout",
+    [
+        *(layout_of(PollRequest, version) for version in range(4)),
+        *(format_of(name).layout for name in ("v1", "v2", "v3", "kip82-int+kip87")),
+    ],
+    ids=str,
+)
 def test_each_part_can_be_made_again_of_its_arguments(layout: Layout) -> None:
     for part in parts(layout):
         assert part.replace() == part and repr(part.replace()) == repr(part)
@@ -138,15 +158,19 @@ ATTRIBUTES = (
 )
 
 
-@pytest.mark.parametrize(("number", "words"), [
-    (0b00000000, []), (0b00000001, ["compression gzip"]),
-    (0b00000010, ["compression snappy"]),
-    (0b00000111, ["compression 7"]),  # 7 has no name
-    (0b00010000, ["transactional"]),
-    (0b00110001, ["compression gzip", "transactional", "has headers"]),
-    (0b10000000, ["level 2"]),
-    (0b11001000, ["level 3"]),  # bit 3 belongs to no group
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0b00000000, []),
+        (0b00000001, ["compression gzip"]),
+        (0b00000010, ["compression snappy"]),
+        (0b00000111, ["compression 7"]),  # 7 has no name
+        (0b00010000, ["transactional"]),
+        (0b00110001, ["compression gzip", "transactional", "has headers"]),
+        (0b10000000, ["level 2"]),
+        (0b11001000, ["level 3"]),  # bit 3 belongs to no group
+    ],
+)
 def test_words_of_bits(number: int, words: list[str]) -> None:
     assert bit_names(ATTRIBUTES, number) == words
 
@@ -174,12 +198,16 @@ def test_each_version_has_its_own_layout() -> None:
     assert described(layout_of(PollRequest, 1).root)[:5] == expected
     assert described(layout_of(PollRequest, 2).root) == [
         "topics: nullable compact []PollTopic",
-        "urgent: bool", "ratio: float64", "max_wait_ms: int32", "quota: int64", "payload: nullable compact bytes",
+        "urgent: bool",
+        "ratio: float64",
+        "max_wait_ms: int32",
+        "quota: int64",
+        "payload: nullable compact bytes",
         "snapshot: nullable compact records",
         "cursor: nullable Rack",
         "0 reason: nullable compact string",
         "1 rack: Rack",
-    ]  # fmt: skip
+    ]
     assert described(layout_of(PollRequest, 3).root)[-1] == "2 weight: float64"
 
 

@@ -86,11 +86,22 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     ([batch("txn", 5), batch("leader", 7)], ({1: 5}, {1: 5}, {}, {})),
     # the marker's record was removed, so it is unknown whether the transaction was committed or aborted
     ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),
-    ([batch("txn", 5), batch("abort", 7), batch("txn", 8), batch("commit", 10), batch("txn", 11), batch("abort", 13)],
-     ({}, {}, {1: [(5, 7), (11, 13)]}, {1: (0, 7)})),
-    ([batch("txn", 5, 1), batch("txn", 7, 2), batch("abort", 9, 2), batch("txn", 10, 2)],
-     ({1: 5, 2: 10}, {1: 5, 2: 10}, {2: [(7, 9)]}, {2: (0, 9)})),
-]  # fmt: skip
+    (
+        [
+            batch("txn", 5),
+            batch("abort", 7),
+            batch("txn", 8),
+            batch("commit", 10),
+            batch("txn", 11),
+            batch("abort", 13),
+        ],
+        ({}, {}, {1: [(5, 7), (11, 13)]}, {1: (0, 7)}),
+    ),
+    (
+        [batch("txn", 5, 1), batch("txn", 7, 2), batch("abort", 9, 2), batch("txn", 10, 2)],
+        ({1: 5, 2: 10}, {1: 5, 2: 10}, {2: [(7, 9)]}, {2: (0, 9)}),
+    ),
+]
 
 
 @pytest.mark.parametrize(("batches", "known"), TRANSACTIONS)
@@ -99,10 +110,18 @@ def test_summary_of_transactions(batches: list[RecordBatch], known: tuple[Any, .
     assert (found.begun, found.open, found.aborted, found.markers) == known
 
 
-@pytest.mark.parametrize(("key", "kind"), [
-    (b"\0\0\0\1", 1), (b"\0\0\0\0", 0), (b"\0\0\1\2", 258), (b"\0\0\xff\xff", -1), (b"\0\5\0\1more", 1),
-    (b"\0\0\1", -1), (None, -1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        (b"\0\0\0\1", 1),
+        (b"\0\0\0\0", 0),
+        (b"\0\0\1\2", 258),
+        (b"\0\0\xff\xff", -1),
+        (b"\0\5\0\1more", 1),
+        (b"\0\0\1", -1),
+        (None, -1),
+    ],
+)
 def test_type_of_a_marker_is_an_int16_after_the_version(key: bytes | None, kind: int) -> None:
     assert control_type(Record(0, 0, key, None)) == kind
     assert control_type(None) == -1

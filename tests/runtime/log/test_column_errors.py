@@ -179,10 +179,15 @@ def wide(path: Path, level: str) -> Iterator[dict[str, int | None]]:
             yield header
 
 
-@pytest.mark.parametrize(("limits", "expected"), [
-    (Limits(decompressed_bytes=1000), "decompressed_bytes"),
-    (Limits(records=2), "Limits.records"), (Limits(headers=0), "Limits.headers"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        (Limits(decompressed_bytes=1000), "decompressed_bytes"),
+        (Limits(records=2), "Limits.records"),
+        (Limits(headers=0), "Limits.headers"),
+    ],
+    ids=str,
+)
 def test_limits(limits: Limits, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     batch = build([Record(n, 5, b"k", bytes(1000), [("h", b"")]) for n in range(3)], "v2", compression="gzip")
@@ -201,17 +206,21 @@ def test_limits_that_are_not_exceeded(limits: Limits, level: str, tmp_path: Path
     assert plain(pa.table(log.columns(path, level=level, limits=limits))) == found(path, level=level)
 
 
-@pytest.mark.parametrize(("options", "error", "text"), [
-    ({"columns": ["ofset"]}, ColumnError, "there is no column 'ofset' with level='record'; did you mean 'offset'"),
-    ({"columns": ["key"], "level": "batch"}, ColumnError, "there is no column 'key' with level='batch'"),
-    ({"columns": ["key", "key"]}, ColumnError, "'key' is named twice"),
-    ({"columns": "key"}, ColumnError, r"columns: expected a list of names, got the string 'key'; write \['key'\]"),
-    ({"level": "records"}, ColumnError, "level: expected 'record' or 'batch', got 'records'"),
-    ({"errors": "null"}, ColumnError, "errors: expected 'raise' or 'skip', got 'null'"),
-    ({"format": "v9"}, FormatError, "there is no record format 'v9'"),
-    ({"path": "nowhere"}, log.LogPathError, "there is no such file"),
-    ({"path": "."}, log.LogPathError, "no log segment found"),
-], ids=lambda value: str(value) if isinstance(value, dict) else "")  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"columns": ["ofset"]}, ColumnError, "there is no column 'ofset' with level='record'; did you mean 'offset'"),
+        ({"columns": ["key"], "level": "batch"}, ColumnError, "there is no column 'key' with level='batch'"),
+        ({"columns": ["key", "key"]}, ColumnError, "'key' is named twice"),
+        ({"columns": "key"}, ColumnError, r"columns: expected a list of names, got the string 'key'; write \['key'\]"),
+        ({"level": "records"}, ColumnError, "level: expected 'record' or 'batch', got 'records'"),
+        ({"errors": "null"}, ColumnError, "errors: expected 'raise' or 'skip', got 'null'"),
+        ({"format": "v9"}, FormatError, "there is no record format 'v9'"),
+        ({"path": "nowhere"}, log.LogPathError, "there is no such file"),
+        ({"path": "."}, log.LogPathError, "no log segment found"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
 def test_invalid_options(options: dict[str, Any], error: type[Exception], text: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     path.write_bytes(b"")

@@ -89,13 +89,19 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    ({"message": "HeartbeatResponse"}, "message: expected a message class, got 'HeartbeatResponse'"),
-    ({"message": messages.HeartbeatResponse}, "set `version` to the version of all values"),
-    ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave `version` out"),
-    ({"message": messages.OffsetCommitValue, "level": "batch"},
-     "argument `message` decodes values of records, so it can't be combined with level 'batch'"),
-], ids=lambda value: "")  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"message": "HeartbeatResponse"}, "message: expected a message class, got 'HeartbeatResponse'"),
+        ({"message": messages.HeartbeatResponse}, "set `version` to the version of all values"),
+        ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave `version` out"),
+        (
+            {"message": messages.OffsetCommitValue, "level": "batch"},
+            "argument `message` decodes values of records, so it can't be combined with level 'batch'",
+        ),
+    ],
+    ids=lambda value: "",
+)
 def test_messages_that_can_not_be(options: dict[str, Any], text: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     path.write_bytes(b"")

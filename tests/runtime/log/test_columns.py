@@ -19,13 +19,20 @@ from tagwire.wire.types import WIRE_TYPES
 CopyOf = Callable[[str], Path]
 PARTITIONS = (
     "kafka0.8/alpha-b0.8-compact-none-0",
-    "kafka0.8/__consumer_offsets-0", "kafka0.9/__consumer_offsets-0",
+    "kafka0.8/__consumer_offsets-0",
+    "kafka0.9/__consumer_offsets-0",
     "kafka0.11/alpha-b0.11-compact-gzip-0",
-    "kafka28/__transaction_state-1", "kafka28/alpha-m0-segs-0", "kafka28/alpha-m1-compact-lz4-0",
-    "kafka28/alpha-upgrade2-0", "kafka4/__cluster_metadata-0", "kafka4/__consumer_offsets-1",
-    "kafka4/alpha-compact-horizon-0", "kafka4/alpha-compact-txn-0", "kafka4/alpha-delrec-0",
+    "kafka28/__transaction_state-1",
+    "kafka28/alpha-m0-segs-0",
+    "kafka28/alpha-m1-compact-lz4-0",
+    "kafka28/alpha-upgrade2-0",
+    "kafka4/__cluster_metadata-0",
+    "kafka4/__consumer_offsets-1",
+    "kafka4/alpha-compact-horizon-0",
+    "kafka4/alpha-compact-txn-0",
+    "kafka4/alpha-delrec-0",
     "kafka4/alpha-txn-many-0",
-)  # fmt: skip
+)
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
@@ -68,12 +75,17 @@ def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
     return Layout("own", None, StructLayout("Batch", (*layout.root.items[:-1], array), cls=layout.root.cls))
 
 
-@pytest.mark.parametrize("layout", [
-    near_magic_2(), near_magic_2(Bits("is_tombstone", 1)),
-    near_magic_2(Bits("kind", 6, ("one", "two", "three"))),
-    near_magic_2(Bits("is_tombstone", 0x40), Bits("kind", 6, ("one", "two", "three"))),
-    near_magic_2(more=(Item("shade", Fixed(WIRE_TYPES["int16"]), default=0),)),
-], ids=["the same", "tombstone", "kind", "both", "one more field"])  # fmt: skip
+@pytest.mark.parametrize(
+    "layout",
+    [
+        near_magic_2(),
+        near_magic_2(Bits("is_tombstone", 1)),
+        near_magic_2(Bits("kind", 6, ("one", "two", "three"))),
+        near_magic_2(Bits("is_tombstone", 0x40), Bits("kind", 6, ("one", "two", "three"))),
+        near_magic_2(more=(Item("shade", Fixed(WIRE_TYPES["int16"]), default=0),)),
+    ],
+    ids=["the same", "tombstone", "kind", "both", "one more field"],
+)
 @pytest.mark.parametrize("columns", [None, ["offset", "tombstone"], ["attributes"], ["headers"]], ids=str)
 def test_formats_similar_to_magic_2(layout: Layout, columns: list[str] | None, tmp_path: Path) -> None:
     records = [

@@ -35,13 +35,17 @@ def problems(folder: Path, format: str = "auto") -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("conversion", [
-    Conversion("v3"),
-    Conversion("v2", "zstd", BatchSize(bytes=16384)),
-    Conversion("v2", "gzip", BatchSize(records=2)),
-    Conversion(None, "lz4"),
-    Conversion(None, None, BatchSize(bytes=300, records=5)),
-], ids=lambda each: f"{each.to and each.to.name}-{each.codec}-{each.size}")  # fmt: skip
+@pytest.mark.parametrize(
+    "conversion",
+    [
+        Conversion("v3"),
+        Conversion("v2", "zstd", BatchSize(bytes=16384)),
+        Conversion("v2", "gzip", BatchSize(records=2)),
+        Conversion(None, "lz4"),
+        Conversion(None, None, BatchSize(bytes=300, records=5)),
+    ],
+    ids=lambda each: f"{each.to and each.to.name}-{each.codec}-{each.size}",
+)
 def test_records_and_markers_stay(logs: Path, tmp_path: Path, conversion: Conversion) -> None:
     seen = 0
     for partition in log.find_partitions(logs):
@@ -148,14 +152,23 @@ def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tup
     return [(0, one), (one.size, other)]
 
 
-@pytest.mark.parametrize(("change", "batches"), [
-    ({}, 1), ({"producer_id": 8}, 2), ({"producer_epoch": 2}, 2), ({"base_sequence": 13}, 2),
-    ({"is_transactional": False}, 2), ({"partition_leader_epoch": 4}, 2), ({"is_control": True}, 2),
-    ({"delete_horizon_ms": 40}, 2),
-    ({"timestamp_type": "append", "append_time": 60}, 2),
-    ({"compression": "gzip"}, 2),
-    ({"base_offset": 2, "last_offset": 1 << 31}, 2),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "batches"),
+    [
+        ({}, 1),
+        ({"producer_id": 8}, 2),
+        ({"producer_epoch": 2}, 2),
+        ({"base_sequence": 13}, 2),
+        ({"is_transactional": False}, 2),
+        ({"partition_leader_epoch": 4}, 2),
+        ({"is_control": True}, 2),
+        ({"delete_horizon_ms": 40}, 2),
+        ({"timestamp_type": "append", "append_time": 60}, 2),
+        ({"compression": "gzip"}, 2),
+        ({"base_offset": 2, "last_offset": 1 << 31}, 2),
+    ],
+    ids=str,
+)
 def test_records_are_gathered_only_where_all_is_the_same(change: dict[str, Any], batches: int) -> None:
     assert len(list(rebatched(two(change), BatchSize(records=100)))) == batches
 
@@ -227,12 +240,15 @@ def disk(folder: Path, partition: int, *, entries: str, clean: bool = True) -> P
     return folder
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), [
-    ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
-    # each disk's checkpoint still lists a partition that is now on the other disk
-    ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),
-    ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("t 0 3", "t 1 4", ["t 0 3", "t 1 4"]),
+        # each disk's checkpoint still lists a partition that is now on the other disk
+        ("t 0 3, t 1 9", "t 0 8, t 1 4", ["t 0 3", "t 1 4"]),
+        ("", "t 1 4, gone 7 2", ["t 1 4", "gone 7 2"]),
+    ],
+)
 @pytest.mark.parametrize("at_once", [True, False])
 def test_several_disks_of_a_broker(tmp_path: Path, one: str, other: str, expected: list[str], at_once: bool) -> None:
     disks = [disk(tmp_path / "d2", 0, entries=one), disk(tmp_path / "d1", 1, entries=other)]
@@ -307,11 +323,14 @@ def test_nothing_is_overwritten(logs: Path, tmp_path: Path) -> None:
         converted(logs / SEGS, tmp_path / "to", Conversion("v2"))
 
 
-@pytest.mark.parametrize(("to", "codec", "message"), [
-    ("v1", "zstd", "unknown codec 'zstd' in v1; known codecs are none, gzip, snappy, lz4"),
-    (None, "brotli", "unknown codec 'brotli' in any format"),
-    ("v9", None, "there is no record format 'v9'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("to", "codec", "message"),
+    [
+        ("v1", "zstd", "unknown codec 'zstd' in v1; known codecs are none, gzip, snappy, lz4"),
+        (None, "brotli", "unknown codec 'brotli' in any format"),
+        ("v9", None, "there is no record format 'v9'"),
+    ],
+)
 def test_what_there_is_not(to: str | None, codec: str | None, message: str) -> None:
     with pytest.raises(TagwireError, match=message):
         Conversion(to, codec)

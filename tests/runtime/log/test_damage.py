@@ -167,9 +167,12 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
 
     cut = own(6)[:9] + b"\x7f\xff\xff\xff" + own(6)[13:]
     parts = [
-        (KEPT, own(5)), (LOST, cut + own(3) + bytes(zeros + 1)), (KEPT, own(7)), (LOST, b"\1" + cut),
+        (KEPT, own(5)),
+        (LOST, cut + own(3) + bytes(zeros + 1)),
+        (KEPT, own(7)),
+        (LOST, b"\1" + cut),
         (KEPT, own(9)),
-    ]  # fmt: skip
+    ]
     assert read(b"".join(data for _, data in parts), formats=formats) == found(parts)
 
 

@@ -213,15 +213,21 @@ UNFLAGGED = [Record(0, 5, b"a", None, tombstone=False), Record(1, 6, b"b", b"v",
 
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-@pytest.mark.parametrize("how", [
-    lambda partition, folder, format: compact_partition(
-        partition, folder, Compaction(now=NOW, include_active=True, format=format)
-    ),
-    lambda partition, folder, format: convert_partition(partition, folder, Conversion(format, "lz4", source=format)),
-    lambda partition, folder, format: convert_partition(
-        partition, folder, Conversion(None, None, BatchSize(records=1), format)
-    ),
-], ids=["compact", "convert", "rebatch"])  # fmt: skip
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda partition, folder, format: compact_partition(
+            partition, folder, Compaction(now=NOW, include_active=True, format=format)
+        ),
+        lambda partition, folder, format: convert_partition(
+            partition, folder, Conversion(format, "lz4", source=format)
+        ),
+        lambda partition, folder, format: convert_partition(
+            partition, folder, Conversion(None, None, BatchSize(records=1), format)
+        ),
+    ],
+    ids=["compact", "convert", "rebatch"],
+)
 def test_null_value_without_the_flag_is_kept_in_a_rewritten_batch(
     tmp_path: Path, format: str, codec: str, how: Callable[[log.Partition, Path, str], Any]
 ) -> None:

@@ -183,12 +183,15 @@ def test_segment_removed_during_verification(removed: int, rules: list[str], tmp
     assert [p.rule for report in verify_partition(partition) for p in report.problems] == rules
 
 
-@pytest.mark.parametrize(("file", "read"), [
-    (f"{0:020}.snapshot", read_producer_snapshot),
-    (f"{0:020}.index", lambda path: OffsetIndex(path, 0)),
-    ("leader-epoch-checkpoint", read_leader_epochs),
-    ("replication-offset-checkpoint", check_offsets),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "read"),
+    [
+        (f"{0:020}.snapshot", read_producer_snapshot),
+        (f"{0:020}.index", lambda path: OffsetIndex(path, 0)),
+        ("leader-epoch-checkpoint", read_leader_epochs),
+        ("replication-offset-checkpoint", check_offsets),
+    ],
+)
 def test_gap_of_gigabytes_is_not_read(file: str, read: Callable[[Path], Any], tmp_path: Path) -> None:
     path = tmp_path / file
     with path.open("wb") as stream:

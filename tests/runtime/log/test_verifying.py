@@ -88,8 +88,12 @@ RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
     ("TWL104", UPGRADE, edit(f"{FIRST}.log", 24, b"\x7f"), (f"{FIRST}.log", 12)),
     ("TWL105", UPGRADE, write(f"{FIRST}.log", message_of(-5)), (f"{FIRST}.log", 18)),
     ("TWL106", UPGRADE, write(f"{FIRST}.log", batch_of(ONE, count=2)), (f"{FIRST}.log", 61)),
-    ("TWL107", UPGRADE, write(f"{FIRST}.log", batch_of(ONE, Record(1, 300, b"", b""), last_offset_delta=0)),
-     (f"{FIRST}.log", 0)),
+    (
+        "TWL107",
+        UPGRADE,
+        write(f"{FIRST}.log", batch_of(ONE, Record(1, 300, b"", b""), last_offset_delta=0)),
+        (f"{FIRST}.log", 0),
+    ),
     ("TWL108", UPGRADE, write(f"{FIRST}.log", batch_of(ONE) + batch_of(ONE)), (f"{FIRST}.log", 70)),
     ("TWL109", SEGS, write(f"{91:020}.log", batch_of(ONE)), (f"{91:020}.log", 0)),
     ("TWL110", SEGS, write(f"{FIRST}.log", batch_of(Record(91, 300, b"k", b"v"))), (f"{FIRST}.log", 0)),
@@ -132,7 +136,7 @@ RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
     ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n3 0\n2 90\n"), ("leader-epoch-checkpoint", 8)),
     ("TWL243", TXN, write("leader-epoch-checkpoint", b"0\n1\n7 0\n"), (f"{FIRST}.log", 0)),
     ("TWL104", METADATA, edit(f"{FIRST}-0000000000.checkpoint", 100, b"\xff"), (f"{FIRST}-0000000000.checkpoint", 17)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

@@ -143,12 +143,16 @@ def test_whatif_as_a_page(logs: Path, tmp_path: Path) -> None:
         assert foreign not in text
 
 
-@pytest.mark.parametrize(("values", "ticks"), [
-    ([], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]), ([3.1, 17.0], [0, 5, 10, 15, 20]),
-    ([-0.21, 0.27], [-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3]),
-    ([-5], [-5, -4, -3, -2, -1, 0]),
-    ([294_894], [0, 100_000, 200_000, 300_000]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        ([3.1, 17.0], [0, 5, 10, 15, 20]),
+        ([-0.21, 0.27], [-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3]),
+        ([-5], [-5, -4, -3, -2, -1, 0]),
+        ([294_894], [0, 100_000, 200_000, 300_000]),
+    ],
+)
 def test_axes_have_round_ticks_and_room(values: list[float], ticks: list[float]) -> None:
     scale = scale_of(values, "bytes")
     assert scale.ticks == ticks
@@ -186,11 +190,14 @@ def test_convert_reports_each_loss_once(logs: Path, tmp_path: Path) -> None:
     assert (tmp_path / "output" / "alpha-txn-many-0").is_dir()
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("log", "convert", "--to", "v1", "--codec", "zstd", "--output", "x"), "unknown codec 'zstd' in v1"),
-    (("whatif", "--to", "v9"), "there is no record format 'v9'"),
-    (("whatif", "--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("log", "convert", "--to", "v1", "--codec", "zstd", "--output", "x"), "unknown codec 'zstd' in v1"),
+        (("whatif", "--to", "v9"), "there is no record format 'v9'"),
+        (("whatif", "--to", "v3", "--against", "v9"), "there is no record format 'v9'"),
+    ],
+)
 def test_invalid_options(logs: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(*arguments, logs / TXN)
     assert result.exit_code in (1, 2) and message in result.stderr

@@ -64,10 +64,13 @@ def test_every_piece_is_found_as_by_trying_every_byte(format: str, monkeypatch: 
     assert sum(len(each[0]) == 3 for each in got if each) > 8 < sum(len(each[-1]) == 2 for each in got if each)
 
 
-@pytest.mark.parametrize(("format", "size"), [
-    *((format, size) for format in ("auto", *FORMATS) for size in (64, (1 << 16) + 5)),
-    *(("v2", size) for size in (*range(60, 70), 1 << 16, 1 << 20)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("format", "size"),
+    [
+        *((format, size) for format in ("auto", *FORMATS) for size in (64, (1 << 16) + 5)),
+        *(("v2", size) for size in (*range(60, 70), 1 << 16, 1 << 20)),
+    ],
+)
 def test_zeros_are_skipped_in_few_steps(format: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "v2" if format == "auto" else format
     tries = 0

@@ -74,16 +74,23 @@ def test_every_argument_may_be_named() -> None:
     assert cls.decode_from(data=data, version=4, offset=0, gc=False) == (message, len(data))
 
 
-@pytest.mark.parametrize("call", [
-    lambda cls, m: m.encode(), lambda cls, m: m.encode(4, 5),
-    lambda cls, m: m.encode(4, version=4),
-    lambda cls, m: m.encode(number=4), lambda cls, m: m.encoded_size(), lambda cls, m: cls.decode(b""),
-    lambda cls, m: cls.decode(b"", 4, True),
-    lambda cls, m: cls.decode(b"", 4, depth=3),
-    lambda cls, m: cls.encode(5, 4), lambda cls, m: m.encode([]),
-    lambda cls, m: cls.decode("text", 4),
-    lambda cls, m: cls.decode(None, 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda cls, m: m.encode(),
+        lambda cls, m: m.encode(4, 5),
+        lambda cls, m: m.encode(4, version=4),
+        lambda cls, m: m.encode(number=4),
+        lambda cls, m: m.encoded_size(),
+        lambda cls, m: cls.decode(b""),
+        lambda cls, m: cls.decode(b"", 4, True),
+        lambda cls, m: cls.decode(b"", 4, depth=3),
+        lambda cls, m: cls.encode(5, 4),
+        lambda cls, m: m.encode([]),
+        lambda cls, m: cls.decode("text", 4),
+        lambda cls, m: cls.decode(None, 4),
+    ],
+)
 def test_wrong_calls_are_type_errors(call: Callable[[Any, Any], object]) -> None:
     cls = messages.HeartbeatResponse
     with pytest.raises((TypeError, AttributeError)):

@@ -30,12 +30,15 @@ def test_on_samples() -> None:
 
 
 @native
-@pytest.mark.parametrize(("message", "version"), [
-    (SyncGroupResponse().replace(assignment=array("d", [1.5])), 3),
-    (SyncGroupResponse().replace(assignment=memoryview(b"abcdef")[::2]), 3),
-    (MetadataResponse().replace(topics=[MetadataResponse()]), 12),
-    (MetadataResponse().replace(controller_id=True), 12),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "version"),
+    [
+        (SyncGroupResponse().replace(assignment=array("d", [1.5])), 3),
+        (SyncGroupResponse().replace(assignment=memoryview(b"abcdef")[::2]), 3),
+        (MetadataResponse().replace(topics=[MetadataResponse()]), 12),
+        (MetadataResponse().replace(controller_id=True), 12),
+    ],
+)
 def test_json_of_values_of_other_types(message: Any, version: int) -> None:
     assert json_differs(Sample(type(message), version, type(message)().encode(version)), message) is None
 

@@ -82,12 +82,17 @@ def test_views_are_bytes(view: Any) -> None:
     assert message.to_json(2)["_unknownTags"] == {"70": "YQ=="}
 
 
-@pytest.mark.parametrize(("bits", "text"), [
-    ("7ff8000000000000", "NaN"), ("7ff0000000000000", "Infinity"), ("fff0000000000000", "-Infinity"),
-    ("7ff8000000000001", "NaN:7ff8000000000001"),
-    ("fff8000000000000", "NaN:fff8000000000000"),
-    ("7ff0000000000001", "NaN:7ff0000000000001"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "text"),
+    [
+        ("7ff8000000000000", "NaN"),
+        ("7ff0000000000000", "Infinity"),
+        ("fff0000000000000", "-Infinity"),
+        ("7ff8000000000001", "NaN:7ff8000000000001"),
+        ("fff8000000000000", "NaN:fff8000000000000"),
+        ("7ff0000000000001", "NaN:7ff0000000000001"),
+    ],
+)
 def test_floats_that_json_has_no_numbers_for(bits: str, text: str) -> None:
     (value,) = struct.unpack(">d", bytes.fromhex(bits))
     message = PollRequest(ratio=value)
@@ -104,11 +109,16 @@ def test_minus_zero_and_integers_for_floats() -> None:
     assert whole == 5.0 and type(whole) is float
 
 
-@pytest.mark.parametrize(("version", "message", "path"), [
-    (0, PollRequest(quota=1), "quota"), (0, PollRequest(topics=None), "topics"), (0, PollRequest(port=-1), "port"),
-    (1, PollRequest(unknown_tags={1: b""}), "unknown_tags"),
-    (2, PollRequest(topics=[PollTopic(name=None)]), "topics[0].name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "message", "path"),
+    [
+        (0, PollRequest(quota=1), "quota"),
+        (0, PollRequest(topics=None), "topics"),
+        (0, PollRequest(port=-1), "port"),
+        (1, PollRequest(unknown_tags={1: b""}), "unknown_tags"),
+        (2, PollRequest(topics=[PollTopic(name=None)]), "topics[0].name"),
+    ],
+)
 def test_json_rejects_what_bytes_reject(version: int, message: PollRequest, path: str) -> None:
     for style in ("lossless", "kafka"):
         with pytest.raises(EncodeError) as in_json:

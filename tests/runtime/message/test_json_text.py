@@ -84,9 +84,26 @@ def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -
 
 def changed(value: Any, chosen: random.Random) -> Any:
     odd = [
-        None, True, 0, -1, 2**31, 2**63, 2**70, 1.5, float("nan"), "", "x", "AAAA", "AA==", "é", [], {}, [None],
-        {"a": 1}, b"",
-    ]  # fmt: skip
+        None,
+        True,
+        0,
+        -1,
+        2**31,
+        2**63,
+        2**70,
+        1.5,
+        float("nan"),
+        "",
+        "x",
+        "AAAA",
+        "AA==",
+        "é",
+        [],
+        {},
+        [None],
+        {"a": 1},
+        b"",
+    ]
     if isinstance(value, dict) and value and chosen.random() < 0.8:
         key = chosen.choice([*value])
         if chosen.random() < 0.1:
@@ -116,16 +133,22 @@ class Tagged(str):
 
 
 @native
-@pytest.mark.parametrize("fields", [
-    {"controller_id": messages.ApiKey(3)},
-    {"controller_id": True}, {"controller_id": 2**40}, {"cluster_id": Tagged("c")},
-    {"cluster_id": 'quote " back \\ \b\f\n\r\t\x00\x1f\x7f é 中 𝄞 </script>'},
-    {"cluster_id": "\ud800"},
-    {"topics": (Topic(name="t", is_internal=1),)},  # type: ignore[arg-type]
-    {"topics": (Topic(name=None, topic_id=UUID(int=2**128 - 1)),)},
-    {"unknown_tags": {5: b"x", 2: b""}},
-    {"unknown_tags": {5: "no bytes"}}, {"brokers": [5]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"controller_id": messages.ApiKey(3)},
+        {"controller_id": True},
+        {"controller_id": 2**40},
+        {"cluster_id": Tagged("c")},
+        {"cluster_id": 'quote " back \\ \b\f\n\r\t\x00\x1f\x7f é 中 𝄞 </script>'},
+        {"cluster_id": "\ud800"},
+        {"topics": (Topic(name="t", is_internal=1),)},  # type: ignore[arg-type]
+        {"topics": (Topic(name=None, topic_id=UUID(int=2**128 - 1)),)},
+        {"unknown_tags": {5: b"x", 2: b""}},
+        {"unknown_tags": {5: "no bytes"}},
+        {"brokers": [5]},
+    ],
+)
 def test_odd_values(fields: dict[str, Any], both: Callable[[Callable[[], Any]], Any]) -> None:
     message = MetadataResponse(**fields)
     for version in (8, 12):

@@ -19,39 +19,42 @@ from tagwire.wire.unknown_tags import NO_TAGS
 ONE = UUID(int=1)
 
 
-@pytest.mark.parametrize(("fields", "version", "losses", "supported"), [
-    ({}, 0, [], "0-3"),
-    ({"max_wait_ms": 5}, 0, [Loss("max_wait_ms", 5, ignorable=True)], "1-3"),
-    ({"quota": 5}, 0, [Loss("quota", 5, ignorable=False)], "1-3"),
-    ({"port": 5}, 2, [Loss("port", 5, ignorable=False)], "0-1"),
-    ({"port": 5, "quota": 1}, 2, [Loss("port", 5, ignorable=False)], "1"),
-    ({"port": 5, "reason": ""}, 1, [Loss("reason", "", ignorable=True)], "none"),
-    ({"topics": None}, 0, [Loss("topics", None, ignorable=False)], "1-3"),
-    ({"payload": None}, 1, [Loss("payload", None, ignorable=False)], "2-3"),
-    ({"weight": 2.0}, 2, [Loss("weight", 2.0, ignorable=False)], "3"),
-    ({"rack": Rack()}, 0, [], "0-3"),
-    ({"rack": Rack(row=1)}, 1, [Loss("rack", Rack(row=1), ignorable=False)], "2-3"),
-    ({"unknown_tags": {9: b""}}, 1, [Loss("unknown_tags", {9: b""}, ignorable=False)], "2-3"),
-    ({"unknown_tags": {2: b""}}, 3, [Loss("unknown_tags", {2: b""}, ignorable=False)], "2"),
-    ({"unknown_tags": {1: b""}}, 2, [Loss("unknown_tags", {1: b""}, ignorable=False)], "none"),
-    ({"port": 65536}, 0, [Loss("port", 65536, ignorable=False)], "none"),
-    ({"quota": 2**63}, 2, [Loss("quota", 2**63, ignorable=False)], "none"),
-    ({"topics": [PollTopic(), PollTopic(name=None)]}, 2, [Loss("topics[1].name", None, ignorable=False)], "3"),
-    (
-        {"topics": [PollTopic(topic_id=ONE, unknown_tags={5: b"x"}), PollTopic(partitions=[2**31])]},
-        1,
-        [
-            Loss("topics[0].topic_id", ONE, ignorable=True),
-            Loss("topics[0].unknown_tags", {5: b"x"}, ignorable=False),
-            Loss("topics[1].partitions[0]", 2**31, ignorable=False),
-        ],
-        "none",
-    ),
-    ({"topics": 5}, 0, [Loss("topics", 5, ignorable=False)], "none"),
-    ({"topics": ["x"]}, 0, [Loss("topics[0]", "x", ignorable=False)], "none"),
-    ({"cursor": Rack(row=300)}, 2, [Loss("cursor.row", 300, ignorable=False)], "none"),
-    ({"rack": Rack(label="\ud800")}, 2, [Loss("rack.label", "\ud800", ignorable=False)], "none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "version", "losses", "supported"),
+    [
+        ({}, 0, [], "0-3"),
+        ({"max_wait_ms": 5}, 0, [Loss("max_wait_ms", 5, ignorable=True)], "1-3"),
+        ({"quota": 5}, 0, [Loss("quota", 5, ignorable=False)], "1-3"),
+        ({"port": 5}, 2, [Loss("port", 5, ignorable=False)], "0-1"),
+        ({"port": 5, "quota": 1}, 2, [Loss("port", 5, ignorable=False)], "1"),
+        ({"port": 5, "reason": ""}, 1, [Loss("reason", "", ignorable=True)], "none"),
+        ({"topics": None}, 0, [Loss("topics", None, ignorable=False)], "1-3"),
+        ({"payload": None}, 1, [Loss("payload", None, ignorable=False)], "2-3"),
+        ({"weight": 2.0}, 2, [Loss("weight", 2.0, ignorable=False)], "3"),
+        ({"rack": Rack()}, 0, [], "0-3"),
+        ({"rack": Rack(row=1)}, 1, [Loss("rack", Rack(row=1), ignorable=False)], "2-3"),
+        ({"unknown_tags": {9: b""}}, 1, [Loss("unknown_tags", {9: b""}, ignorable=False)], "2-3"),
+        ({"unknown_tags": {2: b""}}, 3, [Loss("unknown_tags", {2: b""}, ignorable=False)], "2"),
+        ({"unknown_tags": {1: b""}}, 2, [Loss("unknown_tags", {1: b""}, ignorable=False)], "none"),
+        ({"port": 65536}, 0, [Loss("port", 65536, ignorable=False)], "none"),
+        ({"quota": 2**63}, 2, [Loss("quota", 2**63, ignorable=False)], "none"),
+        ({"topics": [PollTopic(), PollTopic(name=None)]}, 2, [Loss("topics[1].name", None, ignorable=False)], "3"),
+        (
+            {"topics": [PollTopic(topic_id=ONE, unknown_tags={5: b"x"}), PollTopic(partitions=[2**31])]},
+            1,
+            [
+                Loss("topics[0].topic_id", ONE, ignorable=True),
+                Loss("topics[0].unknown_tags", {5: b"x"}, ignorable=False),
+                Loss("topics[1].partitions[0]", 2**31, ignorable=False),
+            ],
+            "none",
+        ),
+        ({"topics": 5}, 0, [Loss("topics", 5, ignorable=False)], "none"),
+        ({"topics": ["x"]}, 0, [Loss("topics[0]", "x", ignorable=False)], "none"),
+        ({"cursor": Rack(row=300)}, 2, [Loss("cursor.row", 300, ignorable=False)], "none"),
+        ({"rack": Rack(label="\ud800")}, 2, [Loss("rack.label", "\ud800", ignorable=False)], "none"),
+    ],
+)
 def test_losses(fields: dict[str, Any], version: int, losses: list[Loss], supported: str) -> None:
     message = PollRequest()
     for name, value in fields.items():

@@ -85,15 +85,18 @@ class TestConstructing:
         assert type(FetchRequest().replica_state) is ReplicaState
         assert FetchRequest().replica_state is not FetchRequest().replica_state
 
-    @pytest.mark.parametrize(("call", "fault"), [
-        (lambda: Partition(nothing=1), r"Partition.__init__\(\) got an unexpected keyword argument 'nothing'"),
-        (lambda: Partition(1), r"Partition.__init__\(\) takes 1 positional argument but 2 were given"),
-        (lambda: Partition(isr_nodes=5), "^isr_nodes: expected an iterable, got 5$"),
-        (lambda: Partition(isr_nodes=None), "^isr_nodes: expected an iterable, got None$"),
-        (lambda: Partition().replace(isr_nodes=5), "^isr_nodes: expected an iterable, got 5$"),
-        (lambda: Partition(isr_nodes=(len(each) for each in [5])), r"^object of type 'int' has no len"),  # type: ignore[arg-type]
-        (lambda: Partition(**{1: 2}), "keywords must be strings"),  # type: ignore[arg-type]
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("call", "fault"),
+        [
+            (lambda: Partition(nothing=1), r"Partition.__init__\(\) got an unexpected keyword argument 'nothing'"),
+            (lambda: Partition(1), r"Partition.__init__\(\) takes 1 positional argument but 2 were given"),
+            (lambda: Partition(isr_nodes=5), "^isr_nodes: expected an iterable, got 5$"),
+            (lambda: Partition(isr_nodes=None), "^isr_nodes: expected an iterable, got None$"),
+            (lambda: Partition().replace(isr_nodes=5), "^isr_nodes: expected an iterable, got 5$"),
+            (lambda: Partition(isr_nodes=(len(each) for each in [5])), r"^object of type 'int' has no len"),  # type: ignore[arg-type]
+            (lambda: Partition(**{1: 2}), "keywords must be strings"),  # type: ignore[arg-type]
+        ],
+    )
     def test_errors_have_python_s_words(self, call: Callable[[], object], fault: str) -> None:
         Partition()
         with pytest.raises(TypeError, match=fault):

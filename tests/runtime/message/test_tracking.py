@@ -43,13 +43,18 @@ def test_atomic_values_need_no_tracking(way: str) -> None:
 
 
 @native
-@pytest.mark.parametrize("struct", [
-    Partition(replica_nodes=([],)),  # type: ignore[arg-type]
-    Partition(leader_id=object),  # type: ignore[arg-type]
-    Topic(), Topic(partitions=[Partition()]),
-    MetadataResponse.decode(DATA, 12).topics[0],
-    SaslAuthenticateRequest.decode(SaslAuthenticateRequest(auth_bytes=b"x").encode(0), 0, views=True),
-], ids=lambda struct: type(struct).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "struct",
+    [
+        Partition(replica_nodes=([],)),  # type: ignore[arg-type]
+        Partition(leader_id=object),  # type: ignore[arg-type]
+        Topic(),
+        Topic(partitions=[Partition()]),
+        MetadataResponse.decode(DATA, 12).topics[0],
+        SaslAuthenticateRequest.decode(SaslAuthenticateRequest(auth_bytes=b"x").encode(0), 0, views=True),
+    ],
+    ids=lambda struct: type(struct).__name__,
+)
 def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
     assert gc.is_tracked(struct)
 

@@ -77,8 +77,11 @@ SIZE = Item("size", Extent(Varint(32, zigzag=True)))
 
 
 HAND_MADE = [
-    (Varint(32, zigzag=True), [0, -1, 1, 63, -64, 64, 2**31 - 1, -(2**31)],
-     [2**31, -(2**31) - 1, 1.0, None, "x", 2**70]),
+    (
+        Varint(32, zigzag=True),
+        [0, -1, 1, 63, -64, 64, 2**31 - 1, -(2**31)],
+        [2**31, -(2**31) - 1, 1.0, None, "x", 2**70],
+    ),
     (Varint(32, zigzag=False), [0, 1, 127, 128, 2**32 - 1, True], [-1, 2**32, None]),
     (Varint(64, zigzag=True), [0, -1, 2**63 - 1, -(2**63)], [2**63, -(2**63) - 1]),
     (Varint(64, zigzag=False), [0, 2**63, 2**64 - 1], [-1, 2**64]),
@@ -110,8 +113,11 @@ HAND_MADE = [
     (Nested(inner(Item("size", Extent(Varint(32, zigzag=True), counts_itself=True)), NUMBER)), [Inner(number=5)], []),
     (Nested(inner(Item("number", INT8_FIELD, equals=2))), [Inner(number=2)], [Inner(number=3), Inner(number=None)]),
     (Nested(inner(Item("number", INT8_FIELD, bits=(Bits("b", 6, ("x", "y")),)))), [Inner(number=3)], [Inner(number=4)]),
-    (Nested(inner(Item("count", Count(INT32_FIELD, "number")), Item("number", COUNTED))),
-     [Inner(number=(1, -2)), Inner(number=())], [Inner(number=(300,))]),
+    (
+        Nested(inner(Item("count", Count(INT32_FIELD, "number")), Item("number", COUNTED))),
+        [Inner(number=(1, -2)), Inner(number=())],
+        [Inner(number=(300,))],
+    ),
     (
         Nested(
             inner(
@@ -154,9 +160,12 @@ HAND_MADE = [
         [({"number": -2}, {"number": 7})],
         [({"number": 7}, {"number": 7}), ()],
     ),
-    (Nested(StructLayout("plain", (NUMBER, Item("text", TEXT, default="", condition=Condition("number", 1, 1))))),
-     [{"number": 3, "text": "x"}, {"number": 2, "text": ""}], [{"number": 2, "text": "x"}]),
-]  # fmt: skip
+    (
+        Nested(StructLayout("plain", (NUMBER, Item("text", TEXT, default="", condition=Condition("number", 1, 1))))),
+        [{"number": 3, "text": "x"}, {"number": 2, "text": ""}],
+        [{"number": 2, "text": "x"}],
+    ),
+]
 
 
 @native
@@ -256,29 +265,49 @@ class WithSize(int):
 ODD_FLOAT = FloatingType("float16", "e", 2)
 MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(65))
 OBSTACLES = [
-    (around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
-     "the length size, which counts only its own bytes and those of number"),
+    (
+        around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
+        "the length size, which counts only its own bytes and those of number",
+    ),
     (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size, an unsigned 64-bit uvarlong length"),
-    (around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))),
-     "the engine requires number to be a number that fits"),
+    (
+        around(Nested(inner(Item("number", UVARLONG_FIELD, equals=2)))),
+        "the engine requires number to be a number that fits",
+    ),
     (around(Nested(inner(Item("number", INT8_FIELD, equals=1 << 64)))), "which does not fit in 64 bits"),
-    (around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))),
-     "requires the elements of a sorted array to be structs"),
-    (around(Nested(inner(*(Item(f"s{index}", Extent(INT8_FIELD)) for index in range(9)), NUMBER))),
-     "too many lengths and checksums; the engine supports at most 8"),
-    (around(Nested(inner(*(Item(f"c{index}", Checksum("crc32", "number")) for index in range(2)), NUMBER))),
-     "two checksums begin at number"),
-    (around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
-     "inner, which has both tagged fields and lengths"),
-    (around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),
-     "text is not a slot"),
-    (around(Nested(StructLayout("i", (Item("text", TEXT), Item("n", INT8_FIELD, condition=Condition("text", 1, 1)))))),
-     "text is not a number, so other fields can't depend on it"),
+    (
+        around(Array(INT8_FIELD, INT32, nullable=False, order=Order("key", unsigned=True))),
+        "requires the elements of a sorted array to be structs",
+    ),
+    (
+        around(Nested(inner(*(Item(f"s{index}", Extent(INT8_FIELD)) for index in range(9)), NUMBER))),
+        "too many lengths and checksums; the engine supports at most 8",
+    ),
+    (
+        around(Nested(inner(*(Item(f"c{index}", Checksum("crc32", "number")) for index in range(2)), NUMBER))),
+        "two checksums begin at number",
+    ),
+    (
+        around(Nested(inner(Item("number", INT8_FIELD, equals=1), section=TaggedSection()))),
+        "inner, which has both tagged fields and lengths",
+    ),
+    (
+        around(Nested(inner(Item("text", TEXT), Item("number", INT8_FIELD, condition=Condition("text", 1, 1))))),
+        "text is not a slot",
+    ),
+    (
+        around(
+            Nested(StructLayout("i", (Item("text", TEXT), Item("n", INT8_FIELD, condition=Condition("text", 1, 1)))))
+        ),
+        "text is not a number, so other fields can't depend on it",
+    ),
     (around(Fixed(ODD_FLOAT)), "native code does not support the wire type float16"),
     (around(Varint(16, zigzag=True)), "the engine does not support the type"),
     (Layout("deep", None, deep(101)), "structs are nested 101 levels deep; the engine supports at most 100 levels"),
-    (Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),
-     "a struct has 65 tagged fields; the engine supports at most 64"),
+    (
+        Layout("tags", None, StructLayout("tags", (), section=TaggedSection(MANY_TAGGED), cls=Inner)),
+        "a struct has 65 tagged fields; the engine supports at most 64",
+    ),
     *(
         (Layout("o", None, StructLayout("o", (Item("number", INT8_FIELD),), cls=cls)), message)
         for cls, message in (
@@ -291,7 +320,7 @@ OBSTACLES = [
             (WithSize, "objects of WithSize have an unsupported memory layout"),
         )
     ),
-]  # fmt: skip
+]
 
 
 @native
@@ -317,11 +346,15 @@ class Pair(tagwire.Struct):
 
 
 @native
-@pytest.mark.parametrize(("first", "second"), [
-    (Array(INT32_FIELD, INT32, nullable=True), Array(INT32_FIELD, INT32, nullable=False)),
-    (Array(INT32_FIELD, UVARINT, nullable=False), Array(INT32_FIELD, INT32, nullable=False)),
-    (Array(INT32_FIELD, INT32, nullable=False), Array(INT32_FIELD, UVARINT, nullable=False)),
-], ids=["null", "short, then long lengths", "long, then short lengths"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Array(INT32_FIELD, INT32, nullable=True), Array(INT32_FIELD, INT32, nullable=False)),
+        (Array(INT32_FIELD, UVARINT, nullable=False), Array(INT32_FIELD, INT32, nullable=False)),
+        (Array(INT32_FIELD, INT32, nullable=False), Array(INT32_FIELD, UVARINT, nullable=False)),
+    ],
+    ids=["null", "short, then long lengths", "long, then short lengths"],
+)
 @pytest.mark.parametrize(
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )

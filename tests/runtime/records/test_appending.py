@@ -22,18 +22,38 @@ class Number:
 
 
 ODD: list[dict[str, Any]] = [
-    {}, {"value": b""},
+    {},
+    {"value": b""},
     {"key": b"k" * 70, "value": b"v" * 20_000},
-    {"value": bytearray(b"v")}, {"value": memoryview(b"v")}, {"value": "text"}, {"key": 5}, {"timestamp": True},
-    {"timestamp": 1.5}, {"timestamp": Number()}, {"timestamp": 2**63 - 1}, {"timestamp": 2**63},
+    {"value": bytearray(b"v")},
+    {"value": memoryview(b"v")},
+    {"value": "text"},
+    {"key": 5},
+    {"timestamp": True},
+    {"timestamp": 1.5},
+    {"timestamp": Number()},
+    {"timestamp": 2**63 - 1},
+    {"timestamp": 2**63},
     {"timestamp": -(2**63)},
     {"headers": (("a", b"1"), ("a", None))},
-    {"headers": [("a", b"1")]}, {"headers": [["a", b"1"]]}, {"headers": (("a", "text"),)},
-    {"headers": (("\ud800", b""),)}, {"headers": ((1, b"1"),)}, {"headers": (("a",),)},
-    {"headers": iter((("a", b"1"),))}, {"offset": 100}, {"offset": -5}, {"offset": 2**31 + 7},
-    {"offset": 2**63 - 1}, {"offset": 2**63}, {"tombstone": True}, {"tombstone": False}, {"attributes": 3},
-    {"attributes": 200}, {"attributes": "x"},
-]  # fmt: skip
+    {"headers": [("a", b"1")]},
+    {"headers": [["a", b"1"]]},
+    {"headers": (("a", "text"),)},
+    {"headers": (("\ud800", b""),)},
+    {"headers": ((1, b"1"),)},
+    {"headers": (("a",),)},
+    {"headers": iter((("a", b"1"),))},
+    {"offset": 100},
+    {"offset": -5},
+    {"offset": 2**31 + 7},
+    {"offset": 2**63 - 1},
+    {"offset": 2**63},
+    {"tombstone": True},
+    {"tombstone": False},
+    {"attributes": 3},
+    {"attributes": 200},
+    {"attributes": "x"},
+]
 
 
 def outcome(make: Callable[[], BatchBuilder]) -> Any:
@@ -83,14 +103,18 @@ def test_appended_is_as_listed(name: str, codec: str) -> None:
     assert 20 < failed < 75
 
 
-@pytest.mark.parametrize("settings", [
-    {"base_offset": 7},
-    {"base_offset": 2**62, "base_timestamp": 3},
-    {"delete_horizon_ms": 9},
-    {"timestamp_type": "append", "append_time": 77},
-    {"producer_id": 5, "producer_epoch": 1, "base_sequence": 0, "is_transactional": True},
-    {"last_offset": 900, "max_timestamp": 4}, {"base_offset": 2**63},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"base_offset": 7},
+        {"base_offset": 2**62, "base_timestamp": 3},
+        {"delete_horizon_ms": 9},
+        {"timestamp_type": "append", "append_time": 77},
+        {"producer_id": 5, "producer_epoch": 1, "base_sequence": 0, "is_transactional": True},
+        {"last_offset": 900, "max_timestamp": 4},
+        {"base_offset": 2**63},
+    ],
+)
 def test_settings_of_the_batch(settings: dict[str, Any]) -> None:
     calls = [FIRST, {**FIRST, "timestamp": 5}, {"offset": settings.get("base_offset", 0) + 30}]
     assert outcome(lambda: appended(calls, **settings)) == outcome(lambda: listed(calls, **settings))

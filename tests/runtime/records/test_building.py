@@ -20,57 +20,65 @@ from tagwire.wire.types import WIRE_TYPES
 
 PLAIN = Record(5, 300, b"k", b"v")
 NUMBERS = (
-    "base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time",
+    "base_offset",
+    "last_offset",
+    "base_timestamp",
+    "max_timestamp",
+    "delete_horizon_ms",
+    "append_time",
     "producer_id",
-)  # fmt: skip
+)
 
 
-@pytest.mark.parametrize(("format", "record", "settings", "path"), [
-    ("v1", PLAIN.replace(headers=(("h", b""),)), {}, "records[0].headers"),
-    ("v0", PLAIN, {}, "records[0].timestamp"),
-    ("v2", PLAIN.replace(tombstone=True), {}, "records[0].tombstone"),
-    ("kip87", PLAIN.replace(value=None, tombstone=False), {}, "records[0].tombstone"),
-    ("kip82-int", PLAIN.replace(headers=((2, b""), (1, b""))), {}, "records[0].headers"),
-    ("kip82-int", PLAIN.replace(headers=((1, None),)), {}, "records[0].headers[0].value"),
-    ("kip82-str", PLAIN.replace(headers=(("h", None),)), {}, "messages[0].headers[0].value"),
-    ("v2", PLAIN.replace(headers=((1, b""),)), {}, "records[0].headers[0].key"),
-    ("v2", PLAIN.replace(key="k"), {}, "records[0].key"),
-    ("v2", PLAIN.replace(attributes=200), {}, "records[0].attributes"),
-    ("v2", PLAIN.replace(offset=2**40), {"base_offset": 0}, "records[0].offset_delta"),
-    ("v1", PLAIN, {"producer_id": 7}, "producer_id"),
-    ("v1", PLAIN, {"is_transactional": True}, "is_transactional"),
-    ("v0", PLAIN.replace(timestamp=-1), {"timestamp_type": "append", "append_time": 3}, "timestamp_type"),
-    ("v2", PLAIN, {"timestamp_type": "appended"}, "timestamp_type"),
-    ("v1", PLAIN, {"compression": "zstd"}, "compression"),
-    ("v2", PLAIN, {"compression": "brotli"}, "compression"),
-    ("v2", PLAIN, {"producer_epoch": 2**15}, "producer_epoch"),
-    # values of the wrong type
-    *[
-        ("v2", PLAIN.replace(**{name: None}), {}, f"records[0].{name}")
-        for name in ("offset", "timestamp", "attributes")
+@pytest.mark.parametrize(
+    ("format", "record", "settings", "path"),
+    [
+        ("v1", PLAIN.replace(headers=(("h", b""),)), {}, "records[0].headers"),
+        ("v0", PLAIN, {}, "records[0].timestamp"),
+        ("v2", PLAIN.replace(tombstone=True), {}, "records[0].tombstone"),
+        ("kip87", PLAIN.replace(value=None, tombstone=False), {}, "records[0].tombstone"),
+        ("kip82-int", PLAIN.replace(headers=((2, b""), (1, b""))), {}, "records[0].headers"),
+        ("kip82-int", PLAIN.replace(headers=((1, None),)), {}, "records[0].headers[0].value"),
+        ("kip82-str", PLAIN.replace(headers=(("h", None),)), {}, "messages[0].headers[0].value"),
+        ("v2", PLAIN.replace(headers=((1, b""),)), {}, "records[0].headers[0].key"),
+        ("v2", PLAIN.replace(key="k"), {}, "records[0].key"),
+        ("v2", PLAIN.replace(attributes=200), {}, "records[0].attributes"),
+        ("v2", PLAIN.replace(offset=2**40), {"base_offset": 0}, "records[0].offset_delta"),
+        ("v1", PLAIN, {"producer_id": 7}, "producer_id"),
+        ("v1", PLAIN, {"is_transactional": True}, "is_transactional"),
+        ("v0", PLAIN.replace(timestamp=-1), {"timestamp_type": "append", "append_time": 3}, "timestamp_type"),
+        ("v2", PLAIN, {"timestamp_type": "appended"}, "timestamp_type"),
+        ("v1", PLAIN, {"compression": "zstd"}, "compression"),
+        ("v2", PLAIN, {"compression": "brotli"}, "compression"),
+        ("v2", PLAIN, {"producer_epoch": 2**15}, "producer_epoch"),
+        # values of the wrong type
+        *[
+            ("v2", PLAIN.replace(**{name: None}), {}, f"records[0].{name}")
+            for name in ("offset", "timestamp", "attributes")
+        ],
+        ("v2", PLAIN.replace(offset="x"), {"compression": "gzip"}, "records[0].offset"),
+        ("kip87", PLAIN.replace(attributes="x"), {}, "records[0].attributes"),
+        *[("kip87", PLAIN.replace(value=None, tombstone=flag), {}, "records[0].tombstone") for flag in (2, "no", 5.5)],
+        ("v2", PLAIN.replace(value=None, tombstone=2), {}, "records[0].tombstone"),
+        ("kip82-int", PLAIN.replace(headers=HeaderMap([(1, b""), ("h", b"")])), {}, "records[0].headers[1].key"),
+        *[("v2", PLAIN, {name: "x"}, name) for name in NUMBERS],
+        *[("kip87", PLAIN, {name: "x"}, name) for name in NUMBERS],
+        *[
+            ("v2", PLAIN, {name: "no"}, name)
+            for name in ("is_transactional", "is_control", "ignore_message_attributes")
+        ],
+        # settings that this format can't store, and invalid values
+        *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
+        ("v1", PLAIN, {"base_offset": 4}, "base_offset"),
+        *[("v2", PLAIN, {name: wrong}, name) for name, wrong in (("last_offset", -5), ("attribute_bits", "x"))],
+        *[(each, PLAIN, {"wrapper_key": wrong}, "wrapper_key") for each in ("v1", "v2") for wrong in (5, b"k")],
+        ("v1", PLAIN, {"attribute_bits": 1 << 6}, "attribute_bits"),
+        *[(format, PLAIN, {"append_time": 5}, "append_time") for format in ("v1", "v2", "kip87")],
+        ("v1", PLAIN, {"base_timestamp": 5, "compression": "gzip"}, "base_timestamp"),
+        ("v0", PLAIN.replace(timestamp=-1), {"max_timestamp": 5, "compression": "gzip"}, "max_timestamp"),
+        *[(format, PLAIN, {"ignore_message_attributes": True}, "ignore_message_attributes") for format in ("v1", "v2")],
     ],
-    ("v2", PLAIN.replace(offset="x"), {"compression": "gzip"}, "records[0].offset"),
-    ("kip87", PLAIN.replace(attributes="x"), {}, "records[0].attributes"),
-    *[("kip87", PLAIN.replace(value=None, tombstone=flag), {}, "records[0].tombstone") for flag in (2, "no", 5.5)],
-    ("v2", PLAIN.replace(value=None, tombstone=2), {}, "records[0].tombstone"),
-    ("kip82-int", PLAIN.replace(headers=HeaderMap([(1, b""), ("h", b"")])), {}, "records[0].headers[1].key"),
-    *[("v2", PLAIN, {name: "x"}, name) for name in NUMBERS],
-    *[("kip87", PLAIN, {name: "x"}, name) for name in NUMBERS],
-    *[
-        ("v2", PLAIN, {name: "no"}, name)
-        for name in ("is_transactional", "is_control", "ignore_message_attributes")
-    ],
-    # settings that this format can't store, and invalid values
-    *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
-    ("v1", PLAIN, {"base_offset": 4}, "base_offset"),
-    *[("v2", PLAIN, {name: wrong}, name) for name, wrong in (("last_offset", -5), ("attribute_bits", "x"))],
-    *[(each, PLAIN, {"wrapper_key": wrong}, "wrapper_key") for each in ("v1", "v2") for wrong in (5, b"k")],
-    ("v1", PLAIN, {"attribute_bits": 1 << 6}, "attribute_bits"),
-    *[(format, PLAIN, {"append_time": 5}, "append_time") for format in ("v1", "v2", "kip87")],
-    ("v1", PLAIN, {"base_timestamp": 5, "compression": "gzip"}, "base_timestamp"),
-    ("v0", PLAIN.replace(timestamp=-1), {"max_timestamp": 5, "compression": "gzip"}, "max_timestamp"),
-    *[(format, PLAIN, {"ignore_message_attributes": True}, "ignore_message_attributes") for format in ("v1", "v2")],
-])  # fmt: skip
+)
 def test_records_that_a_format_can_not_represent(
     format: str, record: Record, settings: dict[str, Any], path: str
 ) -> None:

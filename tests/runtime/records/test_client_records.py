@@ -111,13 +111,18 @@ class Keys(Register):
     PLAIN = 1048583, "plain"
 
 
-@pytest.mark.parametrize(("key", "value", "data"), [
-    (Keys.TEXT, "ä", "c3a4"), (Keys.SHORT, -2, "fffe"), (Keys.NUMBER, 258, "00000102"),
-    (Keys.LONG, 258, "0000000000000102"),
-    (Keys.REAL, 0.5, "3fe0000000000000"),
-    (Keys.ID, UUID(int=7), "00000000000000000000000000000007"),
-    (Keys.PLAIN, b"x", "78"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "value", "data"),
+    [
+        (Keys.TEXT, "ä", "c3a4"),
+        (Keys.SHORT, -2, "fffe"),
+        (Keys.NUMBER, 258, "00000102"),
+        (Keys.LONG, 258, "0000000000000102"),
+        (Keys.REAL, 0.5, "3fe0000000000000"),
+        (Keys.ID, UUID(int=7), "00000000000000000000000000000007"),
+        (Keys.PLAIN, b"x", "78"),
+    ],
+)
 def test_a_key_of_a_register_has_its_own_codec(key: Keys, value: object, data: str) -> None:
     record = ProducerRecord("t", b"v")
     record.set_header(key, value)
@@ -298,12 +303,21 @@ def test_copies_of_batches(duplicate: Any, format: str, compression: str) -> Non
     assert second.base_offset == 7
 
 
-@pytest.mark.parametrize(("format", "value", "tombstone", "kept"), [
-    ("v0", None, None, False), ("v1", None, None, False), ("v2", None, None, False),
-    ("kip82-int", None, None, False), ("v1", b"v", None, True), ("kip87", b"v", True, False),
-    ("kip87", b"v", False, True), ("kip87", None, True, False), ("kip87", None, False, True),
-    ("kip82-int+kip87", b"v", True, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("format", "value", "tombstone", "kept"),
+    [
+        ("v0", None, None, False),
+        ("v1", None, None, False),
+        ("v2", None, None, False),
+        ("kip82-int", None, None, False),
+        ("v1", b"v", None, True),
+        ("kip87", b"v", True, False),
+        ("kip87", b"v", False, True),
+        ("kip87", None, True, False),
+        ("kip87", None, False, True),
+        ("kip82-int+kip87", b"v", True, False),
+    ],
+)
 def test_should_retain(format: str, value: bytes | None, tombstone: bool | None, kept: bool) -> None:
     record = Record(0, 1, b"k", value, tombstone=tombstone)
     assert should_retain(record, format) is kept

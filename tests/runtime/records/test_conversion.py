@@ -48,10 +48,20 @@ def batches(draw: Any) -> RecordBatch:
 
 def contents(batch: RecordBatch) -> dict[str, Any]:
     names = (
-        "format", "base_offset", "last_offset", "compression", "timestamp_type", "max_timestamp", "producer_id",
-        "producer_epoch", "base_sequence", "partition_leader_epoch", "is_transactional", "is_control",
+        "format",
+        "base_offset",
+        "last_offset",
+        "compression",
+        "timestamp_type",
+        "max_timestamp",
+        "producer_id",
+        "producer_epoch",
+        "base_sequence",
+        "partition_leader_epoch",
+        "is_transactional",
+        "is_control",
         "delete_horizon_ms",
-    )  # fmt: skip
+    )
     return {name: getattr(batch, name) for name in names} | {"records": list(batch), "stored": list(batch.stored())}
 
 
@@ -86,24 +96,32 @@ PLAIN = Record(5, 300, b"k", b"v")
 TWO = (("h", b"1"), ("i", None))
 
 
-@pytest.mark.parametrize(("record", "format", "to", "paths"), [
-    (PLAIN, "v2", "v1", []),
-    (PLAIN, "v1", "v0", ["records[0].timestamp"]),
-    (PLAIN.replace(headers=(("h", b"1"), ("i", None))), "v2", "v1", ["records[0].headers[0]", "records[0].headers[1]"]),
-    (PLAIN.replace(headers=(("h", b"1"), ("i", None))), "v2", "kip82-str", ["records[0].headers[1]"]),
-    (PLAIN.replace(headers=(("h", b"1"),)), "v2", "kip82-int", ["records[0].headers[0]"]),
-    (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v2", ["records[0].headers[0]"]),
-    (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "kip82-int+kip87", []),
-    (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v1", ["records[0].headers[0]"]),
-    (PLAIN.replace(tombstone=True), "kip87", "v1", ["records[0].value"]),
-    (PLAIN.replace(tombstone=True), "kip87", "v2", ["records[0].value"]),
-    (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
-    (PLAIN.replace(value=None), "v1", "kip87", []),
-    (PLAIN.replace(attributes=3), "v2", "v3", []),
-    (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # bit 0 is KeyIsNull
-    (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
-    (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("record", "format", "to", "paths"),
+    [
+        (PLAIN, "v2", "v1", []),
+        (PLAIN, "v1", "v0", ["records[0].timestamp"]),
+        (
+            PLAIN.replace(headers=(("h", b"1"), ("i", None))),
+            "v2",
+            "v1",
+            ["records[0].headers[0]", "records[0].headers[1]"],
+        ),
+        (PLAIN.replace(headers=(("h", b"1"), ("i", None))), "v2", "kip82-str", ["records[0].headers[1]"]),
+        (PLAIN.replace(headers=(("h", b"1"),)), "v2", "kip82-int", ["records[0].headers[0]"]),
+        (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v2", ["records[0].headers[0]"]),
+        (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "kip82-int+kip87", []),
+        (PLAIN.replace(headers=((1, b"1"),)), "kip82-int", "v1", ["records[0].headers[0]"]),
+        (PLAIN.replace(tombstone=True), "kip87", "v1", ["records[0].value"]),
+        (PLAIN.replace(tombstone=True), "kip87", "v2", ["records[0].value"]),
+        (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
+        (PLAIN.replace(value=None), "v1", "kip87", []),
+        (PLAIN.replace(attributes=3), "v2", "v3", []),
+        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # bit 0 is KeyIsNull
+        (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
+        (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
+    ],
+)
 def test_losses_of_records(record: Record, format: str, to: str, paths: list[str]) -> None:
     assert losses(record, format, to) == paths
 
@@ -117,9 +135,13 @@ def test_losses_of_batches() -> None:
         "compression": "zstd",
     }
     assert losses(PLAIN, "v2", "v1", is_transactional=True, **more) == [
-        "compression", "is_transactional", "partition_leader_epoch", "producer_id", "producer_epoch",
+        "compression",
+        "is_transactional",
+        "partition_leader_epoch",
+        "producer_id",
+        "producer_epoch",
         "base_sequence",
-    ]  # fmt: skip
+    ]
     assert losses(PLAIN, "v2", "v3", is_transactional=True, **more) == []
 
 

@@ -34,7 +34,8 @@ LOG = [
     (LOG, None, None, [0, 1, 2, 3, 4, 5, 8, 9]),
     (LOG, [(7, 0)], 3, [3, 4, 5, 8, 9]),
     ([*LOG[1:3], LOG[5][:-1]], [], None, [2, 3, 4, 5]),
-    ([LOG[1][:30]], None, None, []), ([], None, None, []),
+    ([LOG[1][:30]], None, None, []),
+    ([], None, None, []),
 ])  # fmt: skip
 def test_committed_records(
     parts: Sequence[bytes], aborted: list[tuple[int, int]] | None, start: int | None, want: list[int]

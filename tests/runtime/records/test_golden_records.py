@@ -48,14 +48,24 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     # The message size is 14 bytes (hex 0e): CRC 4, magic 1, attributes 1, null key 4, null value 4.
     ("v0", "nulls", "0000000000000008 0000000e @a7ec6803 00 00 ffffffff ffffffff", message(0, key=None, value=None)),
     # The message size is 25 bytes (hex 19): 17 as in v0, and 8 for the timestamp. The timestamp 300 is hex 012c.
-    ("v1", "key and value", "0000000000000008 00000019 @98efcf7f 01 00 000000000000012c 00000001 6b 00000002 7676",
-     message(1, timestamp=300)),
-    ("v1", "append time, empty key, null value",
-     "0000000000000008 00000016 @278c9beb 01 08 ffffffffffffffff 00000000 ffffffff",
-     message(1, 8, timestamp=-1, key=b"", value=None)),
-    ("kip82-int", "no headers: v1 but for magic and crc",
-     "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
-     message(2, timestamp=300, headers=())),
+    (
+        "v1",
+        "key and value",
+        "0000000000000008 00000019 @98efcf7f 01 00 000000000000012c 00000001 6b 00000002 7676",
+        message(1, timestamp=300),
+    ),
+    (
+        "v1",
+        "append time, empty key, null value",
+        "0000000000000008 00000016 @278c9beb 01 08 ffffffffffffffff 00000000 ffffffff",
+        message(1, 8, timestamp=-1, key=b"", value=None),
+    ),
+    (
+        "kip82-int",
+        "no headers: v1 but for magic and crc",
+        "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
+        message(2, timestamp=300, headers=()),
+    ),
     # The message size is 46 bytes (hex 2e): 25 without headers, 4 for the headers' total length (17, hex 11), and 9 + 8
     # for the headers.
     (
@@ -80,12 +90,18 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000010 ffffffff 00000000 00000001 00000000 00000002 7676""",
         message(2, 0x10, timestamp=300, headers=({"key": -1, "value": b""}, {"key": 1, "value": b""})),
     ),
-    ("kip87", "tombstone with a payload",
-     "0000000000000008 00000019 @f90d1d97 02 20 000000000000012c 00000001 6b 00000002 7676",
-     message(2, 0x20, timestamp=300)),
-    ("kip87", "no tombstone",
-     "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
-     message(2, timestamp=300)),
+    (
+        "kip87",
+        "tombstone with a payload",
+        "0000000000000008 00000019 @f90d1d97 02 20 000000000000012c 00000001 6b 00000002 7676",
+        message(2, 0x20, timestamp=300),
+    ),
+    (
+        "kip87",
+        "no tombstone",
+        "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
+        message(2, timestamp=300),
+    ),
     (
         "kip82-int+kip87",
         "both bits",
@@ -188,7 +204,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-]  # fmt: skip
+]
 
 IDS = [f"{name}: {what}" for name, what, _, _ in CASES]
 POLYNOMIALS = {"v2": 0x82F63B78, "v3": 0x82F63B78, "v3-zigzag": 0x82F63B78}

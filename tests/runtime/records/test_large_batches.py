@@ -27,11 +27,14 @@ def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return few
 
 
-@pytest.mark.parametrize(("source", "to", "codec"), [
-    *((source, to, "none") for source in ("v1", "v2", "v3") for to in _FORMATS),
-    # Conversion to v1 creates a wrapper, to v3 a batch, and to kip82-int a wrapper with headers.
-    *(("v2", to, "gzip") for to in ("v1", "v3", "kip82-int")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("source", "to", "codec"),
+    [
+        *((source, to, "none") for source in ("v1", "v2", "v3") for to in _FORMATS),
+        # Conversion to v1 creates a wrapper, to v3 a batch, and to kip82-int a wrapper with headers.
+        *(("v2", to, "gzip") for to in ("v1", "v3", "kip82-int")),
+    ],
+)
 def test_a_batch_in_parts_is_the_batch_at_once(source: str, to: str, codec: str, at_once: Any) -> None:
     batch = build(records(), source, compression="gzip")
     whole, losses = convert(batch, to, compression=codec)

@@ -196,10 +196,13 @@ def test_a_fetch_answer_for_an_old_reader() -> None:
 HEADERLESS = "records have no headers in that format"
 
 
-@pytest.mark.parametrize(("package", "found", "format", "left", "reason"), [
-    (kip82_int, HEADERS, "kip82-int", Record(0, 300, b"k", b"v"), HEADERLESS),
-    (kip87, TOMBSTONE, "kip87", Record(0, 300, b"k", None), "a tombstone has a null value in that format"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("package", "found", "format", "left", "reason"),
+    [
+        (kip82_int, HEADERS, "kip82-int", Record(0, 300, b"k", b"v"), HEADERLESS),
+        (kip87, TOMBSTONE, "kip87", Record(0, 300, b"k", None), "a tombstone has a null value in that format"),
+    ],
+)
 @pytest.mark.parametrize("make", [answer, request])
 def test_the_drafts_messages_for_readers_of_v2(
     make: Callable[..., Any], package: Any, found: list[Record], format: str, left: Record, reason: str

@@ -75,10 +75,13 @@ SETTINGS: list[dict[str, Any]] = [
     {"base_offset": 5, "last_offset": 90},
     {"base_offset": 2**41},
     {"base_timestamp": 17, "max_timestamp": 900},
-    {"delete_horizon_ms": 99}, {"compression": "gzip"},
+    {"delete_horizon_ms": 99},
+    {"compression": "gzip"},
     {"timestamp_type": "append", "append_time": 4},
-    {"producer_epoch": 2**15}, {"is_control": "no"}, {"producer_id": "x"},
-]  # fmt: skip
+    {"producer_epoch": 2**15},
+    {"is_control": "no"},
+    {"producer_id": "x"},
+]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)

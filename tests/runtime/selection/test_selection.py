@@ -216,18 +216,33 @@ def test_array_missing_from_a_version_has_no_rows() -> None:
 
 REJECTED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
     (("brokers[].host", "brokers[].port"), lambda host, port: (None, port), "brokers[0].host", "is None"),
-    (("brokers[].host", "brokers[].port"), lambda host, port: (host, port * 10**6), "brokers[0].port",
-     "expected int32"),
+    (
+        ("brokers[].host", "brokers[].port"),
+        lambda host, port: (host, port * 10**6),
+        "brokers[0].port",
+        "expected int32",
+    ),
     (("brokers[].host", "brokers[].port"), lambda host, port: host, "brokers[]", "from the function, got a str"),
-    (("brokers[].host", "brokers[].port"), lambda host, port: (host,), "brokers[]",
-     "expected a tuple of 2 values or tagwire.DROP from the function, got 1 values"),
+    (
+        ("brokers[].host", "brokers[].port"),
+        lambda host, port: (host,),
+        "brokers[]",
+        "expected a tuple of 2 values or tagwire.DROP from the function, got 1 values",
+    ),
     (("controller_id",), lambda one: DROP, "", "rows can't be dropped, because no array"),
-    (("topics[].name", "topics[].partitions[].leader_id"), lambda name, leaders: (name, [*leaders, 1]),
-     "topics[0].partitions",
-     "expected 2 values, one for each element, got 3 values; to add or drop elements, select the array itself"),
-    (("topics[].name", "topics[].partitions[].leader_id"), lambda name, leaders: (name, None),
-     "topics[0].partitions", "expected 2 values, one for each element, got a NoneType"),
-)  # fmt: skip
+    (
+        ("topics[].name", "topics[].partitions[].leader_id"),
+        lambda name, leaders: (name, [*leaders, 1]),
+        "topics[0].partitions",
+        "expected 2 values, one for each element, got 3 values; to add or drop elements, select the array itself",
+    ),
+    (
+        ("topics[].name", "topics[].partitions[].leader_id"),
+        lambda name, leaders: (name, None),
+        "topics[0].partitions",
+        "expected 2 values, one for each element, got a NoneType",
+    ),
+)
 
 
 @pytest.mark.parametrize(("paths", "function", "path", "text"), REJECTED)

@@ -28,11 +28,14 @@ def test_the_right_bytes_pass(expected: str | bytes) -> None:
     assert_wire(BEAT, 4, expected)
 
 
-@pytest.mark.parametrize(("expected", "message"), [
-    (GOLDEN.replace("00000003", "00000007"), "byte 5: expected 07, got 03"),
-    (GOLDEN + "00", "expected 11 bytes, got 10"),
-    ("", "expected 0 bytes, got 10"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        (GOLDEN.replace("00000003", "00000007"), "byte 5: expected 07, got 03"),
+        (GOLDEN + "00", "expected 11 bytes, got 10"),
+        ("", "expected 0 bytes, got 10"),
+    ],
+)
 def test_wrong_bytes_are_shown_next_to_the_right_ones(expected: str, message: str) -> None:
     with pytest.raises(AssertionError) as caught:
         assert_wire(BEAT, 4, expected)

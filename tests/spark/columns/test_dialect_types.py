@@ -64,13 +64,19 @@ TRADE = {
     "validVersions": "0-1",
     "flexibleVersions": "1+",
     "imports": [{"name": "Money", "structVersions": {"0": 0, "1+": 1}}],
-    "fields": [field("Id", "uint64"), field("Parts", "[]uint64"),
-               field("Parent", "uint64", nullableVersions="0+", default="null"), field("Side", "int8", enum="Side"),
-               field("Done", "int64", "timestamp_ms"), field("Seen", "int64", "timestamp_ns"),
-               field("Took", "int64", "duration_ns"),
-               field("Left", "int64", "duration_s", nullableVersions="0+", default="null"), field("Price", "Money"),
-               field("Fees", "[]Money")],
-}  # fmt: skip
+    "fields": [
+        field("Id", "uint64"),
+        field("Parts", "[]uint64"),
+        field("Parent", "uint64", nullableVersions="0+", default="null"),
+        field("Side", "int8", enum="Side"),
+        field("Done", "int64", "timestamp_ms"),
+        field("Seen", "int64", "timestamp_ns"),
+        field("Took", "int64", "duration_ns"),
+        field("Left", "int64", "duration_s", nullableVersions="0+", default="null"),
+        field("Price", "Money"),
+        field("Fees", "[]Money"),
+    ],
+}
 SPECS = {"Side": SIDE, "Money": MONEY, "Trade": TRADE}
 
 V0 = bytes.fromhex(

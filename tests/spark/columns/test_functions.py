@@ -128,11 +128,8 @@ def test_a_whole_dataframe(commits: "DataFrame", into: str | None) -> None:
         commits.where("n < 4"), "OffsetCommitRequest", "v", data="data", fields=["group_id"], into=into, keep=["n"]
     )
     group = "message.group_id" if into else "group_id"
-    assert [tuple(row) for row in decoded.orderBy("n").select("n", group).collect()] == [
-        (1, "billing"),
-        (2, "old"),
-        (3, None),
-    ]
+    expected = [(1, "billing"), (2, "old"), (3, None)]
+    assert [tuple(row) for row in decoded.orderBy("n").select("n", group).collect()] == expected
     assert decoded.columns == ["n", into or "group_id"]
 
 

@@ -152,16 +152,19 @@ THERE = StructType(
 )
 
 
-@pytest.mark.parametrize(("field", "text"), [
-    (StructField("id", IntegerType()), "source has no column id; it has message, ids, tags"),
-    (StructField("ids", ArrayType(IntegerType())), "Column ids: expected array<bigint>, got array<int>"),
-    (
-        StructField("message", StructType([StructField("name", StringType(), False), THERE[0].dataType["id"]])),  # type: ignore[index]
-        "message.name may be null",
-    ),
-    (StructField("ids", ArrayType(LongType(), containsNull=False)), "ids.element may be null"),
-    (StructField("tags", MapType(IntegerType(), BinaryType(), valueContainsNull=False)), "tags.value may be null"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        (StructField("id", IntegerType()), "source has no column id; it has message, ids, tags"),
+        (StructField("ids", ArrayType(IntegerType())), "Column ids: expected array<bigint>, got array<int>"),
+        (
+            StructField("message", StructType([StructField("name", StringType(), False), THERE[0].dataType["id"]])),  # type: ignore[index]
+            "message.name may be null",
+        ),
+        (StructField("ids", ArrayType(LongType(), containsNull=False)), "ids.element may be null"),
+        (StructField("tags", MapType(IntegerType(), BinaryType(), valueContainsNull=False)), "tags.value may be null"),
+    ],
+)
 def test_missing_and_nullable_columns_are_rejected(field: StructField, text: str) -> None:
     check_requested_columns("source", THERE, THERE)
     with pytest.raises(PipelineError, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]") as rejected:

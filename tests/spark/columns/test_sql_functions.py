@@ -67,9 +67,8 @@ def test_from_record_in_sql(view: "SparkSession") -> None:
         f"select from_record(unhex('{KEY.hex()}'), 'group'), from_record({pair}),"
         f" from_record(unhex('00'), 'group', null, map('mode', 'PERMISSIVE'))"
     ).collect()
-    assert (key.message, value.message, value.version, value._error) == (
-        "OffsetCommitKey", "OffsetCommitValue", 3, None,
-    )  # fmt: skip
+    expected = ("OffsetCommitKey", "OffsetCommitValue", 3, None)
+    assert (key.message, value.message, value.version, value._error) == expected
     assert json.loads(value.body)["offset"] == 42 and bad.message is None and bad._error.reason
 
 
@@ -96,25 +95,32 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
     assert df.select(*columns).columns == ["from_message(value)", "to_message(struct())", "from_record(value)"]
 
 
-@pytest.mark.parametrize(("call", "text"), [
-    ("from_message(value, 'HeartbeatRequest', 99)", "HeartbeatRequest"),
-    ("from_message(value, 'NoSuch', 4)", "KAFKA_MESSAGE_NOT_FOUND"),
-    ("from_message(value, 'HeartbeatRequest')",
-     "Expected from_message(data, messageName, version[, options]), got 2 arguments."),
-    ("from_message(value, 'HeartbeatRequest', null)", "row 0: HeartbeatRequest: the version is null"),
-    ("from_message(value, cast(null as string), 4)", "row 0: messageName: expected the name of a message"),
-    ("from_message(value, 'HeartbeatRequest', '4')", "expected an integer, got the Arrow type 'string'"),
-    ("from_message('text', 'HeartbeatRequest', 4)", "data: expected binary, got the Arrow type 'string'"),
-    ("to_message(7, 'HeartbeatRequest', 4)",
-     "value: expected a struct or a string of JSON, got the Arrow type 'int32'"),
-    ("to_message('{}', 'HeartbeatRequest', cast(null as int))", "row 0: HeartbeatRequest: the version is null"),
-    ("from_record(value, 'group', value, map(), 1)", "Expected from_record(data, log[, key[, options]]), got 5"),
-    ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "Unknown option 'mood'"),
-    ("from_message(substring(value, 1, 2), 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
-    ("to_message('{', 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
-    ("from_record(value, 'nogroup')", "Unknown log 'nogroup'"),
-    ("from_record(value, 'group')", "row 0: "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("from_message(value, 'HeartbeatRequest', 99)", "HeartbeatRequest"),
+        ("from_message(value, 'NoSuch', 4)", "KAFKA_MESSAGE_NOT_FOUND"),
+        (
+            "from_message(value, 'HeartbeatRequest')",
+            "Expected from_message(data, messageName, version[, options]), got 2 arguments.",
+        ),
+        ("from_message(value, 'HeartbeatRequest', null)", "row 0: HeartbeatRequest: the version is null"),
+        ("from_message(value, cast(null as string), 4)", "row 0: messageName: expected the name of a message"),
+        ("from_message(value, 'HeartbeatRequest', '4')", "expected an integer, got the Arrow type 'string'"),
+        ("from_message('text', 'HeartbeatRequest', 4)", "data: expected binary, got the Arrow type 'string'"),
+        (
+            "to_message(7, 'HeartbeatRequest', 4)",
+            "value: expected a struct or a string of JSON, got the Arrow type 'int32'",
+        ),
+        ("to_message('{}', 'HeartbeatRequest', cast(null as int))", "row 0: HeartbeatRequest: the version is null"),
+        ("from_record(value, 'group', value, map(), 1)", "Expected from_record(data, log[, key[, options]]), got 5"),
+        ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "Unknown option 'mood'"),
+        ("from_message(substring(value, 1, 2), 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
+        ("to_message('{', 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
+        ("from_record(value, 'nogroup')", "Unknown log 'nogroup'"),
+        ("from_record(value, 'group')", "row 0: "),
+    ],
+)
 def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> None:
     with pytest.raises(PySparkException) as rejected:
         view.sql(f"select {call} from beats where n = 0").collect()
@@ -167,13 +173,16 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
         assert text in str(rejected.value) and str(rejected.value).count("HeartbeatRequest") == 1
 
 
-@pytest.mark.parametrize(("make", "counts"), [
-    (lambda: from_message_udf("HeartbeatRequest", 4), {1}),
-    (lambda: from_message_udf("HeartbeatRequest"), {2}),
-    (lambda: to_message_udf("HeartbeatRequest", 4), {1}),
-    (lambda: to_message_udf("HeartbeatRequest"), {2}),
-    (lambda: from_record_udf("group"), {1, 2}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "counts"),
+    [
+        (lambda: from_message_udf("HeartbeatRequest", 4), {1}),
+        (lambda: from_message_udf("HeartbeatRequest"), {2}),
+        (lambda: to_message_udf("HeartbeatRequest", 4), {1}),
+        (lambda: to_message_udf("HeartbeatRequest"), {2}),
+        (lambda: from_record_udf("group"), {1, 2}),
+    ],
+)
 def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, counts: set[int]) -> None:
     """Check that extra arguments are not ignored: they are rejected at once in Python, and in the task in SQL."""
     udf = make()

@@ -58,7 +58,8 @@ def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
 @pytest.mark.parametrize(("path", "options", "expected"), [
     ("k", {}, ["list /k"]),
     ("k", {"maxSplitBytes": "1m"}, ["list /k"]),
-    ("k/orders-0", {}, ["list /k/orders-0"]), ("k/orders-*", {}, ["list /k"]),
+    ("k/orders-0", {}, ["list /k/orders-0"]),
+    ("k/orders-*", {}, ["list /k"]),
     ("k/orders-*/*.log", {}, ["list /k"]),
     (f"k/orders-0/{0:020}.log", {}, ["list /k/orders-0"]),
     ("k", {"respectLogStart": "true", "assign": '{"orders": [1]}'},

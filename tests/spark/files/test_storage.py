@@ -74,12 +74,19 @@ ONE = [("orders", 1, offset) for offset in range(2)]
 
 
 @pytest.mark.parametrize("scheme", ["", "file://", "local://"])
-@pytest.mark.parametrize(("path", "found"), [
-    ("", ZERO + ONE), ("orders-1", ONE), ("orders-*", ZERO + ONE), ("*", ZERO + ONE), ("orders-0/*", ZERO),
-    ("orders-*/*.log", ZERO + ONE),
-    (f"orders-0/{3:020}.log", ZERO[3:]),
-    (f"orders-1.{'b' * 32}-delete", [("orders", 1, offset) for offset in range(9)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("", ZERO + ONE),
+        ("orders-1", ONE),
+        ("orders-*", ZERO + ONE),
+        ("*", ZERO + ONE),
+        ("orders-0/*", ZERO),
+        ("orders-*/*.log", ZERO + ONE),
+        (f"orders-0/{3:020}.log", ZERO[3:]),
+        (f"orders-1.{'b' * 32}-delete", [("orders", 1, offset) for offset in range(9)]),
+    ],
+)
 def test_paths_and_patterns(kafka: Path, scheme: str, path: str, found: Any) -> None:
     where = f"{scheme}{kafka}/{path}".rstrip("/")
     assert rows(where) == found

@@ -67,12 +67,16 @@ def one(offset: int, key: bytes | None, value: bytes | None = b"v", **settings: 
     return build([Record(offset, OLD + offset, key, value)], "v2", **settings)
 
 
-@pytest.mark.parametrize("rules", [
-    {"include_active": True},
-    {"include_active": True, "segment_bytes": 3000, "now": NOW + DAY},
-    {"now": NOW + 3 * DAY, "min_compaction_lag_ms": 3_600_000},
-    {"include_active": True, "dirty_from": 1030},
-], ids=lambda rules: "-".join(rules))  # fmt: skip
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"include_active": True},
+        {"include_active": True, "segment_bytes": 3000, "now": NOW + DAY},
+        {"now": NOW + 3 * DAY, "min_compaction_lag_ms": 3_600_000},
+        {"include_active": True, "dirty_from": 1030},
+    ],
+    ids=lambda rules: "-".join(rules),
+)
 def test_random_logs(spark: "SparkSession", tmp_path: Path, apart: list[str], rules: dict[str, Any]) -> None:
     logs = tmp_path / "logs"
     for seed in range(24):

@@ -14,10 +14,14 @@ from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 
 OPTIONS: list[dict[str, str]] = [
-    {}, {"level": "batch"}, {"isolation.level": "read_committed"}, {"maxSplitBytes": "60"},
-    {"startingOffsets": '{"t": {"0": 3}}'}, {"endingOffsets": '{"t": {"0": 8}}'},
+    {},
+    {"level": "batch"},
+    {"isolation.level": "read_committed"},
+    {"maxSplitBytes": "60"},
+    {"startingOffsets": '{"t": {"0": 3}}'},
+    {"endingOffsets": '{"t": {"0": 8}}'},
     {"startingOffsetsByTimestamp": '{"t": {"0": 3}}'},
-]  # fmt: skip
+]
 
 
 def message(offset: int, magic: int, attributes: int, value: bytes) -> bytes:

@@ -22,32 +22,40 @@ TOPIC, PARTITION, OFFSET, TIME = (("topic",), ("partition",), ("offset",), ("tim
 MOMENT = datetime(1970, 1, 1, 0, 0, 1, 500, UTC)
 
 
-@pytest.mark.parametrize(("pushed", "changed"), [
-    ([ds.EqualTo(TOPIC, "a"), ds.IsNotNull(TOPIC)], {"filtered_topics": ("a",)}),
-    ([ds.In(PARTITION, (1, 2)), ds.EqualTo(PARTITION, 2), ds.IsNotNull(PARTITION)], {"numbers": (2,)}),
-    ([ds.In(TOPIC, ("a", "b")), ds.EqualTo(TOPIC, "c")], {"filtered_topics": ()}),
-    ([ds.GreaterThan(OFFSET, 5)], {"first_offset": 6}),
-    ([ds.GreaterThanOrEqual(OFFSET, 5), ds.GreaterThan(OFFSET, 3)], {"first_offset": 5}),
-    ([ds.LessThan(OFFSET, 5), ds.IsNotNull(OFFSET)], {"end_offset": 5}),
-    ([ds.LessThanOrEqual(OFFSET, 5)], {"end_offset": 6}),
-    ([ds.EqualTo(OFFSET, 5)], {"first_offset": 5, "end_offset": 6}),
-    ([ds.EqualTo(OFFSET, -5)], {"end_offset": -4}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pushed", "changed"),
+    [
+        ([ds.EqualTo(TOPIC, "a"), ds.IsNotNull(TOPIC)], {"filtered_topics": ("a",)}),
+        ([ds.In(PARTITION, (1, 2)), ds.EqualTo(PARTITION, 2), ds.IsNotNull(PARTITION)], {"numbers": (2,)}),
+        ([ds.In(TOPIC, ("a", "b")), ds.EqualTo(TOPIC, "c")], {"filtered_topics": ()}),
+        ([ds.GreaterThan(OFFSET, 5)], {"first_offset": 6}),
+        ([ds.GreaterThanOrEqual(OFFSET, 5), ds.GreaterThan(OFFSET, 3)], {"first_offset": 5}),
+        ([ds.LessThan(OFFSET, 5), ds.IsNotNull(OFFSET)], {"end_offset": 5}),
+        ([ds.LessThanOrEqual(OFFSET, 5)], {"end_offset": 6}),
+        ([ds.EqualTo(OFFSET, 5)], {"first_offset": 5, "end_offset": 6}),
+        ([ds.EqualTo(OFFSET, -5)], {"end_offset": -4}),
+    ],
+)
 def test_filters_that_are_applied(pushed: list[Any], changed: dict[str, Any]) -> None:
     query = log_query({"path": "x"})
     assert narrowed(query, pushed) == (query._replace(**changed), [])
 
 
-@pytest.mark.parametrize(("pushed", "options", "changed"), [
-    (ds.GreaterThanOrEqual(TIME, MOMENT), {}, {"first_timestamp": 1000}),
-    (ds.LessThan(TIME, MOMENT), {}, {"end_timestamp": 1001}),
-    (ds.IsNotNull(TIME), {}, {}),
-    (ds.GreaterThan(OFFSET, 5), {"mode": "PERMISSIVE"}, {"first_offset": 6}),
-    (ds.IsNotNull(OFFSET), {"mode": "PERMISSIVE"}, {}),
-    (ds.In(OFFSET, (1, 2)), {}, {}),
-    (ds.EqualTo(("message", "offset"), 5), {}, {}),
-    (ds.EqualTo(("key",), b"k"), {}, {}), (ds.IsNull(TOPIC), {}, {}), (ds.Not(ds.EqualTo(TOPIC, "a")), {}, {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pushed", "options", "changed"),
+    [
+        (ds.GreaterThanOrEqual(TIME, MOMENT), {}, {"first_timestamp": 1000}),
+        (ds.LessThan(TIME, MOMENT), {}, {"end_timestamp": 1001}),
+        (ds.IsNotNull(TIME), {}, {}),
+        (ds.GreaterThan(OFFSET, 5), {"mode": "PERMISSIVE"}, {"first_offset": 6}),
+        (ds.IsNotNull(OFFSET), {"mode": "PERMISSIVE"}, {}),
+        (ds.In(OFFSET, (1, 2)), {}, {}),
+        (ds.EqualTo(("message", "offset"), 5), {}, {}),
+        (ds.EqualTo(("key",), b"k"), {}, {}),
+        (ds.IsNull(TOPIC), {}, {}),
+        (ds.Not(ds.EqualTo(TOPIC, "a")), {}, {}),
+    ],
+)
 def test_filters_that_are_left_to_spark(pushed: Any, options: dict[str, str], changed: dict[str, Any]) -> None:
     query = log_query({"path": "x", **options})
     assert narrowed(query, [pushed]) == (query._replace(**changed), [pushed])

@@ -77,13 +77,18 @@ def test_a_thousand_segments_are_few_tasks(tmp_path: Path) -> None:
     assert len(tasks) == 2 and sum(len(task.value) for task in tasks) == 1000
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"mode": "PERMISSIVE"},
-    {"isolation.level": "read_committed"},
-    {"isolation.level": "read_committed", "mode": "PERMISSIVE", "includeControlRecords": "true"},
-    {"startingOffsets": '{"t": {"1": 13}}', "endingOffsets": '{"t": {"0": 17, "2": 21}}'},
-    {"recordsFromTimestamp": "1700000000001", "recordsBeforeTimestamp": "1700000000003"},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"mode": "PERMISSIVE"},
+        {"isolation.level": "read_committed"},
+        {"isolation.level": "read_committed", "mode": "PERMISSIVE", "includeControlRecords": "true"},
+        {"startingOffsets": '{"t": {"1": 13}}', "endingOffsets": '{"t": {"0": 17, "2": 21}}'},
+        {"recordsFromTimestamp": "1700000000001", "recordsBeforeTimestamp": "1700000000003"},
+    ],
+    ids=str,
+)
 def test_rows_equal_those_of_separate_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:

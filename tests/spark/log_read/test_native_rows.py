@@ -43,13 +43,20 @@ def test_every_column_has_a_native_way(columns: tuple[SparkColumn, ...]) -> None
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", ["record", "batch"])
-@pytest.mark.parametrize("options", [
-    {}, {"includeControlRecords": "true"}, {"maxSplitBytes": "300"}, {"respectLogStart": "true"},
-    {"partial": "true"},
-    {"recordsFromTimestamp": "1", "recordsBeforeTimestamp": str(1 << 60)},
-    {"recordsBeforeTimestamp": "1"},
-    {"subscribePattern": ".*0.*", "isolation.level": "read_committed"},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"includeControlRecords": "true"},
+        {"maxSplitBytes": "300"},
+        {"respectLogStart": "true"},
+        {"partial": "true"},
+        {"recordsFromTimestamp": "1", "recordsBeforeTimestamp": str(1 << 60)},
+        {"recordsBeforeTimestamp": "1"},
+        {"subscribePattern": ".*0.*", "isolation.level": "read_committed"},
+    ],
+    ids=str,
+)
 def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: dict[str, str], level: str) -> None:
     brokers = [each for each in sorted(logs.iterdir()) if each.is_dir()]
     found = [both_engines(monkeypatch, broker, level=level, failOnDataLoss="false", **options) for broker in brokers]

@@ -37,10 +37,17 @@ class Query:
         return [row for _, part in parts for row in part]
 
 
-@pytest.mark.parametrize(("options", "most"), [
-    ({}, 1), ({"maxOffsetsPerTrigger": 7}, 12), ({"maxOffsetsPerTrigger": 1}, 40),
-    ({"maxBytesPerTrigger": 700}, 12), ({"maxBytesPerTrigger": 1}, 12), ({"maxFilesPerTrigger": 1}, 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({}, 1),
+        ({"maxOffsetsPerTrigger": 7}, 12),
+        ({"maxOffsetsPerTrigger": 1}, 40),
+        ({"maxBytesPerTrigger": 700}, 12),
+        ({"maxBytesPerTrigger": 1}, 12),
+        ({"maxFilesPerTrigger": 1}, 2),
+    ],
+)
 def test_each_record_is_read_once_under_any_limit(options: dict[str, Any], most: int) -> None:
     reader = stream(SAMPLE, **options)
     start = reader.initialOffset()
@@ -153,13 +160,16 @@ def test_same_range_gives_equal_rows_after_a_restart(tmp_path: Path) -> None:
     assert rows(stream(tmp_path), start, end) == before and len(before) == 10
 
 
-@pytest.mark.parametrize(("starting", "expected"), [
-    ("earliest", {"t": {"0": 5}, "u": {"0": 0}}),
-    ("latest", {"t": {"0": 10}, "u": {"0": 5}}),
-    ('{"t": {"0": 7}}', {"t": {"0": 7}, "u": {"0": 0}}),
-    ('{"t": {"0": -1}, "u": {"0": -2}}', {"t": {"0": 10}, "u": {"0": 0}}),
-    ('{"new": {"3": 4}}', {"new": {"3": 4}, "t": {"0": 5}, "u": {"0": 0}}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("starting", "expected"),
+    [
+        ("earliest", {"t": {"0": 5}, "u": {"0": 0}}),
+        ("latest", {"t": {"0": 10}, "u": {"0": 5}}),
+        ('{"t": {"0": 7}}', {"t": {"0": 7}, "u": {"0": 0}}),
+        ('{"t": {"0": -1}, "u": {"0": -2}}', {"t": {"0": 10}, "u": {"0": 0}}),
+        ('{"new": {"3": 4}}', {"new": {"3": 4}, "t": {"0": 5}, "u": {"0": 0}}),
+    ],
+)
 def test_where_it_begins(tmp_path: Path, starting: str, expected: dict[str, Any]) -> None:
     segment(tmp_path / "t-0", 5, batch(5))
     segment(tmp_path / "u-0", 0, batch(0))
@@ -209,15 +219,18 @@ def test_records_appear_after_their_commit(tmp_path: Path, logs: Path) -> None:
     assert 0 < len(got) < sum(len(each) for each in log.read(source))
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
-    ({"maxOffsetsPerTrigger": str(1 << 63)}, "a 64-bit number"),
-    ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "one of them"),
-    ({"endingOffsets": "latest"}, "no end"),
-    ({"failOnDataLoss": "maybe"}, "true or false"),
-    ({"maxOffsets": "1"}, "maxOffsetsPerTrigger"),
-    ({"startingOffsets": '{"t": {"0": -3}}'}, "-3"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
+        ({"maxOffsetsPerTrigger": str(1 << 63)}, "a 64-bit number"),
+        ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "one of them"),
+        ({"endingOffsets": "latest"}, "no end"),
+        ({"failOnDataLoss": "maybe"}, "true or false"),
+        ({"maxOffsets": "1"}, "maxOffsetsPerTrigger"),
+        ({"startingOffsets": '{"t": {"0": -3}}'}, "-3"),
+    ],
+)
 def test_options_that_are_rejected(tmp_path: Path, options: dict[str, str], text: str) -> None:
     with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as rejected:
         stream_query({"path": str(tmp_path), **options})

@@ -24,12 +24,17 @@ def found(path: Path | str, **options: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("options", [
-    {}, {"level": "batch"},
-    {"isolation.level": "read_committed"},
-    {"mode": "PERMISSIVE", "maxSplitBytes": "500"},
-    {"startingOffsets": '{"alpha-txn-many": {"0": 60}}', "failOnDataLoss": "false"},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"level": "batch"},
+        {"isolation.level": "read_committed"},
+        {"mode": "PERMISSIVE", "maxSplitBytes": "500"},
+        {"startingOffsets": '{"alpha-txn-many": {"0": 60}}', "failOnDataLoss": "false"},
+    ],
+    ids=str,
+)
 def test_rows_are_those_of_the_broker(logs: Path, tmp_path: Path, name: str, options: dict[str, str]) -> None:
     folder = tiered(logs / name, tmp_path)
     expected = found(logs / name, **options)

@@ -52,17 +52,23 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
     assert count > 100 and aborted > 5
 
 
-@pytest.mark.parametrize(("format", "codec", "headers"), [
-    ("v0", "none", ()), ("v0", "gzip", ()), ("v1", "none", ()), ("v1", "lz4", ()),
-    ("v2", "none", (("h", b"1"), ("h", None))),
-    ("v2", "zstd", (("h", b"1"),)),
-    ("kip82-int", "none", (("7", b"1"),)),
-    ("kip82-str", "gzip", (("h", b"1"),)),
-    ("kip87", "snappy", ()),
-    ("kip82-int+kip87", "none", (("7", b"1"),)),
-    ("v3", "zstd", (("h", b"1"),)),
-    ("v3-zigzag", "none", (("h", b"1"),)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("format", "codec", "headers"),
+    [
+        ("v0", "none", ()),
+        ("v0", "gzip", ()),
+        ("v1", "none", ()),
+        ("v1", "lz4", ()),
+        ("v2", "none", (("h", b"1"), ("h", None))),
+        ("v2", "zstd", (("h", b"1"),)),
+        ("kip82-int", "none", (("7", b"1"),)),
+        ("kip82-str", "gzip", (("h", b"1"),)),
+        ("kip87", "snappy", ()),
+        ("kip82-int+kip87", "none", (("7", b"1"),)),
+        ("v3", "zstd", (("h", b"1"),)),
+        ("v3-zigzag", "none", (("h", b"1"),)),
+    ],
+)
 def test_every_format(tmp_path: Path, format: str, codec: str, headers: Any) -> None:
     schema = columns(
         "topic string, offset long, timestamp timestamp, key binary, value binary, "
@@ -182,10 +188,13 @@ def test_batch_split_into_several(tmp_path: Path, segment_bytes: int) -> None:
     assert problems(tmp_path) == []
 
 
-@pytest.mark.parametrize(("at_once", "text"), [
-    (True, "baseOffset 2 were split between two tasks, at offset 5; leave out column baseOffset"),
-    (False, "offset 2 can't be appended \\(the baseOffset of offset 5\\); leave out column baseOffset"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("at_once", "text"),
+    [
+        (True, "baseOffset 2 were split between two tasks, at offset 5; leave out column baseOffset"),
+        (False, "offset 2 can't be appended \\(the baseOffset of offset 5\\); leave out column baseOffset"),
+    ],
+)
 def test_rows_of_one_batch_that_are_not_adjacent(tmp_path: Path, at_once: bool, text: str) -> None:
     """Check that rows with the same baseOffset in two tasks or writes are rejected, unless an option sets batch sizes.
 
@@ -306,21 +315,24 @@ def test_modes(spark: "SparkSession", tmp_path: Path) -> None:
     assert offsets(tmp_path) == {} and not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize(("tasks", "condition"), [
-    ([[("t", 0, 5), ("t", 0, 5)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
-    ([[("t", 0, 5), ("t", 0, 4)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
-    ([[("t", 0, 5), ("t", 1, 0), ("t", 0, 4)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
-    ([[("t", 0, 5), ("t", 0, 9)], [("t", 0, 7)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
-    ([[("t", 0, 2)]], "KAFKA_LOG_EXISTS"),
-    ([[("t", 0, -5)]], "UNENCODABLE_KAFKA_RECORD"),
-    ([[("t", 0, None)]], "UNENCODABLE_KAFKA_RECORD"),
-    ([[("../t", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
-    ([[("..", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
-    ([[("", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
-    ([[(None, 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
-    ([[("t", -1, 5)]], "UNENCODABLE_KAFKA_RECORD"),
-    ([[("t" * 250, 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tasks", "condition"),
+    [
+        ([[("t", 0, 5), ("t", 0, 5)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 5), ("t", 0, 4)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 5), ("t", 1, 0), ("t", 0, 4)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 5), ("t", 0, 9)], [("t", 0, 7)]], "KAFKA_LOG_ROWS_NOT_IN_ORDER"),
+        ([[("t", 0, 2)]], "KAFKA_LOG_EXISTS"),
+        ([[("t", 0, -5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("t", 0, None)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("../t", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("..", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("", 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[(None, 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("t", -1, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+        ([[("t" * 250, 0, 5)]], "UNENCODABLE_KAFKA_RECORD"),
+    ],
+)
 def test_rows_that_are_rejected(tmp_path: Path, tasks: list[list[tuple[Any, ...]]], condition: str) -> None:
     job(tmp_path, table(*[("t", 0, n, None, b"v") for n in range(3)]))
     before = files(tmp_path)
@@ -356,21 +368,24 @@ def test_records_that_a_format_has_no_place_for(
     assert text in str(rejected.value) and files(tmp_path) == {}
 
 
-@pytest.mark.parametrize(("ddl", "options", "text"), [
-    ("value binary", {}, "topic"),
-    ("topic string, key binary", {}, "Expected a column named value"),
-    ("topic string, value binary, more int", {}, "more"),
-    ("topic string, value int", {}, "binary or string"),
-    ("topic string, value binary, headers string", {}, "array<struct<key:string,value:binary>>"),
-    ("topic string, value binary", {"recordFormat": "v9"}, "v9"),
-    ("topic string, value binary", {"compression": "rar"}, "rar"),
-    ("topic string, value binary", {"recordFormat": "v1", "compression": "zstd"}, "zstd"),
-    ("topic string, value binary", {"batchBytes": "0"}, "batchBytes"),
-    ("topic string, value binary", {"segmentBytes": str(1 << 31)}, "segmentBytes"),
-    ("topic string, value binary", {"batchSize": "7"}, "batchBytes"),
-    ("topic string, value binary", {"path": "memory://logs"}, "mount"),
-    ("topic string, value binary", {"path": ""}, "path is missing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ddl", "options", "text"),
+    [
+        ("value binary", {}, "topic"),
+        ("topic string, key binary", {}, "Expected a column named value"),
+        ("topic string, value binary, more int", {}, "more"),
+        ("topic string, value int", {}, "binary or string"),
+        ("topic string, value binary, headers string", {}, "array<struct<key:string,value:binary>>"),
+        ("topic string, value binary", {"recordFormat": "v9"}, "v9"),
+        ("topic string, value binary", {"compression": "rar"}, "rar"),
+        ("topic string, value binary", {"recordFormat": "v1", "compression": "zstd"}, "zstd"),
+        ("topic string, value binary", {"batchBytes": "0"}, "batchBytes"),
+        ("topic string, value binary", {"segmentBytes": str(1 << 31)}, "segmentBytes"),
+        ("topic string, value binary", {"batchSize": "7"}, "batchBytes"),
+        ("topic string, value binary", {"path": "memory://logs"}, "mount"),
+        ("topic string, value binary", {"path": ""}, "path is missing"),
+    ],
+)
 def test_writes_that_are_rejected_before_they_begin(
     tmp_path: Path, ddl: str, options: dict[str, str], text: str
 ) -> None:

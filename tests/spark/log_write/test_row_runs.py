@@ -109,8 +109,11 @@ CASES: dict[str, list[Any]] = {
         )
     ],
     "a transaction": [batch(value=[b"v"] * 40, producerId=[7] * 40, isTransactional=[True] * 40, offset=NUMBERS)],
-    "headers": [batch(value=[b"v"] * 40), batch(value=[b"v"] * 2, headers=[None, [{"key": "k", "value": b"h"}]]),
-                batch(value=[b"v"] * 40)],
+    "headers": [
+        batch(value=[b"v"] * 40),
+        batch(value=[b"v"] * 2, headers=[None, [{"key": "k", "value": b"h"}]]),
+        batch(value=[b"v"] * 40),
+    ],
     "headers everywhere": [
         batch(
             value=[b"v"] * 40,
@@ -128,7 +131,7 @@ CASES: dict[str, list[Any]] = {
         batch(key=[b"%d" % n for n in NUMBERS], value=[None, b"v"] * 20, offset=NUMBERS).slice(7, 21)
     ],
     "nothing": [batch(value=[]), batch(value=[b"v"] * 40)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.thorough
@@ -168,13 +171,20 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], mos
     check(tmp_path_factory.mktemp("rows"), [batch(key=keys, value=values, offset=offsets)], batch_bytes=most)
 
 
-@pytest.mark.parametrize(("columns", "reason"), [
-    ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7 after offset 19; sort within partitions"),
-    ({"offset": [-1, *range(39)]}, "baseOffset -1"),
-    ({"offset": [*range(38), (1 << 63) - 1, 0]}, "offset 0 after offset 9223372036854775807; sort within partitions"),
-    ({"tombstone": [True] * 40}, "tombstone"),
-    ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a null header"),
-], ids=["order", "negative", "highest", "tombstone", "header"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7 after offset 19; sort within partitions"),
+        ({"offset": [-1, *range(39)]}, "baseOffset -1"),
+        (
+            {"offset": [*range(38), (1 << 63) - 1, 0]},
+            "offset 0 after offset 9223372036854775807; sort within partitions",
+        ),
+        ({"tombstone": [True] * 40}, "tombstone"),
+        ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a null header"),
+    ],
+    ids=["order", "negative", "highest", "tombstone", "header"],
+)
 def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[Any]], reason: str) -> None:
     batches = [batch(value=[b"v"] * 40, **columns)]
     for natively in (True, False):
@@ -182,18 +192,21 @@ def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[An
             written(tmp_path / str(natively), batches, LogTarget(str(tmp_path), topic="orders"), natively=natively)
 
 
-@pytest.mark.parametrize("name", [
-    *(
-        "partition",
-        "format",
-        "compression",
-        "partitionLeaderEpoch",
-        "producerId",
-        "producerEpoch",
-        "isTransactional",
-    ),
-    *("baseOffset", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "partition",
+            "format",
+            "compression",
+            "partitionLeaderEpoch",
+            "producerId",
+            "producerEpoch",
+            "isTransactional",
+        ),
+        *("baseOffset", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
+    ],
+)
 def test_columns_of_no_type_are_nulls(tmp_path: Path, name: str) -> None:
     check(tmp_path, [batch(value=[b"v"] * 40, offset=NUMBERS).append_column(name, pa.nulls(40))])
 

@@ -200,12 +200,16 @@ def test_next_commit_removes_leftovers_of_attempts_and_drivers(
     assert [path.name for path in tmp_path.glob(".*")] == [f".tagwire-{other.job.id}.writing"]
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    ({"batchId": "0"}, "Unknown option 'batchid'; "),
-    ({"ifExists": "error"}, "Unknown option 'ifexists'; "),
-    ({"path": "memory://logs"}, "mount"),
-    ({"path": ""}, "path is missing"), ({"compression": "rar"}, "rar"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"batchId": "0"}, "Unknown option 'batchid'; "),
+        ({"ifExists": "error"}, "Unknown option 'ifexists'; "),
+        ({"path": "memory://logs"}, "mount"),
+        ({"path": ""}, "path is missing"),
+        ({"compression": "rar"}, "rar"),
+    ],
+)
 def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: dict[str, str], text: str) -> None:
     given = {"path": str(tmp_path / "new"), "checkpointLocation": "c", "queryName": "n", **options}
     with pytest.raises(PipelineError) as rejected:
@@ -213,12 +217,15 @@ def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: di
     assert text in str(rejected.value) and not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    ({"batchId": "-1"}, "batchId: expected the number of a micro-batch"),
-    ({"batchId": "x"}, "expected an integer"),
-    ({"queryId": "q"}, "queryId is given without batchId"),
-    ({"batchId": "3"}, "the query of that batch is unknown; set option queryId"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"batchId": "-1"}, "batchId: expected the number of a micro-batch"),
+        ({"batchId": "x"}, "expected an integer"),
+        ({"queryId": "q"}, "queryId is given without batchId"),
+        ({"batchId": "3"}, "the query of that batch is unknown; set option queryId"),
+    ],
+)
 def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], text: str) -> None:
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\]") as rejected:
         job(tmp_path, rows(1), **options)

@@ -68,7 +68,8 @@ def test_rows_that_are_no_frames(tmp_path: Path, facts: dict[str, Any], text: st
     ("timestamp", pa.array([float(NANOSECONDS)])),
     ("timestamp", pa.array([NANOSECONDS])),
     ("timestamp", pa.array([1 << 60], pa.timestamp("us"))),
-    ("api_key", pa.array([1 << 40])), ("data", pa.array([1_000_000])),
+    ("api_key", pa.array([1 << 40])),
+    ("data", pa.array([1_000_000])),
     ("conn", pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([b"\xff"]).view(pa.string()))),
 ])  # fmt: skip
 def test_rows_of_parquet_that_are_no_frames(tmp_path: Path, name: str, column: Any) -> None:

@@ -324,29 +324,38 @@ def test_tombstones_and_undecodable_values(spark: "SparkSession", tmp_path: Path
     assert [row._error and row._error.offset for row in found] == [None, None, 0, len(whole) - 3]
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    ({"levl": "batch"}, "did you mean 'level'"),
-    ({"level": "page"}, "record or batch"), ({"recordFormat": "v9"}, "recordFormat"), ({"assign": "[1]"}, "assign"),
-    ({"assign": "{"}, "not valid JSON"),
-    ({"assign": '{"t": "10"}'}, 'such as {"topic": [0, 1]}'),
-    ({"assign": '{"t": ["1"]}'}, 'such as {"topic": [0, 1]}'),
-    ({"assign": '{"t": [0.5]}'}, 'such as {"topic": [0, 1]}'),
-    ({"assign": '{"t": [true]}'}, 'such as {"topic": [0, 1]}'),
-    ({"assign": '{"t": {"0": 1}}'}, 'such as {"topic": [0, 1]}'),
-    ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
-    ({"startingOffsets": "newest"}, "startingOffsets"),
-    ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest or {"topic": {"0": 23}}'),
-    ({"endingOffsets": '{"t": {"0": 9223372036854775808}}'},
-     "expected an offset or -1 (latest), got 9223372036854775808"),
-    ({"recordsFromTimestamp": "noon"}, "an integer"),
-    ({"recordsFromTimestamp": "1" + 20 * "0"}, "recordsFromTimestamp: expected a 64-bit number of milliseconds"),
-    ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),
-    ({"paths": "5"}, 'such as ["a", "b"]'),
-    ({"paths": '"logs"'}, 'such as ["a", "b"]'),
-    ({"paths": "[1]"}, 'such as ["a", "b"]'), ({"subscribePattern": "("}, "regular"),
-    ({"maxSplitBytes": "-1"}, "maxSplitBytes"),
-    ({"version": "3"}, "message"), ({"message": "FetchRequest"}, "version"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"levl": "batch"}, "did you mean 'level'"),
+        ({"level": "page"}, "record or batch"),
+        ({"recordFormat": "v9"}, "recordFormat"),
+        ({"assign": "[1]"}, "assign"),
+        ({"assign": "{"}, "not valid JSON"),
+        ({"assign": '{"t": "10"}'}, 'such as {"topic": [0, 1]}'),
+        ({"assign": '{"t": ["1"]}'}, 'such as {"topic": [0, 1]}'),
+        ({"assign": '{"t": [0.5]}'}, 'such as {"topic": [0, 1]}'),
+        ({"assign": '{"t": [true]}'}, 'such as {"topic": [0, 1]}'),
+        ({"assign": '{"t": {"0": 1}}'}, 'such as {"topic": [0, 1]}'),
+        ({"startingOffsets": '{"t": {"0": -7}}'}, "-7"),
+        ({"startingOffsets": "newest"}, "startingOffsets"),
+        ({"startingOffsets": '{"t": {"0": 2.9}}'}, 'expected earliest or {"topic": {"0": 23}}'),
+        (
+            {"endingOffsets": '{"t": {"0": 9223372036854775808}}'},
+            "expected an offset or -1 (latest), got 9223372036854775808",
+        ),
+        ({"recordsFromTimestamp": "noon"}, "an integer"),
+        ({"recordsFromTimestamp": "1" + 20 * "0"}, "recordsFromTimestamp: expected a 64-bit number of milliseconds"),
+        ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "a 64-bit number of milliseconds"),
+        ({"paths": "5"}, 'such as ["a", "b"]'),
+        ({"paths": '"logs"'}, 'such as ["a", "b"]'),
+        ({"paths": "[1]"}, 'such as ["a", "b"]'),
+        ({"subscribePattern": "("}, "regular"),
+        ({"maxSplitBytes": "-1"}, "maxSplitBytes"),
+        ({"version": "3"}, "message"),
+        ({"message": "FetchRequest"}, "version"),
+    ],
+)
 def test_options_that_are_rejected(logs: Path, options: dict[str, str], text: str) -> None:
     with pytest.raises(PipelineError, match="INVALID_TAGWIRE_OPTION") as rejected:
         log_query({"path": str(logs), **options})

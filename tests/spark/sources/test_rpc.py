@@ -113,9 +113,12 @@ def test_connections_and_ids_that_are_used_again(spark: "SparkSession", tmp_path
     )
     assert rows == [
         ("1", 1, True, True),  # the response belongs to the first request
-        ("1", 4, True, False), ("2", 2, True, True), ("3", 6, False, True), ("4", 7, True, False),
+        ("1", 4, True, False),
+        ("2", 2, True, True),
+        ("3", 6, False, True),
+        ("4", 7, True, False),
         ("4", 8, False, True),
-    ]  # fmt: skip
+    ]
 
 
 def test_rows_of_parquet(spark: "SparkSession", tmp_path: Path) -> None:
@@ -158,10 +161,17 @@ def test_frames_that_end_at_once(spark: "SparkSession", tmp_path: Path) -> None:
         assert row.requestError or row.responseError
 
 
-@pytest.mark.parametrize("line", [
-    "{", '{"dir": "req"}', '{"dir": "up", "hex": ""}', '{"dir": "req", "hex": "0"}', "[]",
-    '{"dir": "req", "hex": "", "timestamp": "noon"}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        '{"dir": "req"}',
+        '{"dir": "up", "hex": ""}',
+        '{"dir": "req", "hex": "0"}',
+        "[]",
+        '{"dir": "req", "hex": "", "timestamp": "noon"}',
+    ],
+)
 def test_lines_that_are_not_frames(spark: "SparkSession", tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(PySparkException, match=r"\[MALFORMED_CAPTURED_FRAMES\].*a.jsonl: line 1 is not a"):

@@ -36,12 +36,15 @@ def test_everything_is_documented_in_whole_sentences() -> None:
     assert (missing, fragments) == ([], [])
 
 
-@pytest.mark.parametrize(("cls", "path", "text"), [
-    (tagwire_messages.HeartbeatRequest, "", "A member of a classic group tells the coordinator that it is alive."),
-    (tagwire_messages.FetchRequest, "topics.partitions.partition", "The partition's number in its topic, "),
-    (RecordBatchV2, "producer_epoch", "The producer's epoch, or -1."),
-    # `batch_length` is computed, so the class has no such attribute, but it must still be documented.
-    (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cls", "path", "text"),
+    [
+        (tagwire_messages.HeartbeatRequest, "", "A member of a classic group tells the coordinator that it is alive."),
+        (tagwire_messages.FetchRequest, "topics.partitions.partition", "The partition's number in its topic, "),
+        (RecordBatchV2, "producer_epoch", "The producer's epoch, or -1."),
+        # `batch_length` is computed, so the class has no such attribute, but it must still be documented.
+        (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),
+    ],
+)
 def test_programs_find_it_in_generated_classes(cls: type, path: str, text: str) -> None:
     assert abouts(cls)[path].startswith(text)

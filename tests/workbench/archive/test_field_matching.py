@@ -18,24 +18,33 @@ def of_root(newer: Spec, older: Spec) -> Mapping[str, str]:
     return pairs(newer, older).fields("FooData", "FooData", newer["fields"], older["fields"])
 
 
-@pytest.mark.parametrize(("newer", "older", "expected"), [
-    # Fields match by name. If the names differ, they match by position.
-    (data("1", field("A")), data("0-1", field("A")), {"A": "A"}),
-    (data("1", field("B")), data("0-1", field("A")), {"A": "B"}),
-    (data("1", field("B"), field("A")), data("0-1", field("A"), field("B")), {"A": "B", "B": "A"}),
-    # If two specs have no version in common, their fields match only by name.
-    (data("1", field("A")), data("0-1", field("A"), field("C", versions="0")), {"A": "A"}),
-    (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
-    (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
-    # A field of the same name at another position is a different field.
-    (data("1-2", field("New"), field("Old", "int8", versions="2+")), data("0-1", field("Old")), {"Old": "New"}),
-    # Tagged fields match by tag.
-    (data("1", field("A"), field("T", tag=0, taggedVersions="0+"), flexible="0+"),
-     data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"), {"A": "A", "S": "T"}),
-    # The new release changed an existing version, so fields can't be matched by position.
-    (data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
-     data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("newer", "older", "expected"),
+    [
+        # Fields match by name. If the names differ, they match by position.
+        (data("1", field("A")), data("0-1", field("A")), {"A": "A"}),
+        (data("1", field("B")), data("0-1", field("A")), {"A": "B"}),
+        (data("1", field("B"), field("A")), data("0-1", field("A"), field("B")), {"A": "B", "B": "A"}),
+        # If two specs have no version in common, their fields match only by name.
+        (data("1", field("A")), data("0-1", field("A"), field("C", versions="0")), {"A": "A"}),
+        (data("1-2", field("A", versions="2+")), data("0-1", field("A", versions="0")), {"A": "A"}),
+        (data("1", field("C", versions="2+")), data("0-1", field("A", versions="0")), {}),
+        # A field of the same name at another position is a different field.
+        (data("1-2", field("New"), field("Old", "int8", versions="2+")), data("0-1", field("Old")), {"Old": "New"}),
+        # Tagged fields match by tag.
+        (
+            data("1", field("A"), field("T", tag=0, taggedVersions="0+"), flexible="0+"),
+            data("0-1", field("A"), field("S", tag=0, taggedVersions="0+"), flexible="0+"),
+            {"A": "A", "S": "T"},
+        ),
+        # The new release changed an existing version, so fields can't be matched by position.
+        (
+            data("1-2", field("A", "int8", versions="1"), field("Renamed", "int64", versions="2+")),
+            data("0-1", field("A", "int16", versions="1"), field("B", "int64", versions="0")),
+            None,
+        ),
+    ],
+)
 def test_partners(newer: Spec, older: Spec, expected: dict[str, str] | None) -> None:
     if expected is None:
         with pytest.raises(SpecError, match=r"field A has type int16 in the older release and int8 in the newer one"):

@@ -163,17 +163,21 @@ def test_removed_api_keeps_its_key(tmp_path: Path) -> None:
     assert json.loads(files(tmp_path / "specs")["clients/FooRequest.json"]) == json.loads(removed)
 
 
-@pytest.mark.parametrize(("path", "component"), [
-    ("kafka-group-coordinator-9.1.0.jar", "group"),
-    ("kafka-transaction-coordinator-9.1.0-rc1.jar", "transaction"),
-    ("kafka-share-coordinator-9.1.0.jar", "share"),
-    ("kafka-metadata-9.1.0-SNAPSHOT.jar", "cluster"),
-    ("kafka-storage-9.1.0.jar", "remote-log"),
-    ("kafka-raft.jar", "raft"), ("kafka-streams-9.1.0.jar", "streams"),
-    ("kafka-clients-9.1.0/common/message", "clients"),
-    ("streams/kafka/storage/src/main/resources/message", "remote-log"),
-    ("specs/remote-log", "remote-log"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "component"),
+    [
+        ("kafka-group-coordinator-9.1.0.jar", "group"),
+        ("kafka-transaction-coordinator-9.1.0-rc1.jar", "transaction"),
+        ("kafka-share-coordinator-9.1.0.jar", "share"),
+        ("kafka-metadata-9.1.0-SNAPSHOT.jar", "cluster"),
+        ("kafka-storage-9.1.0.jar", "remote-log"),
+        ("kafka-raft.jar", "raft"),
+        ("kafka-streams-9.1.0.jar", "streams"),
+        ("kafka-clients-9.1.0/common/message", "clients"),
+        ("streams/kafka/storage/src/main/resources/message", "remote-log"),
+        ("specs/remote-log", "remote-log"),
+    ],
+)
 def test_the_component_follows_from_the_path(tmp_path: Path, path: str, component: str) -> None:
     if path.endswith(".jar"):
         source = jar(tmp_path, {"message/FooData.json": spec()}, path)
@@ -200,19 +204,22 @@ def test_caller_may_specify_the_component(tmp_path: Path) -> None:
         read_release(source, component="../x")
 
 
-@pytest.mark.parametrize(("name", "valid", "flexible", "expected"), [
-    ("MetadataRequest", "0-12", "9+", {"0-8": "1", "9+": "2"}),
-    ("MetadataResponse", "0-12", "9+", {"0-8": "0", "9+": "1"}),
-    ("FooRequest", "2-4", "0+", {"0+": "2"}),
-    ("FooResponse", "2-4", "none", {"0+": "0"}),
-    ("FooRequest", "0-2", "4+", {"0+": "1"}),
-    ("ControlledShutdownRequest", "0-3", "3+", {"0": "0", "1-2": "1", "3+": "2"}),
-    ("ControlledShutdownRequest", "0", "none", {"0+": "0"}),
-    ("ControlledShutdownRequest", "0-3", "0+", {"0+": "2"}),
-    ("ControlledShutdownResponse", "0-3", "3+", {"0-2": "0", "3+": "1"}),
-    ("ApiVersionsRequest", "0-4", "3+", {"0-2": "1", "3+": "2"}),
-    ("ApiVersionsResponse", "0-4", "3+", {"0+": "0"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "valid", "flexible", "expected"),
+    [
+        ("MetadataRequest", "0-12", "9+", {"0-8": "1", "9+": "2"}),
+        ("MetadataResponse", "0-12", "9+", {"0-8": "0", "9+": "1"}),
+        ("FooRequest", "2-4", "0+", {"0+": "2"}),
+        ("FooResponse", "2-4", "none", {"0+": "0"}),
+        ("FooRequest", "0-2", "4+", {"0+": "1"}),
+        ("ControlledShutdownRequest", "0-3", "3+", {"0": "0", "1-2": "1", "3+": "2"}),
+        ("ControlledShutdownRequest", "0", "none", {"0+": "0"}),
+        ("ControlledShutdownRequest", "0-3", "0+", {"0+": "2"}),
+        ("ControlledShutdownResponse", "0-3", "3+", {"0-2": "0", "3+": "1"}),
+        ("ApiVersionsRequest", "0-4", "3+", {"0-2": "1", "3+": "2"}),
+        ("ApiVersionsResponse", "0-4", "3+", {"0+": "0"}),
+    ],
+)
 def test_each_version_gets_its_header(name: str, valid: str, flexible: str, expected: dict[str, str]) -> None:
     kind = "request" if name.endswith("Request") else "response"
     facts = {"type": kind, "name": name, "validVersions": valid, "flexibleVersions": flexible, "fields": []}
@@ -238,13 +245,16 @@ def test_api_versions_falls_back_to_version_0(changes: dict[str, Any], falls_bac
     assert result.get("fallback") == ({"version": 0, "errorCode": 35} if falls_back else None)
 
 
-@pytest.mark.parametrize(("name", "kind", "versions", "expected"), [
-    ("ProduceRequest", "request", "0-13", {"0-1": "v0", "2": "v1", "3+": "v2"}),
-    ("ProduceRequest", "request", "0-1", {"0+": "v0"}),
-    ("FetchResponse", "response", "0-18", {"0-1": "v0", "2-3": "v1", "4+": "v2"}),
-    ("ShareFetchResponse", "response", "0-2", {"0+": "v2"}),
-    ("FetchSnapshotResponse", "response", "0-2", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kind", "versions", "expected"),
+    [
+        ("ProduceRequest", "request", "0-13", {"0-1": "v0", "2": "v1", "3+": "v2"}),
+        ("ProduceRequest", "request", "0-1", {"0+": "v0"}),
+        ("FetchResponse", "response", "0-18", {"0-1": "v0", "2-3": "v1", "4+": "v2"}),
+        ("ShareFetchResponse", "response", "0-2", {"0+": "v2"}),
+        ("FetchSnapshotResponse", "response", "0-2", None),
+    ],
+)
 @pytest.mark.parametrize("type", ["records", "bytes"])
 def test_the_format_of_records(name: str, kind: str, versions: str, expected: dict[str, str] | None, type: str) -> None:
     records = {"name": "Records", "type": type, "versions": "0+"}
@@ -269,10 +279,13 @@ def test_two_sources_may_hold_the_same_spec(tmp_path: Path) -> None:
     assert len(import_release(sources, tmp_path / "specs").written) == 1
 
 
-@pytest.mark.parametrize(("entry", "name", "what"), [
-    (spec(validVersions="0-2"), "again/kafka-clients-9.1.0.jar", "content"),
-    (spec(), "kafka-raft-9.1.0.jar", "components"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "name", "what"),
+    [
+        (spec(validVersions="0-2"), "again/kafka-clients-9.1.0.jar", "content"),
+        (spec(), "kafka-raft-9.1.0.jar", "components"),
+    ],
+)
 def test_two_specs_of_one_name_may_not_differ(tmp_path: Path, entry: str, name: str, what: str) -> None:
     sources = [jar(tmp_path, {"message/FooData.json": spec()}), jar(tmp_path, {"message/FooData.json": entry}, name)]
     with pytest.raises(SpecError, match=f"FooData differs in {what} from .*9.1.0.jar!message/FooData.json"):
@@ -367,15 +380,18 @@ def damaged(change: Mapping[int, int], flags: int = 0) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("content", [
-    pytest.param(b"not a zip", id="no zip"),
-    pytest.param(damaged({})[:-10], id="cut"),
-    pytest.param(damaged({0: 0xFF, 1: 0xFF}), id="bad deflate"),
-    pytest.param(damaged({9: 0x00}), id="bad checksum or deflate"),
-    pytest.param(damaged({}, flags=1), id="encrypted"),
-    pytest.param(damaged({}).replace(b"\x08\x00", b"\x63\x00"), id="unknown compression"),
-    pytest.param(damaged({}).replace(zlib.crc32(spec().encode()).to_bytes(4, "little"), b"abcd"), id="checksum"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"not a zip", id="no zip"),
+        pytest.param(damaged({})[:-10], id="cut"),
+        pytest.param(damaged({0: 0xFF, 1: 0xFF}), id="bad deflate"),
+        pytest.param(damaged({9: 0x00}), id="bad checksum or deflate"),
+        pytest.param(damaged({}, flags=1), id="encrypted"),
+        pytest.param(damaged({}).replace(b"\x08\x00", b"\x63\x00"), id="unknown compression"),
+        pytest.param(damaged({}).replace(zlib.crc32(spec().encode()).to_bytes(4, "little"), b"abcd"), id="checksum"),
+    ],
+)
 def test_damaged_jar_is_rejected(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / CLIENTS
     path.write_bytes(content)

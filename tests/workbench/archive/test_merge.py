@@ -41,11 +41,18 @@ def shown(spec: Spec) -> list[str]:
         # For a renamed field, the result has the new name.
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
         # A field that only older versions have keeps its position among the other fields.
-        (data("2", field("A"), field("C")),
-         data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")), "0-2",
-         ["First int32 0", "A int32 0+", "Mid int32 0-1", "C int32 0+"]),
-        (data("1-2", field("A"), field("New", versions="2+")), data("0-1", field("A"), field("Last", versions="0")),
-         "0-2", ["A int32 0+", "Last int32 0", "New int32 2+"]),
+        (
+            data("2", field("A"), field("C")),
+            data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
+            "0-2",
+            ["First int32 0", "A int32 0+", "Mid int32 0-1", "C int32 0+"],
+        ),
+        (
+            data("1-2", field("A"), field("New", versions="2+")),
+            data("0-1", field("A"), field("Last", versions="0")),
+            "0-2",
+            ["A int32 0+", "Last int32 0", "New int32 2+"],
+        ),
         # A field that exists only in versions after the message's last version is dropped.
         (data("1", field("A")), data("0-1", field("A"), field("Future", versions="2+")), "0-1", ["A int32 0+"]),
         # A field's version range changes only if necessary.
@@ -70,8 +77,11 @@ def test_versions_and_fields(newer: Spec, older: Spec, versions: str, fields: li
         ({}, {"nullableVersions": "0+"}, {"versions": "0+", "nullableVersions": "0-1"}),
         ({"nullableVersions": "3+"}, {"nullableVersions": "3+"}, {"versions": "0+", "nullableVersions": "3+"}),
         ({"nullableVersions": "2+"}, {"nullableVersions": "1+"}, {"versions": "0+", "nullableVersions": "1+"}),
-        ({**TAG, "versions": "1+", "taggedVersions": "1+"}, {"versions": "9+"},
-         {"versions": "2+", "taggedVersions": "2+"}),
+        (
+            {**TAG, "versions": "1+", "taggedVersions": "1+"},
+            {"versions": "9+"},
+            {"versions": "2+", "taggedVersions": "2+"},
+        ),
         ({**TAG}, {**TAG, "versions": "1+", "taggedVersions": "1+"}, {"versions": "1+", "taggedVersions": "1+"}),
         ({"flexibleVersions": "none"}, {"flexibleVersions": "none"}, {"versions": "0+", "flexibleVersions": "none"}),
         ({"flexibleVersions": "2+"}, {"flexibleVersions": "none"}, {"versions": "0+", "flexibleVersions": "2+"}),
@@ -88,33 +98,47 @@ def test_ranges_of_a_field(newer: Spec, older: Spec, ranges: Spec) -> None:
     assert {key: value for key, value in found.items() if key.endswith("ersions")} == ranges
 
 
-@pytest.mark.parametrize(("newer", "older", "expected"), [
-    ({"deprecatedVersions": "2"}, {"deprecatedVersions": "0-1"}, {"deprecatedVersions": "0-2"}),
-    ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
-    ({}, {}, {}),
-    ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
-    # An unstable version of the older spec is stable in the newer spec.
-    ({}, {"latestVersionUnstable": True}, {}),
-    ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
-    ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),
-    ({"headerVersions": {"0+": "2"}}, {}, {"headerVersions": {"0+": "2"}}),
-    ({}, {"headerVersions": {"0+": "1"}}, {"headerVersions": {"0+": "1"}}),
-    ({"headerVersions": {"0+": "2"}}, {"headerVersions": {"0": "0", "1+": "1"}},
-     {"headerVersions": {"0": "0", "1": "1", "2+": "2"}}),
-    ({"headerVersions": {"0-2": "1", "3+": "2"}}, {"headerVersions": {"0+": "1"}},
-     {"headerVersions": {"0-2": "1", "3+": "2"}}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("newer", "older", "expected"),
+    [
+        ({"deprecatedVersions": "2"}, {"deprecatedVersions": "0-1"}, {"deprecatedVersions": "0-2"}),
+        ({}, {"deprecatedVersions": "0-2"}, {"deprecatedVersions": "0-1"}),
+        ({}, {}, {}),
+        ({"latestVersionUnstable": True}, {}, {"latestVersionUnstable": True}),
+        # An unstable version of the older spec is stable in the newer spec.
+        ({}, {"latestVersionUnstable": True}, {}),
+        ({"listeners": ["broker"]}, {"listeners": ["zkBroker"]}, {"listeners": ["broker"]}),
+        ({}, {"listeners": ["zkBroker"]}, {"listeners": ["zkBroker"]}),
+        ({"headerVersions": {"0+": "2"}}, {}, {"headerVersions": {"0+": "2"}}),
+        ({}, {"headerVersions": {"0+": "1"}}, {"headerVersions": {"0+": "1"}}),
+        (
+            {"headerVersions": {"0+": "2"}},
+            {"headerVersions": {"0": "0", "1+": "1"}},
+            {"headerVersions": {"0": "0", "1": "1", "2+": "2"}},
+        ),
+        (
+            {"headerVersions": {"0-2": "1", "3+": "2"}},
+            {"headerVersions": {"0+": "1"}},
+            {"headerVersions": {"0-2": "1", "3+": "2"}},
+        ),
+    ],
+)
 def test_keys_of_the_whole_message(newer: Spec, older: Spec, expected: Spec) -> None:
     result = merge(keyed("request", 1, "FooRequest", "2-3", **newer), keyed("request", 1, "FooRequest", "0-2", **older))
     keys = ("deprecatedVersions", "latestVersionUnstable", "listeners", "headerVersions")
     assert {key: result[key] for key in keys if key in result} == expected
 
 
-@pytest.mark.parametrize(("newer", "older", "expected"), [
-    ({"0+": "v2"}, {"0": "v0", "1+": "v1"}, {"0": "v0", "1": "v1", "2+": "v2"}),
-    ({"0-1": "v1", "2+": "v2"}, {"0+": "v1"}, {"0-1": "v1", "2+": "v2"}),
-    ({"0+": "v2"}, None, {"0+": "v2"}), (None, {"0+": "v1"}, {"0+": "v1"}), (None, None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("newer", "older", "expected"),
+    [
+        ({"0+": "v2"}, {"0": "v0", "1+": "v1"}, {"0": "v0", "1": "v1", "2+": "v2"}),
+        ({"0-1": "v1", "2+": "v2"}, {"0+": "v1"}, {"0-1": "v1", "2+": "v2"}),
+        ({"0+": "v2"}, None, {"0+": "v2"}),
+        (None, {"0+": "v1"}, {"0+": "v1"}),
+        (None, None, None),
+    ],
+)
 def test_each_side_says_the_formats_of_its_own_versions(
     newer: Spec | None, older: Spec | None, expected: Spec | None
 ) -> None:
@@ -191,34 +215,67 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
     assert merged(older, removed) == older
 
 
-@pytest.mark.parametrize(("newer", "older", "message"), [
-    (data("3"), data("0-1"),
-     "FooData: validVersions: the merged versions 0-3 would have to leave out [2], but a spec needs one range"),
-    (data("2-3", field("A", versions="3+")), data("0-2", field("A", versions="0-1")),
-     "FooData.A: the merged versions 0-3 would have to leave out [2]"),
-    (data("2-3", field("A", "string", nullableVersions="3+")),
-     data("0-2", field("A", "string", nullableVersions="0-1")),
-     "FooData.A: nullableVersions: the merged versions 0-3 would have to leave out [2]"),
-    (data("2-3", flexible="3+"), data("0-2", flexible="0+"),
-     "FooData: flexibleVersions: the merged versions 0-3 would have to leave out [2]"),
-    (keyed("request", 1, "FooRequest", "2-3", deprecatedVersions="3"),
-     keyed("request", 1, "FooRequest", "0-1", deprecatedVersions="0"),
-     "FooRequest: deprecatedVersions: the merged versions 0-3 would have to leave out [1, 2]"),
-    (data("1", field("A", "int8", "1+")), data("0", field("A")),
-     "FooData: the field A has type int32 in the older release"),
-    (data("1-2", field("A", versions="0-1"), field("B", versions="2+")), data("0-2", field("N")),
-     "FooData.n corresponds to a in one version, but to b in another"),
-    # A tagged field can't become an ordinary field.
-    (data("1-2", flexible="0+"), data("0-1", field("A", **TAG), flexible="0+"),
-     "error TW604: field A is tagged in 0 only"),
-    (data("1-2", flexible="9+"), data("0-1", flexible="0+"),
-     "error TW205: flexibleVersions is 0, but later versions must"),
-    (data("1", field("A", "string", nullableVersions="0+", default="null")), data("0-1", field("A", "string")),
-     "the merged spec of FooData would break rules of the spec language:\n<spec>:7:"),
-    (data("1", field("A", "Part", fields=PARTS)),
-     data("0-1", field("A", "Part"), field("B", "Part", "0"), **common(*PARTS)),
-     "error TW304: struct Part is already declared"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("newer", "older", "message"),
+    [
+        (
+            data("3"),
+            data("0-1"),
+            "FooData: validVersions: the merged versions 0-3 would have to leave out [2], but a spec needs one range",
+        ),
+        (
+            data("2-3", field("A", versions="3+")),
+            data("0-2", field("A", versions="0-1")),
+            "FooData.A: the merged versions 0-3 would have to leave out [2]",
+        ),
+        (
+            data("2-3", field("A", "string", nullableVersions="3+")),
+            data("0-2", field("A", "string", nullableVersions="0-1")),
+            "FooData.A: nullableVersions: the merged versions 0-3 would have to leave out [2]",
+        ),
+        (
+            data("2-3", flexible="3+"),
+            data("0-2", flexible="0+"),
+            "FooData: flexibleVersions: the merged versions 0-3 would have to leave out [2]",
+        ),
+        (
+            keyed("request", 1, "FooRequest", "2-3", deprecatedVersions="3"),
+            keyed("request", 1, "FooRequest", "0-1", deprecatedVersions="0"),
+            "FooRequest: deprecatedVersions: the merged versions 0-3 would have to leave out [1, 2]",
+        ),
+        (
+            data("1", field("A", "int8", "1+")),
+            data("0", field("A")),
+            "FooData: the field A has type int32 in the older release",
+        ),
+        (
+            data("1-2", field("A", versions="0-1"), field("B", versions="2+")),
+            data("0-2", field("N")),
+            "FooData.n corresponds to a in one version, but to b in another",
+        ),
+        # A tagged field can't become an ordinary field.
+        (
+            data("1-2", flexible="0+"),
+            data("0-1", field("A", **TAG), flexible="0+"),
+            "error TW604: field A is tagged in 0 only",
+        ),
+        (
+            data("1-2", flexible="9+"),
+            data("0-1", flexible="0+"),
+            "error TW205: flexibleVersions is 0, but later versions must",
+        ),
+        (
+            data("1", field("A", "string", nullableVersions="0+", default="null")),
+            data("0-1", field("A", "string")),
+            "the merged spec of FooData would break rules of the spec language:\n<spec>:7:",
+        ),
+        (
+            data("1", field("A", "Part", fields=PARTS)),
+            data("0-1", field("A", "Part"), field("B", "Part", "0"), **common(*PARTS)),
+            "error TW304: struct Part is already declared",
+        ),
+    ],
+)
 def test_merges_that_no_spec_can_express_are_rejected(newer: Spec, older: Spec, message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)):
         merged(newer, older)

@@ -42,21 +42,27 @@ def test_a_key_of_two_types_is_two_keys() -> None:
     assert wire_forms(found["FooKey"])[0] == wire_forms(old)[1] == "string, []{int32, string?}"
 
 
-@pytest.mark.parametrize(("specs", "component"), [
-    # the component "clients" has no coordinator records
-    ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),
-    ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without its key
-    ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a removed key
-    ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # already in the modern form
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("specs", "component"),
+    [
+        # the component "clients" has no coordinator records
+        ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),
+        ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without its key
+        ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a removed key
+        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # already in the modern form
+    ],
+)
 def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> None:
     assert list(modern(*specs, component=component).values()) == specs
 
 
-@pytest.mark.parametrize(("keys", "message"), [
-    ({"versions": "0-2"}, "FooKey has versions 0-2, each for a different type of record; at most two"),
-    ({"versions": "0", "flexible": "0+"}, "the key FooKey has flexibleVersions 0+; keys of coordinator records"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"versions": "0-2"}, "FooKey has versions 0-2, each for a different type of record; at most two"),
+        ({"versions": "0", "flexible": "0+"}, "the key FooKey has flexibleVersions 0+; keys of coordinator records"),
+    ],
+)
 def test_keys_unlike_kafkas_are_rejected(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)) as caught:
         modern(data(**keys, name="FooKey"))

@@ -13,18 +13,22 @@ def text(*fields: Spec, flexible: str = "0+", names: bool = False) -> str:
     return wire_forms(data("0", *fields, flexible=flexible), names=names)[0]
 
 
-@pytest.mark.parametrize(("fields", "plain", "compact"), [
-    ([], "", "<>"), ([field("A")], "int32", "int32, <>"),
-    ([field("A", "uuid"), field("B", "bool")], "uuid, bool", "uuid, bool, <>"),
-    ([field("A", "string")], "string", "compact string, <>"),
-    ([field("A", "bytes", nullableVersions="0+")], "bytes?", "compact bytes?, <>"),
-    ([field("A", "[]int8")], "[]int8", "compact []int8, <>"),
-    ([field("A", "[]string", nullableVersions="0+")], "[]string?", "compact []compact string?, <>"),
-    ([field("A", "X", fields=INNER)], "{string}", "{compact string, <>}, <>"),
-    ([field("A", "X", nullableVersions="0+", fields=INNER)], "int8? {string}", "int8? {compact string, <>}, <>"),
-    ([field("A", "[]X", fields=INNER)], "[]{string}", "compact []{compact string, <>}, <>"),
-    ([field("A", "string", flexibleVersions="none")], "string", "string, <>"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "plain", "compact"),
+    [
+        ([], "", "<>"),
+        ([field("A")], "int32", "int32, <>"),
+        ([field("A", "uuid"), field("B", "bool")], "uuid, bool", "uuid, bool, <>"),
+        ([field("A", "string")], "string", "compact string, <>"),
+        ([field("A", "bytes", nullableVersions="0+")], "bytes?", "compact bytes?, <>"),
+        ([field("A", "[]int8")], "[]int8", "compact []int8, <>"),
+        ([field("A", "[]string", nullableVersions="0+")], "[]string?", "compact []compact string?, <>"),
+        ([field("A", "X", fields=INNER)], "{string}", "{compact string, <>}, <>"),
+        ([field("A", "X", nullableVersions="0+", fields=INNER)], "int8? {string}", "int8? {compact string, <>}, <>"),
+        ([field("A", "[]X", fields=INNER)], "[]{string}", "compact []{compact string, <>}, <>"),
+        ([field("A", "string", flexibleVersions="none")], "string", "string, <>"),
+    ],
+)
 def test_facts_about_bytes(fields: list[Spec], plain: str, compact: str) -> None:
     assert (text(*fields, flexible="none"), text(*fields)) == (plain, compact)
 
@@ -49,12 +53,15 @@ def test_an_optional_buffer() -> None:
     assert wire_forms(spec)[0] == "<<varint: 1 int8>>, int32"
 
 
-@pytest.mark.parametrize(("one", "other"), [
-    (field("A"), field("Renamed")),
-    (field("A"), field("A", default="7", ignorable=True)),
-    (field("A", "bytes"), field("A", "records")),
-    (field("A", "X", fields=INNER), field("A", "Y", fields=INNER)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (field("A"), field("Renamed")),
+        (field("A"), field("A", default="7", ignorable=True)),
+        (field("A", "bytes"), field("A", "records")),
+        (field("A", "X", fields=INNER), field("A", "Y", fields=INNER)),
+    ],
+)
 def test_changes_that_move_no_byte_are_ignored(one: Spec, other: Spec) -> None:
     assert text(one) == text(other)
 

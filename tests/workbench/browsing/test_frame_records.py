@@ -34,11 +34,14 @@ def written(each: CapturedFrame, data: bytes) -> str:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("change", [
-    pytest.param(lambda data: data, id="as they are"),
-    pytest.param(lambda data: data[:-30] + bytes([data[-30] ^ 1]) + data[-29:], id="a bit flipped"),
-    pytest.param(lambda data: data[:-1], id="cut"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda data: data, id="as they are"),
+        pytest.param(lambda data: data[:-30] + bytes([data[-30] ^ 1]) + data[-29:], id="a bit flipped"),
+        pytest.param(lambda data: data[:-1], id="cut"),
+    ],
+)
 def test_they_agree_with_the_trace(
     tmp_path: Path, carriers: list[CapturedFrame], change: Callable[[bytes], bytes]
 ) -> None:

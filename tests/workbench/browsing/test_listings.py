@@ -68,27 +68,45 @@ def test_frames_have_facts_and_partners(capture: Path) -> None:
     assert (listing.entry_of(7), listing.entry_of(6), listing.entry_of(8)) == (5, 5, None)
 
 
-@pytest.mark.parametrize(("text", "numbers"), [
-    ("", [1, 2, 3, 4, 5, 7]), ("api=metadata", [1, 3, 5]),
-    ("api=MetadataRequest,12", [1, 2, 3, 5]),
-    ("-api=3", [2, 4, 7]), ("api=3 dir=req", [1, 5]), ("dir=response", [3, 7]), ("version=5-", [1, 3, 5]),
-    ("version=0-4", [2]), ("id=8", [2]), ("conn='r 2'", [2, 5]), ("client=ALICE", [1]), ("is=error", [4, 5]),
-    ("-is=error dir=req", [1, 2]), ("ORDERS", [2]), ("alice", [1, 5]), ("'alice'\"'\"'s tool'", [1]),
-    ("text=orders", [2]), ("nothing", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("", [1, 2, 3, 4, 5, 7]),
+        ("api=metadata", [1, 3, 5]),
+        ("api=MetadataRequest,12", [1, 2, 3, 5]),
+        ("-api=3", [2, 4, 7]),
+        ("api=3 dir=req", [1, 5]),
+        ("dir=response", [3, 7]),
+        ("version=5-", [1, 3, 5]),
+        ("version=0-4", [2]),
+        ("id=8", [2]),
+        ("conn='r 2'", [2, 5]),
+        ("client=ALICE", [1]),
+        ("is=error", [4, 5]),
+        ("-is=error dir=req", [1, 2]),
+        ("ORDERS", [2]),
+        ("alice", [1, 5]),
+        ("'alice'\"'\"'s tool'", [1]),
+        ("text=orders", [2]),
+        ("nothing", []),
+    ],
+)
 def test_filters(capture: Path, text: str, numbers: list[int]) -> None:
     assert found(read(capture), text) == numbers
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("apis=Fetch", "unknown filter apis=; did you mean 'api'?"),
-    ("api=", "api= needs a value"),
-    ("api=Fetsch", "api=Fetsch: unknown API; did you mean 'Fetch'?"),
-    ("version=x", "version=x: expected a number or a range such as 3-5, got 'x'"),
-    ("dir=up", "dir=up: expected 'request' or 'response'"),
-    ("is=odd", "is=odd: expected 'error'"),
-    ('"a', "invalid filter '\"a': no closing quotation"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("apis=Fetch", "unknown filter apis=; did you mean 'api'?"),
+        ("api=", "api= needs a value"),
+        ("api=Fetsch", "api=Fetsch: unknown API; did you mean 'Fetch'?"),
+        ("version=x", "version=x: expected a number or a range such as 3-5, got 'x'"),
+        ("dir=up", "dir=up: expected 'request' or 'response'"),
+        ("is=odd", "is=odd: expected 'error'"),
+        ('"a', "invalid filter '\"a': no closing quotation"),
+    ],
+)
 def test_filters_that_make_no_sense(capture: Path, text: str, message: str) -> None:
     with pytest.raises(FilterError) as error:
         found(read(capture), text)
@@ -218,14 +236,19 @@ def test_compressed_capture_is_followed_member_by_member(tmp_path: Path) -> None
     assert listing.look(1).data == REPLY
 
 
-@pytest.mark.parametrize(("data", "count", "error"), [
-    (b"", 0, ""), (b"\n\n", 0, ""),
-    (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-9], 1, "the file ends within its gzip data"),
-    (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-8] + bytes(8), 1, "incorrect data check"),
-    (gzip.compress(b"{}\n") + b"odd", 1, "can't be decompressed after byte"),
-    (line("req", METADATA).encode(), 1, ""),
-    (b'{"dir": "req", "hex": "0"}\n{"dir": "up", "hex": ""}\n{}\n', 3, ""),
-], ids=["empty", "blank", "cut", "damaged", "garbage", "no-line-end", "no-frames"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "count", "error"),
+    [
+        (b"", 0, ""),
+        (b"\n\n", 0, ""),
+        (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-9], 1, "the file ends within its gzip data"),
+        (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-8] + bytes(8), 1, "incorrect data check"),
+        (gzip.compress(b"{}\n") + b"odd", 1, "can't be decompressed after byte"),
+        (line("req", METADATA).encode(), 1, ""),
+        (b'{"dir": "req", "hex": "0"}\n{"dir": "up", "hex": ""}\n{}\n', 3, ""),
+    ],
+    ids=["empty", "blank", "cut", "damaged", "garbage", "no-line-end", "no-frames"],
+)
 def test_odd_files(tmp_path: Path, data: bytes, count: int, error: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data)

@@ -40,11 +40,14 @@ def test_missing_file() -> None:
     assert (done.exit_code, "nothing.jsonl can't be read" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize(("words", "status", "message"), [
-    (("--filter", "apis=Fetch"), 2, "unknown filter apis=; did you mean 'api'?"),
-    (("--package", "nothing"), 2, "can't be imported"),
-    (("--port", "0"), 2, "0 is not in the range"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("--filter", "apis=Fetch"), 2, "unknown filter apis=; did you mean 'api'?"),
+        (("--package", "nothing"), 2, "can't be imported"),
+        (("--port", "0"), 2, "0 is not in the range"),
+    ],
+)
 def test_wrong_usage_in_a_terminal(words: tuple[str, ...], status: int, message: str) -> None:
     code, shown = at_terminal("browse", str(CAPTURES), *words, seen="Error", keys=b"q")
     assert (code, message in " ".join(shown.split())) == (status, True)

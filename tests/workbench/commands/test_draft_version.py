@@ -133,12 +133,17 @@ def test_the_options_of_the_spec_set_hold(folder: Path, monkeypatch: pytest.Monk
     assert run("specs", "--output", "out").stdout.startswith("PingRequest: 0-2; new 2; 2 cut; without Trace\n")
 
 
-@pytest.mark.parametrize("words", [
-    (), ("specs",), ("nosuch", "--in-place"),
-    ("specs", "--in-place", "--only-new"),
-    ("specs", "--in-place", "--output", "out"),
-    ("specs/PingRequest.json", "--in-place"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("specs",),
+        ("nosuch", "--in-place"),
+        ("specs", "--in-place", "--only-new"),
+        ("specs", "--in-place", "--output", "out"),
+        ("specs/PingRequest.json", "--in-place"),
+    ],
+)
 def test_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     monkeypatch.chdir(folder.parent)
     result = run(*words)

@@ -24,11 +24,15 @@ def test_seeds_of_a_message(tmp_path: Path) -> None:
     assert written["HeartbeatRequest-v4-low"] == bytes.fromhex("01 80000000 01 01 00")
 
 
-@pytest.mark.parametrize(("words", "before"), [
-    (["--prefix", "size"], "00000008"), (["--prefix", "key"], "000c 0004"),
-    (["--frames"], "000c 0004 00000000 ffff 00"),
-    (["--frames", "--prefix", "size"], "00000013  000c 0004 00000000 ffff 00"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        (["--prefix", "size"], "00000008"),
+        (["--prefix", "key"], "000c 0004"),
+        (["--frames"], "000c 0004 00000000 ffff 00"),
+        (["--frames", "--prefix", "size"], "00000013  000c 0004 00000000 ffff 00"),
+    ],
+)
 def test_header_before_a_message(tmp_path: Path, words: list[str], before: str) -> None:
     """Request header 2 is an API key, an API version, a correlation ID, a null client ID, and an empty tag section."""
     assert run("HeartbeatRequest", "--versions", "4+", "--output", tmp_path, *words)[0] == 0
@@ -43,11 +47,15 @@ def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
     assert len(names) > 50 and all(name.endswith("Response") for name in names)
 
 
-@pytest.mark.parametrize(("words", "keys"), [
-    (["--frames", "--kind", "response"], []), (["--frames"], ["HeartbeatRequest_v4"]),
-    (["--kind", "response", "--prefix", "key"], ["HeartbeatResponse_v4"]),
-    (["--kind", "request"], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (["--frames", "--kind", "response"], []),
+        (["--frames"], ["HeartbeatRequest_v4"]),
+        (["--kind", "response", "--prefix", "key"], ["HeartbeatResponse_v4"]),
+        (["--kind", "request"], []),
+    ],
+)
 def test_api_keys_and_versions_in_seeds(tmp_path: Path, words: list[str], keys: list[str]) -> None:
     """The dictionary tokens must be Heartbeat's API key (12) and version 4, each as an int16."""
     tokens = tmp_path / "tokens.dict"
@@ -72,20 +80,25 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
     assert files(tmp_path / "a") == before
 
 
-@pytest.mark.parametrize(("words", "output"), [
-    (["--prefix", "key"], "has no API key, which --prefix key needs; choose other messages, or give --kind"),
-    (["MetadataRequest", "MetadataResponse", "--prefix", "key"],
-     "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key can't distinguish them"),
-    (["LeaderChangeMessage", "--frames"], "LeaderChangeMessage is data, not a request or response"),
-    (["RequestHeader", "--frames"], "RequestHeader is a header, not a request or response"),
-    (["MetadataRequest", "--kind", "response"], "MetadataRequest is a request, not a response"),
-    (["MetadataReqest"], "there is no message 'MetadataReqest'; did you mean 'MetadataRequest'"),
-    (["MetadataRequest", "--versions", "99"], "nothing to write"),
-    (["MetadataRequest", "--dictionary", "."], "File '.' is a directory"),
-    (["MetadataRequest", "--versions", "x"], "numbers from 0 to 32767), got 'x'"),
-    (["--package", "tagwire_records"], "nothing to write"),
-    (["--package", "tagwire_records", "--frames"], "no RequestHeader"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "output"),
+    [
+        (["--prefix", "key"], "has no API key, which --prefix key needs; choose other messages, or give --kind"),
+        (
+            ["MetadataRequest", "MetadataResponse", "--prefix", "key"],
+            "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key can't distinguish them",
+        ),
+        (["LeaderChangeMessage", "--frames"], "LeaderChangeMessage is data, not a request or response"),
+        (["RequestHeader", "--frames"], "RequestHeader is a header, not a request or response"),
+        (["MetadataRequest", "--kind", "response"], "MetadataRequest is a request, not a response"),
+        (["MetadataReqest"], "there is no message 'MetadataReqest'; did you mean 'MetadataRequest'"),
+        (["MetadataRequest", "--versions", "99"], "nothing to write"),
+        (["MetadataRequest", "--dictionary", "."], "File '.' is a directory"),
+        (["MetadataRequest", "--versions", "x"], "numbers from 0 to 32767), got 'x'"),
+        (["--package", "tagwire_records"], "nothing to write"),
+        (["--package", "tagwire_records", "--frames"], "no RequestHeader"),
+    ],
+)
 def test_rejected_input(tmp_path: Path, words: list[str], output: str) -> None:
     code, err = run(*words, "--output", tmp_path / "seeds")
     assert code == 2 and output in " ".join(err.split())

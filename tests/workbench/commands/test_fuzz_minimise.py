@@ -90,27 +90,38 @@ def test_what_is_before_a_message(folder: Path) -> None:
     assert (code, out.splitlines()[0]) == (0, "# 00 03 00 0c: the key before it")
 
 
-@pytest.mark.parametrize(("words", "code", "message"), [
-    ([], 2, "give either --target or --command"),
-    (["--target", "a:b", "--command", "c"], 2, "give either --target or --command"),
-    (["--target", "a:b", "--says", "c"], 2, "--says needs --command"),
-    (["--target", "nothing"], 2, "expected MODULE:FUNCTION, got 'nothing'"),
-    (["--target", "nowhere:to_be_found"], 2, "can't be imported"),
-    (["--target", "fuzz_target:other"], 2, "can't be imported: AttributeError"),
-    (["--target", "fuzz_target:TEXT"], 2, "'fuzz_target:TEXT' is not a function"),
-    (["--target", "broken_target:target"], 2, "can't be imported: SystemExit: 3"),
-    (["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"], 2, "do not identify the version"),
-    (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
-    (["--command", "c", "MetadataResponse", "x"], 2, "Invalid value for VERSION: expected a version number, got 'x'"),
-    (["--command", "c", "--timeout", "nan"], 2, "expected a number of seconds from 0.01 to 1000000, got nan"),
-    (["--target", "fuzz_target:target", "MetadataResponse", "99"], 2, "has no version 99"),
-    (["--target", "builtins:len"], 1, "the target raises no error for this input"),
-    (["--command", "true"], 1, "the command exits with status 0"),
-    (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
-    (["--command", "'./target {}"], 2, "can't be split into words: No closing quotation"),
-    (["--command", " "], 2, "expected a command such as './target {}', got ' ', which names no program"),
-    (["--command", "./is-not-there"], 1, "./is-not-there can't be run"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([], 2, "give either --target or --command"),
+        (["--target", "a:b", "--command", "c"], 2, "give either --target or --command"),
+        (["--target", "a:b", "--says", "c"], 2, "--says needs --command"),
+        (["--target", "nothing"], 2, "expected MODULE:FUNCTION, got 'nothing'"),
+        (["--target", "nowhere:to_be_found"], 2, "can't be imported"),
+        (["--target", "fuzz_target:other"], 2, "can't be imported: AttributeError"),
+        (["--target", "fuzz_target:TEXT"], 2, "'fuzz_target:TEXT' is not a function"),
+        (["--target", "broken_target:target"], 2, "can't be imported: SystemExit: 3"),
+        (
+            ["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"],
+            2,
+            "do not identify the version",
+        ),
+        (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
+        (
+            ["--command", "c", "MetadataResponse", "x"],
+            2,
+            "Invalid value for VERSION: expected a version number, got 'x'",
+        ),
+        (["--command", "c", "--timeout", "nan"], 2, "expected a number of seconds from 0.01 to 1000000, got nan"),
+        (["--target", "fuzz_target:target", "MetadataResponse", "99"], 2, "has no version 99"),
+        (["--target", "builtins:len"], 1, "the target raises no error for this input"),
+        (["--command", "true"], 1, "the command exits with status 0"),
+        (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
+        (["--command", "'./target {}"], 2, "can't be split into words: No closing quotation"),
+        (["--command", " "], 2, "expected a command such as './target {}', got ' ', which names no program"),
+        (["--command", "./is-not-there"], 1, "./is-not-there can't be run"),
+    ],
+)
 def test_rejected_input(folder: Path, words: list[str], code: int, message: str) -> None:
     (folder / "small").write_bytes(b"before")
     found, out, err = run("crash", *words, "--output", "small")

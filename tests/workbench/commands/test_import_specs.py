@@ -45,11 +45,14 @@ def test_a_folder_needs_its_component(tmp_path: Path) -> None:
     assert (tmp_path / "specs/pings/PingRequest.json").is_file()
 
 
-@pytest.mark.parametrize(("entry", "changes", "text"), [
-    ("common/message/PingRequest.json", {"validVersions": "often"}, "PingRequest.json"),
-    ("../PingRequest.json", {}, "points outside the archive"),
-    ("elsewhere/PingRequest.json", {}, "no message specs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "changes", "text"),
+    [
+        ("common/message/PingRequest.json", {"validVersions": "often"}, "PingRequest.json"),
+        ("../PingRequest.json", {}, "points outside the archive"),
+        ("elsewhere/PingRequest.json", {}, "no message specs"),
+    ],
+)
 def test_bad_jar_is_rejected_and_nothing_written(
     tmp_path: Path, entry: str, changes: dict[str, Any], text: str
 ) -> None:

@@ -64,14 +64,18 @@ def test_a_finding_has_its_line_and_a_caret() -> None:
     assert line[caret.index("^")] == '"'
 
 
-@pytest.mark.parametrize(("words", "left"), [
-    (["--select", "TL5"], ["TL51"]),
-    (["--select", "TL34,TL4"], ["TL41", "TL42", "TL43", "TL34"]),
-    (["--select", "tl34"], ["TL34"]), (["--ignore", "TL3"], ["TL51"]),
-    (["--ignore", "TL3", "--ignore", "TL51"], []),
-    (["--select", "TL34", "--ignore", "TL3"], ["TL34"]),
-    (["--select", "TL3", "--ignore", "TL34"], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["--select", "TL5"], ["TL51"]),
+        (["--select", "TL34,TL4"], ["TL41", "TL42", "TL43", "TL34"]),
+        (["--select", "tl34"], ["TL34"]),
+        (["--ignore", "TL3"], ["TL51"]),
+        (["--ignore", "TL3", "--ignore", "TL51"], []),
+        (["--select", "TL34", "--ignore", "TL3"], ["TL34"]),
+        (["--select", "TL3", "--ignore", "TL34"], []),
+    ],
+)
 def test_which_rules_run(words: list[str], left: list[str]) -> None:
     assert set(rules("message_specs/PingRequest.json", "message_specs", *words)) == set(left)
 
@@ -88,23 +92,29 @@ def test_settings(project: Path) -> None:
     assert rules("--select", "TL34") == ["TL34"], "what is selected here replaces the settings"
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["--select", "TW6"], "no rule of `tagwire lint` begins with 'TW6'"),
-    (["--ignore", "TL99"], "no rule of `tagwire lint` begins with 'TL99'"),
-    ([str(ROOT / "message_specs/registries/kafka")], "has only registers; lint checks messages"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--select", "TW6"], "no rule of `tagwire lint` begins with 'TW6'"),
+        (["--ignore", "TL99"], "no rule of `tagwire lint` begins with 'TL99'"),
+        ([str(ROOT / "message_specs/registries/kafka")], "has only registers; lint checks messages"),
+    ],
+)
 def test_wrong_usage(words: list[str], message: str) -> None:
     result = lint(*words)
     assert result.exit_code == 2 and message in " ".join(result.stderr.split()) and not result.stdout
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ('lint = { selct = ["TL"] }', "no key 'selct'; did you mean 'select'?"),
-    ('lint = { select = "TL" }', "select is 'TL'; it must be a list"),
-    ('lint = { severity = { TL51 = "fatal" } }', "the severity of TL51 is 'fatal'"),
-    ('lint = { ignore = ["XY"] }', "begins with 'XY'"),
-    ("lint = 3", "write [tool.tagwire.lint]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('lint = { selct = ["TL"] }', "no key 'selct'; did you mean 'select'?"),
+        ('lint = { select = "TL" }', "select is 'TL'; it must be a list"),
+        ('lint = { severity = { TL51 = "fatal" } }', "the severity of TL51 is 'fatal'"),
+        ('lint = { ignore = ["XY"] }', "begins with 'XY'"),
+        ("lint = 3", "write [tool.tagwire.lint]"),
+    ],
+)
 def test_wrong_settings(project: Path, text: str, message: str) -> None:
     (project / "pyproject.toml").write_text(f"[tool.tagwire]\n{text}\n")
     result = lint("message_specs")

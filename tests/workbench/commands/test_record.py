@@ -140,15 +140,18 @@ def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
     assert out.startswith("listening at 127.0.0.1:") and out.endswith(f" for {peer.address}\n")
 
 
-@pytest.mark.parametrize(("words", "code", "expected"), [
-    (["--to", "broker", "-o", "new"], 2, "expected an address HOST:PORT with a port up to 65535, got 'broker'"),
-    (["--to", "b:0", "-o", "new"], 2, "b:0: expected the port of a server, got 0"),
-    (["--to", "b:1", "-o", "none/new"], 1, "tagwire: none/new: No such file or directory"),
-    (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
-    (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "other machines can reach it at 0.0.0.0"),
-    (["--to", "b:1", "-o", "old"], 1, "old already exists; a recording needs a new file"),
-    (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package has no RequestHeader"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["--to", "broker", "-o", "new"], 2, "expected an address HOST:PORT with a port up to 65535, got 'broker'"),
+        (["--to", "b:0", "-o", "new"], 2, "b:0: expected the port of a server, got 0"),
+        (["--to", "b:1", "-o", "none/new"], 1, "tagwire: none/new: No such file or directory"),
+        (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "PORT or HOST:PORT with a port up to 65535, got 'x'"),
+        (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "other machines can reach it at 0.0.0.0"),
+        (["--to", "b:1", "-o", "old"], 1, "old already exists; a recording needs a new file"),
+        (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package has no RequestHeader"),
+    ],
+)
 def test_rejected_input(
     words: list[str], code: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,14 +29,25 @@ LINTED = {
     "drafts/kip82_int/records/MessageKip82Int.json": [("TL05", "headers"), ("TL07", "headers")],
     "drafts/kip82_int_kip87/MessageKip82IntKip87.json": [("TL05", "headers"), ("TL07", "headers")],
     "drafts/kip87/records/MessageKip87.json": [],
-    "drafts/kip82_str/RecordBatchKip82Str.json": [("TL03", "max_timestamp"), ("TL04", "messages[].key"),
-                                                  ("TL04", "messages[].value")],
-    "drafts/smaller_batches/RecordBatchV3.json": [("TL01", "magic"), ("TL02", "max_timestamp_delta"),
-                                                  ("TL08", "base_timestamp"), ("TL08", "max_timestamp_delta")],
-    "drafts/smaller_batches/RecordBatchV3Zigzag.json": [("TL01", "magic"), ("TL02", "max_timestamp_delta"),
-                                                        ("TL06", "batch_length"), ("TL06", "batch_length"),
-                                                        ("TL06", "last_offset_delta")],
-}  # fmt: skip
+    "drafts/kip82_str/RecordBatchKip82Str.json": [
+        ("TL03", "max_timestamp"),
+        ("TL04", "messages[].key"),
+        ("TL04", "messages[].value"),
+    ],
+    "drafts/smaller_batches/RecordBatchV3.json": [
+        ("TL01", "magic"),
+        ("TL02", "max_timestamp_delta"),
+        ("TL08", "base_timestamp"),
+        ("TL08", "max_timestamp_delta"),
+    ],
+    "drafts/smaller_batches/RecordBatchV3Zigzag.json": [
+        ("TL01", "magic"),
+        ("TL02", "max_timestamp_delta"),
+        ("TL06", "batch_length"),
+        ("TL06", "batch_length"),
+        ("TL06", "last_offset_delta"),
+    ],
+}
 
 
 @pytest.mark.parametrize("path", LINTED)

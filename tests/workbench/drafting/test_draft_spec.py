@@ -48,12 +48,20 @@ def check_valid(spec: Spec) -> None:
     assert [problem for problem in result.problems if problem.severity == "error"] == []
 
 
-@pytest.mark.parametrize(("versions", "left"), [
-    ("0+", "0+"), ("2+", "2+"), ("0-1", "0-1"),
-    ("0-2", "0-2"),  # 2 is the last remaining version
-    ("1-3", "1+"),  # this range ends in a removed version, so it becomes open-ended
-    ("2-4", "2+"), ("3+", None), ("3-4", None), ("4", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("versions", "left"),
+    [
+        ("0+", "0+"),
+        ("2+", "2+"),
+        ("0-1", "0-1"),
+        ("0-2", "0-2"),  # 2 is the last remaining version
+        ("1-3", "1+"),  # this range ends in a removed version, so it becomes open-ended
+        ("2-4", "2+"),
+        ("3+", None),
+        ("3-4", None),
+        ("4", None),
+    ],
+)
 def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> None:
     plain = cut_to_plain(message(field("Stays"), field(versions=versions)))
     assert plain is not None
@@ -61,13 +69,18 @@ def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> 
     assert (plain["validVersions"], plain["flexibleVersions"]) == ("0-2", "none")
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ({"nullableVersions": "0-2"}, {"nullableVersions": "0-2"}),
-    ({"nullableVersions": "2-3"}, {"nullableVersions": "2+"}),
-    ({"nullableVersions": "3+"}, {}), ({"flexibleVersions": "none"}, {}), ({"flexibleVersions": "4+"}, {}),
-    ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged only in the removed versions, so both keys are removed
-    ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"nullableVersions": "0-2"}, {"nullableVersions": "0-2"}),
+        ({"nullableVersions": "2-3"}, {"nullableVersions": "2+"}),
+        ({"nullableVersions": "3+"}, {}),
+        ({"flexibleVersions": "none"}, {}),
+        ({"flexibleVersions": "4+"}, {}),
+        ({"taggedVersions": "3+", "tag": 0}, {}),  # tagged only in the removed versions, so both keys are removed
+        ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
+    ],
+)
 def test_a_cut_leaves_no_key_behind_that_speaks_of_cut_versions(before: Spec, after: Spec) -> None:
     text = field(type="string")
     assert only_field(cut_to_plain(message(text | before))) == text | after
@@ -103,13 +116,18 @@ def test_common_structs_go_with_their_last_user() -> None:
     assert "commonStructs" not in (cut_to_plain(spec) or {"commonStructs": ()})
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ({"deprecatedVersions": "0-1"}, {"deprecatedVersions": "0-1"}),
-    ({"deprecatedVersions": "1-3"}, {"deprecatedVersions": "1-2"}),
-    ({"deprecatedVersions": "3"}, {}), ({"latestVersionUnstable": True}, {}), ({"listeners": ["broker"]},) * 2,
-    ({"headerVersions": {"0": "0", "1-2": "1", "3+": "2"}}, {"headerVersions": {"0": "0", "1+": "1"}}),
-    ({"headerVersions": {"0+": "2"}},) * 2,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"deprecatedVersions": "0-1"}, {"deprecatedVersions": "0-1"}),
+        ({"deprecatedVersions": "1-3"}, {"deprecatedVersions": "1-2"}),
+        ({"deprecatedVersions": "3"}, {}),
+        ({"latestVersionUnstable": True}, {}),
+        ({"listeners": ["broker"]},) * 2,
+        ({"headerVersions": {"0": "0", "1-2": "1", "3+": "2"}}, {"headerVersions": {"0": "0", "1+": "1"}}),
+        ({"headerVersions": {"0+": "2"}},) * 2,
+    ],
+)
 def test_cut_clips_the_header(before: Spec, after: Spec) -> None:
     plain = cut_to_plain(message(**before))
     assert plain is not None
@@ -117,11 +135,14 @@ def test_cut_clips_the_header(before: Spec, after: Spec) -> None:
     assert left == after
 
 
-@pytest.mark.parametrize(("formats", "below", "left"), [
-    ({"0-1": "v0", "2+": "v1"}, 3, {"0-1": "v0", "2+": "v1"}),
-    ({"0-1": "v0", "2+": "v1"}, 2, {"0+": "v0"}),
-    ({"0": "v0", "1-2": "v1", "3+": "v2"}, 2, {"0": "v0", "1+": "v1"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("formats", "below", "left"),
+    [
+        ({"0-1": "v0", "2+": "v1"}, 3, {"0-1": "v0", "2+": "v1"}),
+        ({"0-1": "v0", "2+": "v1"}, 2, {"0+": "v0"}),
+        ({"0": "v0", "1-2": "v1", "3+": "v2"}, 2, {"0": "v0", "1+": "v1"}),
+    ],
+)
 def test_a_cut_clips_record_formats(formats: Spec, below: int, left: Spec) -> None:
     plain = cut_to_plain(message(field(type="records", recordFormats=formats)), below=below)
     assert plain is not None and only_field(plain)["recordFormats"] == left

@@ -161,29 +161,32 @@ def test_the_unstable_version_is_named(tmp_path: Path) -> None:
     assert "FooRequest: 0-3 -> 0-4; new 4; the new version is now the unstable one" in str(plan_drafts(folder, folder))
 
 
-@pytest.mark.parametrize(("specs", "text"), [
-    ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "TW808"),
-    ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; give both the same versions"),
-    ([REQUEST | {"validVersions": "none"}, RESPONSE], "have versions none and 0-3"),
-    ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in different dialects, and one is flexible"),
-    ([REQUEST], "FooRequest has no response"),
-    ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
-    ([], "no spec"),
-    # These specs are valid, because the messages have only versions 0-3. The draft adds version 4, in which the
-    # field would use `Pair`. But `Pair` exists only in versions 0-3, so the draft is rejected.
-    (
-        [
-            REQUEST
-            | {
-                "flexibleVersions": "none",
-                "fields": [{"name": "Pair", "type": "Pair", "versions": "0+"}],
-                "commonStructs": [{"name": "Pair", "versions": "0-3", "fields": [FIELD]}],
-            },
-            RESPONSE | {"flexibleVersions": "none"},
-        ],
-        "Pair",
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("specs", "text"),
+    [
+        ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "TW808"),
+        ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; give both the same versions"),
+        ([REQUEST | {"validVersions": "none"}, RESPONSE], "have versions none and 0-3"),
+        ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in different dialects, and one is flexible"),
+        ([REQUEST], "FooRequest has no response"),
+        ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
+        ([], "no spec"),
+        # These specs are valid, because the messages have only versions 0-3. The draft adds version 4, in which the
+        # field would use `Pair`. But `Pair` exists only in versions 0-3, so the draft is rejected.
+        (
+            [
+                REQUEST
+                | {
+                    "flexibleVersions": "none",
+                    "fields": [{"name": "Pair", "type": "Pair", "versions": "0+"}],
+                    "commonStructs": [{"name": "Pair", "versions": "0-3", "fields": [FIELD]}],
+                },
+                RESPONSE | {"flexibleVersions": "none"},
+            ],
+            "Pair",
+        ),
+    ],
+)
 def test_nothing_is_written_if_a_spec_is_rejected(tmp_path: Path, specs: list[Spec], text: str) -> None:
     folder = write(tmp_path, *specs)
     before = state(folder)
@@ -225,12 +228,15 @@ def test_in_place_a_spec_gains_a_version_and_keeps_its_comments(tmp_path: Path) 
 LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVersions": "5+"}
 
 
-@pytest.mark.parametrize(("specs", "messages"), [
-    ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are now 0-2 (TW924)", "2: the"]),
-    ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
-    ([REQUEST | PLAIN, RESPONSE | PLAIN, HEADER], ["FooHeader 2-3"]),
-    ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would remove Late"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("specs", "messages"),
+    [
+        ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are now 0-2 (TW924)", "2: the"]),
+        ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
+        ([REQUEST | PLAIN, RESPONSE | PLAIN, HEADER], ["FooHeader 2-3"]),
+        ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would remove Late"]),
+    ],
+)
 def test_in_place_nothing_is_lost(tmp_path: Path, specs: list[Spec], messages: list[str]) -> None:
     folder = write(tmp_path, *specs)
     before = state(folder)

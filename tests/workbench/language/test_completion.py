@@ -25,21 +25,24 @@ def after(text: str, label: str) -> str:
     return f"{bare[: offer.span.start]}{offer.text[:cut]}|{offer.text[cut:]}{bare[offer.span.end :]}"
 
 
-@pytest.mark.parametrize(("before", "label", "expected"), [
-    ("{ | }", "name", '{ "name": "|" }'),
-    ('{ "na|" }', "name", '{ "name": "|" }'),
-    ("{ na| }", "name", '{ "name": "|" }'),
-    ('{ "na|', "name", '{ "name": "|"'),
-    ('{ "na|": "Foo" }', "name", '{ "name"|: "Foo" }'),
-    ("{ | }", "apiKey", '{ "apiKey": | }'),
-    ("{ | }", "fields", '{ "fields": [|] }'),
-    ('{ "type": "request", | }', "headerVersions", '{ "type": "request", "headerVersions": {|} }'),
-    ('{ "fields": [ { | } ] }', "ignorable", '{ "fields": [ { "ignorable": true| } ] }'),
-    ('{ "fields": [ { "type": | } ] }', "[]int8", '{ "fields": [ { "type": "[]int8"| } ] }'),
-    ('{ "fields": [ { "ignorable": | } ] }', "True", '{ "fields": [ { "ignorable": true| } ] }'),
-    ('{ "type": "re|" }', "response", '{ "type": "response"| }'),
-    ('{ "type": "re|, "name": "Foo" }', "response", '{ "type": "response"|, "name": "Foo" }'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "label", "expected"),
+    [
+        ("{ | }", "name", '{ "name": "|" }'),
+        ('{ "na|" }', "name", '{ "name": "|" }'),
+        ("{ na| }", "name", '{ "name": "|" }'),
+        ('{ "na|', "name", '{ "name": "|"'),
+        ('{ "na|": "Foo" }', "name", '{ "name"|: "Foo" }'),
+        ("{ | }", "apiKey", '{ "apiKey": | }'),
+        ("{ | }", "fields", '{ "fields": [|] }'),
+        ('{ "type": "request", | }', "headerVersions", '{ "type": "request", "headerVersions": {|} }'),
+        ('{ "fields": [ { | } ] }', "ignorable", '{ "fields": [ { "ignorable": true| } ] }'),
+        ('{ "fields": [ { "type": | } ] }', "[]int8", '{ "fields": [ { "type": "[]int8"| } ] }'),
+        ('{ "fields": [ { "ignorable": | } ] }', "True", '{ "fields": [ { "ignorable": true| } ] }'),
+        ('{ "type": "re|" }', "response", '{ "type": "response"| }'),
+        ('{ "type": "re|, "name": "Foo" }', "response", '{ "type": "response"|, "name": "Foo" }'),
+    ],
+)
 def test_text_inserted_by_suggestions(before: str, label: str, expected: str) -> None:
     assert after(before, label) == expected
 
@@ -54,24 +57,27 @@ def test_keys_are_those_of_the_schema_that_are_not_there_yet() -> None:
     assert found[0].label == "type"
 
 
-@pytest.mark.parametrize(("text", "has", "missing"), [
-    (HEAD + "| }", ["listeners", "apiKey", "commonStructs"], ["fallback", "versionsWithOptional", "name"]),
-    (HEAD.replace("request", "response") + "| }", ["fallback", "headerVersions"], ["listeners"]),
-    ('{ "versionsWithOptional": "1+", | }', ["optionalFields"], ["flexibleVersions"]),
-    ('{ "versionsWithOptional": "1+", "fields": [ { | } ] }', ["optionalFields"], ["tag", "taggedVersions"]),
-    ('{ "versionsWithOptional": "1+", "optionalFields": [ { | } ] }', ["tag", "nullable"], ["versions"]),
-    ('{ "flexibleVersions": "1+", "fields": [ { | } ] }', ["tag", "taggedVersions"], ["optionalFields"]),
-    ('{ "type": "format", | }', ["format", "discriminator", "claims"], ["apiKey"]),
-    ('{ "type": "format", "fields": [ { | } ] }', ["lengthOf", "when", "bits"], ["versions"]),
-    ('{ "type": "format", "fields": [ { "when": { | } } ] }', ["field", "equals"], ["name"]),
-    ('{ "type": "format", "fields": [ { "bits": [ { | } ] } ] }', ["values"], ["type"]),
-    ('{ "type": "register", | }', ["keys", "entries", "suffix"], ["fields"]),
-    ('{ "type": "register", "entries": [ { | } ] }', ["key", "codec", "retriable"], ["type"]),
-    ('{ "commonStructs": [ { | } ] }', ["name", "versions", "fields"], ["type"]),
-    ('{ "fallback": { | } }', ["version", "errorCode"], ["name"]),
-    ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # the schema allows a single field in place of a list
-    ('{ "fields": [ { "name": "A", "type": "[]S", "fields": [ { | ', ["versions"], ["apiKey"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "has", "missing"),
+    [
+        (HEAD + "| }", ["listeners", "apiKey", "commonStructs"], ["fallback", "versionsWithOptional", "name"]),
+        (HEAD.replace("request", "response") + "| }", ["fallback", "headerVersions"], ["listeners"]),
+        ('{ "versionsWithOptional": "1+", | }', ["optionalFields"], ["flexibleVersions"]),
+        ('{ "versionsWithOptional": "1+", "fields": [ { | } ] }', ["optionalFields"], ["tag", "taggedVersions"]),
+        ('{ "versionsWithOptional": "1+", "optionalFields": [ { | } ] }', ["tag", "nullable"], ["versions"]),
+        ('{ "flexibleVersions": "1+", "fields": [ { | } ] }', ["tag", "taggedVersions"], ["optionalFields"]),
+        ('{ "type": "format", | }', ["format", "discriminator", "claims"], ["apiKey"]),
+        ('{ "type": "format", "fields": [ { | } ] }', ["lengthOf", "when", "bits"], ["versions"]),
+        ('{ "type": "format", "fields": [ { "when": { | } } ] }', ["field", "equals"], ["name"]),
+        ('{ "type": "format", "fields": [ { "bits": [ { | } ] } ] }', ["values"], ["type"]),
+        ('{ "type": "register", | }', ["keys", "entries", "suffix"], ["fields"]),
+        ('{ "type": "register", "entries": [ { | } ] }', ["key", "codec", "retriable"], ["type"]),
+        ('{ "commonStructs": [ { | } ] }', ["name", "versions", "fields"], ["type"]),
+        ('{ "fallback": { | } }', ["version", "errorCode"], ["name"]),
+        ('{ "fields": { | } }', ["name", "type"], ["apiKey"]),  # the schema allows a single field in place of a list
+        ('{ "fields": [ { "name": "A", "type": "[]S", "fields": [ { | ', ["versions"], ["apiKey"]),
+    ],
+)
 def test_keys_that_a_place_allows(text: str, has: list[str], missing: list[str]) -> None:
     found = labels(text)
     assert set(has) <= set(found)
@@ -96,21 +102,24 @@ def test_extensions_are_offered_where_they_may_be_used() -> None:
     assert "deprecated" not in [offer.label for offer in offers(text.replace("tagwire", "kafka"), is_extended=True)]
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ('{ "type": "request", "listeners": [ | ] }', ["zkBroker", "broker", "controller"]),
-    ('{ "fields": [ { "zeroCopy": | } ] }', ["True", "False"]),
-    ('{ "type": "register", "keys": "|" }', schema()["$defs"]["keysType"]["enum"]),
-    ('{ "type": "format", "fields": [ { "length": "|" } ] }', ["int16", "int32", "varint", "uvarint", "rest"]),
-    (HEAD + '"fields": [ { "versions": "|" } ] }', ["0+", "3+", "2+", "1+", "none"]),
-    (FORMAT + '{ "name": "B", "lengthOf": "|" } ] }', ["A"]),
-    (FORMAT + '{ "name": "B", "when": { "field": "|" } } ] }', ["A", "B"]),
-    (FORMAT + '{ "name": "C" } ], "discriminator": "|" }', ["A", "C"]),
-    ('{ "fields": [ { "name": "|" } ] }', []),
-    ('{ "unknown": | }', []),
-    ('{ "name": "Foo" | }', []),
-    ("|", []),
-    ('// "|"', []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{ "type": "request", "listeners": [ | ] }', ["zkBroker", "broker", "controller"]),
+        ('{ "fields": [ { "zeroCopy": | } ] }', ["True", "False"]),
+        ('{ "type": "register", "keys": "|" }', schema()["$defs"]["keysType"]["enum"]),
+        ('{ "type": "format", "fields": [ { "length": "|" } ] }', ["int16", "int32", "varint", "uvarint", "rest"]),
+        (HEAD + '"fields": [ { "versions": "|" } ] }', ["0+", "3+", "2+", "1+", "none"]),
+        (FORMAT + '{ "name": "B", "lengthOf": "|" } ] }', ["A"]),
+        (FORMAT + '{ "name": "B", "when": { "field": "|" } } ] }', ["A", "B"]),
+        (FORMAT + '{ "name": "C" } ], "discriminator": "|" }', ["A", "C"]),
+        ('{ "fields": [ { "name": "|" } ] }', []),
+        ('{ "unknown": | }', []),
+        ('{ "name": "Foo" | }', []),
+        ("|", []),
+        ('// "|"', []),
+    ],
+)
 def test_values(text: str, expected: list[str]) -> None:
     assert labels(text) == expected
 

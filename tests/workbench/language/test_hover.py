@@ -35,34 +35,40 @@ def shown(needle: str, message: MessageSpec | None = None, *, inside: int = 1, t
     return found.text if found is not None else ""
 
 
-@pytest.mark.parametrize(("needle", "expected"), [
-    ('"validVersions"', ["**validVersions**: the existing versions", "Required"]),
-    ('"nullableVersions"', ["**nullableVersions**: the versions that allow null"]),
-    ('"FindShelfRequest"', ["**FindShelfRequest**: `request`", "- apiKey: `12`", "- validVersions: `0-1`"]),
-    ('"Library"', ["**Library**: `string`, field of FindShelfRequest", "Where the shelf is.", "- versions: `0`"]),
-    ('"Id"', ["**Id**: `int32`, field of Book"]),
-    ('"Data"', ["**Data**: `bytes`, field of Picture"]),
-    ('"[]Book"', ["**Book**: struct", "- Id: `int32` 0+", "- Cover: `Picture` 1+"]),
-    ('"Picture"', ["**Picture**: struct", "- versions: `1+`", "- Data: `bytes` 1+"]),
-    ('"int32"', ["**int32**: 4 bytes, from -2147483648 to 2147483647"]),
-    ('"bytes"', ["**bytes**: a length, int32 or compact, then bytes"]),
-    ('"request"', ["**type**: the kind of message"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("needle", "expected"),
+    [
+        ('"validVersions"', ["**validVersions**: the existing versions", "Required"]),
+        ('"nullableVersions"', ["**nullableVersions**: the versions that allow null"]),
+        ('"FindShelfRequest"', ["**FindShelfRequest**: `request`", "- apiKey: `12`", "- validVersions: `0-1`"]),
+        ('"Library"', ["**Library**: `string`, field of FindShelfRequest", "Where the shelf is.", "- versions: `0`"]),
+        ('"Id"', ["**Id**: `int32`, field of Book"]),
+        ('"Data"', ["**Data**: `bytes`, field of Picture"]),
+        ('"[]Book"', ["**Book**: struct", "- Id: `int32` 0+", "- Cover: `Picture` 1+"]),
+        ('"Picture"', ["**Picture**: struct", "- versions: `1+`", "- Data: `bytes` 1+"]),
+        ('"int32"', ["**int32**: 4 bytes, from -2147483648 to 2147483647"]),
+        ('"bytes"', ["**bytes**: a length, int32 or compact, then bytes"]),
+        ('"request"', ["**type**: the kind of message"]),
+    ],
+)
 def test_hover_texts(needle: str, expected: list[str]) -> None:
     found = shown(needle)
     assert [line for line in expected if line not in found] == [], found
 
 
-@pytest.mark.parametrize(("field", "expected"), [
-    # Version 0 is not flexible, so an int16 length of 1 precedes the letter.
-    ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
-    # Books has a compact count of 1 + 1. Its book has the int32 1, a cover, and an empty tag section.
-    # The cover has the marker 1, a compact length of 1 + 1, the byte 01, and an empty tag section.
-    ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
-    ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
-    # A tagged field: tag 0, size 2, a compact length of 1 + 1, and the letter.
-    ('"Trace"', 'Version 1 writes `"a"` as `00 02 02 61`'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        # Version 0 is not flexible, so an int16 length of 1 precedes the letter.
+        ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
+        # Books has a compact count of 1 + 1. Its book has the int32 1, a cover, and an empty tag section.
+        # The cover has the marker 1, a compact length of 1 + 1, the byte 01, and an empty tag section.
+        ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
+        ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
+        # A tagged field: tag 0, size 2, a compact length of 1 + 1, and the letter.
+        ('"Trace"', 'Version 1 writes `"a"` as `00 02 02 61`'),
+    ],
+)
 def test_an_example_of_its_bytes(message: MessageSpec, field: str, expected: str) -> None:
     assert expected in shown(field, message)
     assert "writes" not in shown(field), "there is none while the spec has errors"

@@ -40,14 +40,21 @@ def read(text: str) -> ReadResult:
     return read_spec(text, file="Foo.json")
 
 
-@pytest.mark.parametrize(("text", "needle", "declared", "named"), [
-    (SPEC, '"Picture"', 7, [7, 4, 5]),
-    (SPEC, '" [] Picture "', 7, [7, 4, 5]),
-    (SPEC, '"[]Inner"', 3, [3]), (SPEC, '"Size"', 7, [7]), (FORMAT, '"Flags"', 4, [4, 5, 11]),
-    (FORMAT, '"Flags.HasStamp"', 4, [4, 5, 11]),
-    (FORMAT, '"Items"', 7, [7, 6]), (FORMAT, '"Key"', 8, [8, 7, 9]), (FORMAT, '"Magic"', 3, [3, 1]),
-    (FORMAT, '"[]Item"', 7, [7]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "needle", "declared", "named"),
+    [
+        (SPEC, '"Picture"', 7, [7, 4, 5]),
+        (SPEC, '" [] Picture "', 7, [7, 4, 5]),
+        (SPEC, '"[]Inner"', 3, [3]),
+        (SPEC, '"Size"', 7, [7]),
+        (FORMAT, '"Flags"', 4, [4, 5, 11]),
+        (FORMAT, '"Flags.HasStamp"', 4, [4, 5, 11]),
+        (FORMAT, '"Items"', 7, [7, 6]),
+        (FORMAT, '"Key"', 8, [8, 7, 9]),
+        (FORMAT, '"Magic"', 3, [3, 1]),
+        (FORMAT, '"[]Item"', 7, [7]),
+    ],
+)
 def test_definitions_and_references(text: str, needle: str, declared: int, named: list[int]) -> None:
     found = definition(text, at(text, needle))
     assert found is not None and lines(text, [found.start]) == [declared]
@@ -64,10 +71,16 @@ def test_a_field_of_the_same_name_elsewhere_is_another() -> None:
     assert len(references(SPEC, at(SPEC, '"Pic"'))) == 1
 
 
-@pytest.mark.parametrize(("text", "needle", "name", "old"), [
-    (SPEC, '"Picture"', "Cover", "Picture"), (SPEC, '"[]Inner"', "Outer", "Inner"),
-    (FORMAT, '"Flags"', "Bits", "Flags"), (FORMAT, '"Items"', "Things", "Items"), (FORMAT, '"Key"', "Id", "Key"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "needle", "name", "old"),
+    [
+        (SPEC, '"Picture"', "Cover", "Picture"),
+        (SPEC, '"[]Inner"', "Outer", "Inner"),
+        (FORMAT, '"Flags"', "Bits", "Flags"),
+        (FORMAT, '"Items"', "Things", "Items"),
+        (FORMAT, '"Key"', "Id", "Key"),
+    ],
+)
 def test_a_renamed_text_is_as_valid_as_before(text: str, needle: str, name: str, old: str) -> None:
     before = read(text)
     assert before.message is not None, before.problems
@@ -82,11 +95,19 @@ def test_a_renamed_text_is_as_valid_as_before(text: str, needle: str, name: str,
     )
 
 
-@pytest.mark.parametrize(("needle", "name", "rule"), [
-    ('"Picture"', "picture", "TW402"), ('"Picture"', "Inner", "TW304"), ('"Picture"', "Foo", "TW30"),
-    ('"Picture"', "int32", "TW"), ('"A"', "Pic", "TW302"), ('"A"', "1st", "TW401"), ('"A"', 'A"', "TW401"),
-    ('"A"', "", "TW401"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("needle", "name", "rule"),
+    [
+        ('"Picture"', "picture", "TW402"),
+        ('"Picture"', "Inner", "TW304"),
+        ('"Picture"', "Foo", "TW30"),
+        ('"Picture"', "int32", "TW"),
+        ('"A"', "Pic", "TW302"),
+        ('"A"', "1st", "TW401"),
+        ('"A"', 'A"', "TW401"),
+        ('"A"', "", "TW401"),
+    ],
+)
 def test_name_that_would_break_a_rule_is_rejected(needle: str, name: str, rule: str) -> None:
     with pytest.raises(SpecError, match=rf"can't be renamed to .*\({rule}"):
         rename_edits(SPEC, at(SPEC, needle), name, read, file="Foo.json")
@@ -132,11 +153,15 @@ def test_the_outline() -> None:
     assert names(outline('{ "name": "Foo", "fields": [ { "name": "A", "ty')) == [("Foo", "", [("A", "", [])])]
 
 
-@pytest.mark.parametrize(("wrong", "right"), [
-    ('"versions": "0+", "fields"', '"version": "0+", "fields"'),
-    ('"type": "data"', '"type": "dara"'), ('"type": "int8"', '"type": "int88"'),
-    ('"type": "int8"', '"type": "[]itn8"'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ('"versions": "0+", "fields"', '"version": "0+", "fields"'),
+        ('"type": "data"', '"type": "dara"'),
+        ('"type": "int8"', '"type": "int88"'),
+        ('"type": "int8"', '"type": "[]itn8"'),
+    ],
+)
 def test_the_name_that_was_meant(wrong: str, right: str) -> None:
     text = SPEC.replace(wrong, right, 1)
     assert text != SPEC

@@ -6,15 +6,24 @@ TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
 # Offsets: a is at 0, \n 1, " 2, the emoji 3, e 4, x 5, " 6, \r 7, \n 8, b 9, \r 10, c 11.
 
 
-@pytest.mark.parametrize(("encoding", "offset", "position"), [
-    ("utf-16", 0, (0, 0)), ("utf-16", 1, (0, 1)), ("utf-16", 2, (1, 0)), ("utf-16", 3, (1, 1)),
-    ("utf-16", 4, (1, 3)),  # the emoji takes two units in UTF-16
-    ("utf-16", 5, (1, 4)), ("utf-16", 7, (1, 6)), ("utf-16", 9, (2, 0)),
-    ("utf-16", 11, (3, 0)),  # a single \r also ends a line
-    ("utf-16", 12, (3, 1)), ("utf-32", 5, (1, 3)),
-    ("utf-8", 4, (1, 5)),  # the emoji takes four bytes in UTF-8
-    ("utf-8", 5, (1, 7)),  # the accented letter takes two bytes in UTF-8
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("encoding", "offset", "position"),
+    [
+        ("utf-16", 0, (0, 0)),
+        ("utf-16", 1, (0, 1)),
+        ("utf-16", 2, (1, 0)),
+        ("utf-16", 3, (1, 1)),
+        ("utf-16", 4, (1, 3)),  # the emoji takes two units in UTF-16
+        ("utf-16", 5, (1, 4)),
+        ("utf-16", 7, (1, 6)),
+        ("utf-16", 9, (2, 0)),
+        ("utf-16", 11, (3, 0)),  # a single \r also ends a line
+        ("utf-16", 12, (3, 1)),
+        ("utf-32", 5, (1, 3)),
+        ("utf-8", 4, (1, 5)),  # the emoji takes four bytes in UTF-8
+        ("utf-8", 5, (1, 7)),  # the accented letter takes two bytes in UTF-8
+    ],
+)
 def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -> None:
     positions = TextPositions(TEXT, encoding)
     assert positions.position(offset) == position

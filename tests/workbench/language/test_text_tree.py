@@ -47,29 +47,32 @@ def test_values_know_their_characters() -> None:
     assert text[content.start : content.end] == 'b\\"c'
 
 
-@pytest.mark.parametrize(("text", "role", "key", "written"), [
-    ("|", "value", None, ""),
-    ("{ |", "key", None, ""),
-    ('{ "n|', "key", None, '"n'),
-    ('{ "n|am" }', "key", None, '"nam"'),
-    ("{ n| }", "key", None, "n"),
-    ('{ "name"| ', "comma", None, ""),
-    ('{ "name": |', "value", "name", ""),
-    ('{ "name": "F|', "value", "name", '"F'),
-    ('{ "name": "F|oo", "x": 1 }', "value", "name", '"Foo"'),
-    ('{ "name": "Foo"| }', "comma", None, ""),
-    ('{ "name": "Foo", |', "key", None, ""),
-    ('{ "a": tr| }', "value", "a", "tr"),
-    ('{ "a": [ | ] }', "value", None, ""),
-    ('{ "a": [ "x", "y|" ] }', "value", None, '"y"'),
-    ('{ "a": [ 1 | ] }', "comma", None, ""),
-    ('{ "a": { "b": | } }', "value", "b", ""),
-    ('{ "a": { } | }', "comma", None, ""),
-    ('{ "a": 1 // no|w\n}', "nothing", None, "// now"),
-    ('{ /* a "b|" */ }', "nothing", None, '/* a "b" */'),
-    ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # the unclosed string ends at the cursor
-    ('{ "a" "b|"', "key", None, '"b"'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "role", "key", "written"),
+    [
+        ("|", "value", None, ""),
+        ("{ |", "key", None, ""),
+        ('{ "n|', "key", None, '"n'),
+        ('{ "n|am" }', "key", None, '"nam"'),
+        ("{ n| }", "key", None, "n"),
+        ('{ "name"| ', "comma", None, ""),
+        ('{ "name": |', "value", "name", ""),
+        ('{ "name": "F|', "value", "name", '"F'),
+        ('{ "name": "F|oo", "x": 1 }', "value", "name", '"Foo"'),
+        ('{ "name": "Foo"| }', "comma", None, ""),
+        ('{ "name": "Foo", |', "key", None, ""),
+        ('{ "a": tr| }', "value", "a", "tr"),
+        ('{ "a": [ | ] }', "value", None, ""),
+        ('{ "a": [ "x", "y|" ] }', "value", None, '"y"'),
+        ('{ "a": [ 1 | ] }', "comma", None, ""),
+        ('{ "a": { "b": | } }', "value", "b", ""),
+        ('{ "a": { } | }', "comma", None, ""),
+        ('{ "a": 1 // no|w\n}', "nothing", None, "// now"),
+        ('{ /* a "b|" */ }', "nothing", None, '/* a "b" */'),
+        ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # the unclosed string ends at the cursor
+        ('{ "a" "b|"', "key", None, '"b"'),
+    ],
+)
 def test_context_of_the_cursor(text: str, role: str, key: str | None, written: str) -> None:
     offset = text.index("|")
     bare = text.replace("|", "", 1)

@@ -86,14 +86,17 @@ def test_unchanged_files_are_not_read_again(root: Path, monkeypatch: pytest.Monk
     assert again is not first and specs.read(request(root)) is again
 
 
-@pytest.mark.parametrize(("text", "is_spec"), [
-    ("{}", False),
-    ('{ "name": "x", "version": "1.0", "type": "module" }', False),
-    ("[1]", False),
-    ('{ "type": "request" }', True),
-    ('{ "name": "Foo", "validVersions": "0" }', True),
-    ('{ "type": "register", ', True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "is_spec"),
+    [
+        ("{}", False),
+        ('{ "name": "x", "version": "1.0", "type": "module" }', False),
+        ("[1]", False),
+        ('{ "type": "request" }', True),
+        ('{ "name": "Foo", "validVersions": "0" }', True),
+        ('{ "type": "register", ', True),
+    ],
+)
 def test_outside_of_all_sets_only_specs_are_judged(tmp_path: Path, text: str, is_spec: bool) -> None:
     specs, path = Workspace(), tmp_path.resolve() / "any.json"
     specs.write(path, text)

@@ -58,13 +58,17 @@ def everything(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("file", "needle", "old", "new"), [
-    ("geometry/Point.json", '"Point"', "Point", "Spot"),
-    ("PlaceResponse.json", '"[]Point"', "Point", "Spot"),
-    ("Line.json", '"Point"', "Point", "Spot"),
-    ("Line.json", '"Line"', "Line", "Edge"), ("Kind.json", '"Kind"', "Kind", "Sort"),
-    ("Line.json", '"enum": "Kind"', "Kind", "Sort"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "needle", "old", "new"),
+    [
+        ("geometry/Point.json", '"Point"', "Point", "Spot"),
+        ("PlaceResponse.json", '"[]Point"', "Point", "Spot"),
+        ("Line.json", '"Point"', "Point", "Spot"),
+        ("Line.json", '"Line"', "Line", "Edge"),
+        ("Kind.json", '"Kind"', "Kind", "Sort"),
+        ("Line.json", '"enum": "Kind"', "Kind", "Sort"),
+    ],
+)
 def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle: str, old: str, new: str) -> None:
     uri = client.open(root / "specs" / file)
     before = everything(root)

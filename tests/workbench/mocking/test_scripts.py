@@ -49,18 +49,23 @@ def test_fields_that_are_missing_are_defaults(tmp_path: Path, version: int) -> N
 V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
-@pytest.mark.parametrize(("reply", "expected"), [
-    ("{body: {}, delay: 1.5, split_at: [4]}", [Wait(1.5), Send(V4[:4]), Wait(0.005), Send(V4[4:])]),
-    ("{body: {}, cut_at: 9}", [Send(V4[:9]), Close()]),
-    ("{body: {}, close: true}", [Send(V4), Close()]),
-    ("{body: {}, version: 0}", [Send(bytes.fromhex("00000006 00000007 0000"))]),
-    ("{body: {}, header: {correlation_id: 8}}", [Send(V4[:7] + b"\x08" + V4[8:])]),
-    ("{body: {}, fields: {error_code: 0x270f}}", [Send(V4[:13] + b"\x27\x0f" + V4[15:])]),
-    ("{body: {}, unknown_tags: {5: eA==}}", [Send(b"\0\0\0\x0f" + V4[4:15] + bytes.fromhex("01 05 01 78"))]),
-    ("{raw: {$text: oops}}", [Send(b"oops")]),
-    ("{raw: {$hex: '00 ff'}}", [Send(b"\0\xff")]),
-    ("{raw: AP8=}", [Send(b"\0\xff")]), ("{close: true}", [Close()]), ("null", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("{body: {}, delay: 1.5, split_at: [4]}", [Wait(1.5), Send(V4[:4]), Wait(0.005), Send(V4[4:])]),
+        ("{body: {}, cut_at: 9}", [Send(V4[:9]), Close()]),
+        ("{body: {}, close: true}", [Send(V4), Close()]),
+        ("{body: {}, version: 0}", [Send(bytes.fromhex("00000006 00000007 0000"))]),
+        ("{body: {}, header: {correlation_id: 8}}", [Send(V4[:7] + b"\x08" + V4[8:])]),
+        ("{body: {}, fields: {error_code: 0x270f}}", [Send(V4[:13] + b"\x27\x0f" + V4[15:])]),
+        ("{body: {}, unknown_tags: {5: eA==}}", [Send(b"\0\0\0\x0f" + V4[4:15] + bytes.fromhex("01 05 01 78"))]),
+        ("{raw: {$text: oops}}", [Send(b"oops")]),
+        ("{raw: {$hex: '00 ff'}}", [Send(b"\0\xff")]),
+        ("{raw: AP8=}", [Send(b"\0\xff")]),
+        ("{close: true}", [Close()]),
+        ("null", []),
+    ],
+)
 def test_faults_of_answers(tmp_path: Path, reply: str, expected: list[Action]) -> None:
     peer = play(tmp_path, RULE + reply)
     assert actions(peer.connect(), BEAT, 4) == expected
@@ -200,41 +205,44 @@ LAUGHS = "a: &a [x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("", [": the file is empty"]),
-    ("rules: [", [":1:9: expected the node content, but found '<stream end>'"]),
-    ("rules: []\nrules: []", [":2:1: the key 'rules' is duplicated"]),
-    ("rules: &a [*a]", [":1:8: this alias refers to a value that contains it"]),
-    ("rules: " + "[" * 3000, [":1:107: the script has more than 100 levels of nesting"]),
-    ("rules: " + "{a: " * 3000, [":1:401: the script has more than 100 levels of nesting"]),
-    (LADDER, [":1:5: the script has more than 100 levels of nesting"]),
-    ('a: "\\ud800"', [":1:4: '\\ud800' contains half of a surrogate pair"]),
-    ('"\\udc00": a', [":1:1: expected a string as the key, got '\\udc00'"]),
-    ("? [a]\n: b", [":1:3: expected a string as the key, got a list of 1"]),
-    ('a: "\\Uffffffff"', [":1:7: an invalid number"]),
-    ("a: !!int abc", [":1:4: expected integer, got 'abc'"]),
-    ("a: !!float abc", [":1:4: expected number, got 'abc'"]),
-    ("a: !!bool abc", [":1:4: expected true or false, got 'abc'"]),
-    ("a: !!null abc", [":1:4: expected null, got 'abc'"]),
-    ("a: " + "1" * 5000, [f":1:4: '{'1' * 48}'... (5000 characters) is longer than 1000 characters"]),
-    ("a: 0x" + "1" * 5000, [f":1:4: '0x{'1' * 46}'... (5002 characters) is longer than 1000 characters"]),
-    ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set is not supported"]),
-    (LAUGHS, [": the script has more than 100000 values, counting the values of an alias each time it is used"]),
-    ("[]", [":1:1: expected an object, got a list"]),
-    ("rule: []", [":1:1: the key 'rules' is missing", ":1:1: unknown key 'rule'; did you mean 'rules'?"]),
-    ("rules: [{request: 7}]", [":1:9: the key 'reply' is missing", ":1:19: expected a string, got 7"]),
-    ("rules: [{}]", [":1:9: the key 'reply' is missing", ":1:9: the key 'request' is missing"]),
-    (RULE + "{cut_at: 3.0}", [":3:21: expected an integer, got 3.0"]),
-    (RULE + "{version: 1.0}", [":3:22: expected an integer, got 1.0"]),
-    (RULE + "{split_at: [1, 2.0]}", [":3:27: expected an integer, got 2.0"]),
-    (RULE + "null\n    times: 1.0", [":4:12: expected an integer, got 1.0"]),
-    (RULE + "[]", [":3:12: expected an answer, got an empty list"]),
-    (RULE + "{dely: 1}", [":3:13: unknown key 'dely'; did you mean 'delay'?"]),
-    (RULE + "{delay: -1}", [":3:20: expected 0 or more, got -1"]),
-    (RULE + "{close: 1}", [":3:20: expected true or false, got 1"]),
-    (RULE + "{unknown_tags: {x: ''}}", [":3:27: expected the number of a tag, got 'x'"]),
-    (RULE + "7", [":3:12: expected an object or null, got 7"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [": the file is empty"]),
+        ("rules: [", [":1:9: expected the node content, but found '<stream end>'"]),
+        ("rules: []\nrules: []", [":2:1: the key 'rules' is duplicated"]),
+        ("rules: &a [*a]", [":1:8: this alias refers to a value that contains it"]),
+        ("rules: " + "[" * 3000, [":1:107: the script has more than 100 levels of nesting"]),
+        ("rules: " + "{a: " * 3000, [":1:401: the script has more than 100 levels of nesting"]),
+        (LADDER, [":1:5: the script has more than 100 levels of nesting"]),
+        ('a: "\\ud800"', [":1:4: '\\ud800' contains half of a surrogate pair"]),
+        ('"\\udc00": a', [":1:1: expected a string as the key, got '\\udc00'"]),
+        ("? [a]\n: b", [":1:3: expected a string as the key, got a list of 1"]),
+        ('a: "\\Uffffffff"', [":1:7: an invalid number"]),
+        ("a: !!int abc", [":1:4: expected integer, got 'abc'"]),
+        ("a: !!float abc", [":1:4: expected number, got 'abc'"]),
+        ("a: !!bool abc", [":1:4: expected true or false, got 'abc'"]),
+        ("a: !!null abc", [":1:4: expected null, got 'abc'"]),
+        ("a: " + "1" * 5000, [f":1:4: '{'1' * 48}'... (5000 characters) is longer than 1000 characters"]),
+        ("a: 0x" + "1" * 5000, [f":1:4: '0x{'1' * 46}'... (5002 characters) is longer than 1000 characters"]),
+        ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set is not supported"]),
+        (LAUGHS, [": the script has more than 100000 values, counting the values of an alias each time it is used"]),
+        ("[]", [":1:1: expected an object, got a list"]),
+        ("rule: []", [":1:1: the key 'rules' is missing", ":1:1: unknown key 'rule'; did you mean 'rules'?"]),
+        ("rules: [{request: 7}]", [":1:9: the key 'reply' is missing", ":1:19: expected a string, got 7"]),
+        ("rules: [{}]", [":1:9: the key 'reply' is missing", ":1:9: the key 'request' is missing"]),
+        (RULE + "{cut_at: 3.0}", [":3:21: expected an integer, got 3.0"]),
+        (RULE + "{version: 1.0}", [":3:22: expected an integer, got 1.0"]),
+        (RULE + "{split_at: [1, 2.0]}", [":3:27: expected an integer, got 2.0"]),
+        (RULE + "null\n    times: 1.0", [":4:12: expected an integer, got 1.0"]),
+        (RULE + "[]", [":3:12: expected an answer, got an empty list"]),
+        (RULE + "{dely: 1}", [":3:13: unknown key 'dely'; did you mean 'delay'?"]),
+        (RULE + "{delay: -1}", [":3:20: expected 0 or more, got -1"]),
+        (RULE + "{close: 1}", [":3:20: expected true or false, got 1"]),
+        (RULE + "{unknown_tags: {x: ''}}", [":3:27: expected the number of a tag, got 'x'"]),
+        (RULE + "7", [":3:12: expected an object or null, got 7"]),
+    ],
+)
 def test_files_that_are_not_scripts(tmp_path: Path, text: str, expected: list[str]) -> None:
     assert faults(tmp_path, text) == expected
 
@@ -245,58 +253,79 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
         read_script(tmp_path / "script.yaml")
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    (RULE.replace("Heartbeat", "Hartbeat") + "null",
-     ":2:14: tagwire_messages has no message 'HartbeatRequest'; did you"),
-    (RULE.replace("Request", "Response") + "null",
-     ":2:14: expected a request's class, name or API key, got 'HeartbeatResponse'"),
-    (RULE + "null\n    versions: 3-",
-     ":4:15: expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to 32767), got '3-'"),
-    (RULE + "null\n    versions: 99", ":4:15: HeartbeatRequest has none of the versions 99; its versions are 0-4"),
-    (RULE + "null\n    when: {grup_id: g}", ":4:21: grup_id: HeartbeatRequest has no field 'grup_id'; did you mean"),
-    (RULE + "null\n    when: {group_id.x: g}", ":4:24: group_id.x: group_id has no fields"),
-    (RULE + "null\n    when: {'group_id[0]': g}", "group_id[0]: group_id is not an array"),
-    (RULE + "null\n    when: {'group_id[': g}", "expected a path such as topics[0].name, got 'group_id['"),
-    (RULE + "null\n    when: {header.client: g}", "header.client: RequestHeader has no field 'client'"),
-    (RULE + "null\n    when: {group_id: {$peer: x}}", ":4:22: $peer: expected 'host' or 'port', got 'x'"),
-    (RULE + "null\n    keep: {g: group}", ":4:15: group: HeartbeatRequest has no field 'group'"),
-    (RULE + "{body: {eror: 1}}", ":3:19: HeartbeatResponse has no field 'eror'"),
-    (RULE + "{body: {errorCode: much}}", ":3:31: expected int16 (-32768 to 32767), got str 'much'"),
-    (RULE + "{body: {errorCode: 40000}}", ":3:31: expected int16 (-32768 to 32767), got int 40000"),
-    (RULE + "{body: {x: {$peer: port}}}", ":3:20: HeartbeatResponse has no field 'x'"),
-    (RULE + "{header: {correlationId: 1}}", ":3:22: ResponseHeader has no field 'correlationId'; did you mean"),
-    (RULE + "{fields: {eror_code: 1}}", ":3:33: "),
-    (RULE + "{delay: 1e9}", ":3:20: delay: expected a number of seconds from 0 to 86400, got 1000000000.0"),
-    (RULE + "{version: 32768}", ":3:22: version: expected a version from 0 to 32767, got 32768"),
-    (RULE + "{header: {correlation_id: much}}", ":3:38: expected int32 (-2147483648 to 2147483647), got str 'much'"),
-    (RULE + "{header: {correlation_id: null}}", ":3:38: is null"),
-    (RULE + "{header: {unknown_tags: {x: ''}}}",
-     ":3:36: expected a tag (a decimal string, 0 to 2147483647), got str 'x'"),
-    (RULE + "{header: {unknown_tags: {5: '?'}}}", ":3:36: expected base64 in the standard alphabet"),
-    (RULE + "{header: {unknown_tags: 5}}", ":3:36: expected a JSON object that maps tags to base64 strings, got"),
-    (RULE + "{fields: {error_code: much}}", ":3:34: expected int16 (-32768 to 32767), got str 'much'"),
-    (RULE + "{fields: {error_code: {x: {$peer: port}}}}", ":3:34: expected int16 (-32768 to 32767), got a dict"),
-    (RULE + "{fields: {error_code: null}}", ":3:34: is null"),
-    (RULE + "{body: {errorCode: {$text: x}}}", ":3:31: expected int16 (-32768 to 32767), got str 'eA=='"),
-    (RULE + "{body: {_unknownTags: {x: ''}}}",
-     ":3:34: expected a tag (a decimal string, 0 to 2147483647), got str 'x'"),
-    (RULE + "null\n    keep: {g: 'group_id[" + "1" * 5000 + "]'}",
-     "expected a path such as topics[0].name, got 'group_id[1"),
-    (RULE + "{raw: {$txt: x}}", ":3:18: unknown special key '$txt'; did you mean '$text'?"),
-    (RULE + "{raw: {$text: x, y: z}}", ":3:18: the key 'y' can't be combined with $text"),
-    (RULE + "{raw: {$hex: xx}}", ":3:18: expected hex, got 'xx'"),
-    (RULE + "{raw: {$kept: it}}", ":3:18: no rule keeps a value named 'it'; there are none"),
-    (RULE + "{raw: {$request: x}}", ":3:18: x: HeartbeatRequest has no field 'x'"),
-    (RULE + "{raw: {$records: 1}}", ":3:18: $records: expected a list of records, got 1"),
-    (RULE + "{raw: {$records: [1]}}", ":3:18: expected a record such as {key: k, value: v}, got 1"),
-    (RULE + "{raw: {$records: [{kee: 1}]}}", ":3:18: a record has no key 'kee'; did you mean 'key'?"),
-    (RULE + "{raw: {$records: [{offset: x}]}}", ":3:18: offset: expected an integer, got 'x'"),
-    (RULE + "{raw: {$records: [{key: {a: 1}}]}}", ":3:18: expected a string, $text or $hex, got an object"),
-    (RULE + "{raw: {$records: [{headers: x}]}}", ":3:18: expected headers such as {name: value}, got 'x'"),
-    (RULE + "{raw: {$records: [], format: v9}}", ":3:18: "),
-    (RULE + "{raw: '?'}", ":3:18: expected bytes in base64, got '?'; "),
-    ("offer: {X: 1}\n" + RULE + "null", ":1:12: tagwire_messages has no message 'X'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            RULE.replace("Heartbeat", "Hartbeat") + "null",
+            ":2:14: tagwire_messages has no message 'HartbeatRequest'; did you",
+        ),
+        (
+            RULE.replace("Request", "Response") + "null",
+            ":2:14: expected a request's class, name or API key, got 'HeartbeatResponse'",
+        ),
+        (
+            RULE + "null\n    versions: 3-",
+            ":4:15: expected a version range ('none', 'N', 'N+' or 'N-M', numbers from 0 to 32767), got '3-'",
+        ),
+        (RULE + "null\n    versions: 99", ":4:15: HeartbeatRequest has none of the versions 99; its versions are 0-4"),
+        (
+            RULE + "null\n    when: {grup_id: g}",
+            ":4:21: grup_id: HeartbeatRequest has no field 'grup_id'; did you mean",
+        ),
+        (RULE + "null\n    when: {group_id.x: g}", ":4:24: group_id.x: group_id has no fields"),
+        (RULE + "null\n    when: {'group_id[0]': g}", "group_id[0]: group_id is not an array"),
+        (RULE + "null\n    when: {'group_id[': g}", "expected a path such as topics[0].name, got 'group_id['"),
+        (RULE + "null\n    when: {header.client: g}", "header.client: RequestHeader has no field 'client'"),
+        (RULE + "null\n    when: {group_id: {$peer: x}}", ":4:22: $peer: expected 'host' or 'port', got 'x'"),
+        (RULE + "null\n    keep: {g: group}", ":4:15: group: HeartbeatRequest has no field 'group'"),
+        (RULE + "{body: {eror: 1}}", ":3:19: HeartbeatResponse has no field 'eror'"),
+        (RULE + "{body: {errorCode: much}}", ":3:31: expected int16 (-32768 to 32767), got str 'much'"),
+        (RULE + "{body: {errorCode: 40000}}", ":3:31: expected int16 (-32768 to 32767), got int 40000"),
+        (RULE + "{body: {x: {$peer: port}}}", ":3:20: HeartbeatResponse has no field 'x'"),
+        (RULE + "{header: {correlationId: 1}}", ":3:22: ResponseHeader has no field 'correlationId'; did you mean"),
+        (RULE + "{fields: {eror_code: 1}}", ":3:33: "),
+        (RULE + "{delay: 1e9}", ":3:20: delay: expected a number of seconds from 0 to 86400, got 1000000000.0"),
+        (RULE + "{version: 32768}", ":3:22: version: expected a version from 0 to 32767, got 32768"),
+        (
+            RULE + "{header: {correlation_id: much}}",
+            ":3:38: expected int32 (-2147483648 to 2147483647), got str 'much'",
+        ),
+        (RULE + "{header: {correlation_id: null}}", ":3:38: is null"),
+        (
+            RULE + "{header: {unknown_tags: {x: ''}}}",
+            ":3:36: expected a tag (a decimal string, 0 to 2147483647), got str 'x'",
+        ),
+        (RULE + "{header: {unknown_tags: {5: '?'}}}", ":3:36: expected base64 in the standard alphabet"),
+        (RULE + "{header: {unknown_tags: 5}}", ":3:36: expected a JSON object that maps tags to base64 strings, got"),
+        (RULE + "{fields: {error_code: much}}", ":3:34: expected int16 (-32768 to 32767), got str 'much'"),
+        (RULE + "{fields: {error_code: {x: {$peer: port}}}}", ":3:34: expected int16 (-32768 to 32767), got a dict"),
+        (RULE + "{fields: {error_code: null}}", ":3:34: is null"),
+        (RULE + "{body: {errorCode: {$text: x}}}", ":3:31: expected int16 (-32768 to 32767), got str 'eA=='"),
+        (
+            RULE + "{body: {_unknownTags: {x: ''}}}",
+            ":3:34: expected a tag (a decimal string, 0 to 2147483647), got str 'x'",
+        ),
+        (
+            RULE + "null\n    keep: {g: 'group_id[" + "1" * 5000 + "]'}",
+            "expected a path such as topics[0].name, got 'group_id[1",
+        ),
+        (RULE + "{raw: {$txt: x}}", ":3:18: unknown special key '$txt'; did you mean '$text'?"),
+        (RULE + "{raw: {$text: x, y: z}}", ":3:18: the key 'y' can't be combined with $text"),
+        (RULE + "{raw: {$hex: xx}}", ":3:18: expected hex, got 'xx'"),
+        (RULE + "{raw: {$kept: it}}", ":3:18: no rule keeps a value named 'it'; there are none"),
+        (RULE + "{raw: {$request: x}}", ":3:18: x: HeartbeatRequest has no field 'x'"),
+        (RULE + "{raw: {$records: 1}}", ":3:18: $records: expected a list of records, got 1"),
+        (RULE + "{raw: {$records: [1]}}", ":3:18: expected a record such as {key: k, value: v}, got 1"),
+        (RULE + "{raw: {$records: [{kee: 1}]}}", ":3:18: a record has no key 'kee'; did you mean 'key'?"),
+        (RULE + "{raw: {$records: [{offset: x}]}}", ":3:18: offset: expected an integer, got 'x'"),
+        (RULE + "{raw: {$records: [{key: {a: 1}}]}}", ":3:18: expected a string, $text or $hex, got an object"),
+        (RULE + "{raw: {$records: [{headers: x}]}}", ":3:18: expected headers such as {name: value}, got 'x'"),
+        (RULE + "{raw: {$records: [], format: v9}}", ":3:18: "),
+        (RULE + "{raw: '?'}", ":3:18: expected bytes in base64, got '?'; "),
+        ("offer: {X: 1}\n" + RULE + "null", ":1:12: tagwire_messages has no message 'X'"),
+    ],
+)
 def test_fields_missing_from_messages(tmp_path: Path, text: str, expected: str) -> None:
     (found,) = faults(tmp_path, text)
     assert expected in found
@@ -343,13 +372,16 @@ def test_place_after_elements_that_are_made_later(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("reply", "expected"), [
-    ("{body: {}, header: {unknown_tags: {5: eA==}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
-    ("{body: {}, header: {unknown_tags: {5: {$text: x}}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
-    ("{body: {}, header: {correlation_id: {$request: generation_id}}}", "0000000c  00000000 00  00000000 0000 00"),
-    ("{body: {_unknownTags: {5: {$hex: '78'}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
-    ("{body: {_unknownTags: {5: {$kept: id}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("{body: {}, header: {unknown_tags: {5: eA==}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
+        ("{body: {}, header: {unknown_tags: {5: {$text: x}}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
+        ("{body: {}, header: {correlation_id: {$request: generation_id}}}", "0000000c  00000000 00  00000000 0000 00"),
+        ("{body: {_unknownTags: {5: {$hex: '78'}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
+        ("{body: {_unknownTags: {5: {$kept: id}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
+    ],
+)
 def test_headers_and_tags_are_json_too(tmp_path: Path, reply: str, expected: str) -> None:
     peer = play(tmp_path, f"{RULE}{reply}\n    keep: {{id: member_id}}")
     request = kafka.HeartbeatRequest(member_id="eA==")

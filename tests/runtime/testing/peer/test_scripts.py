@@ -205,14 +205,19 @@ def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
         peer.assert_no_problems()
 
 
-@pytest.mark.parametrize(("answer", "message"), [
-    (kafka.MetadataResponse(),
-     "on(HeartbeatRequest): expected HeartbeatResponse as the response, got MetadataResponse"),
-    (BEAT, "expected a response, a Reply or None, got a request, HeartbeatRequest"),
-    (kafka.HeartbeatResponse, "expected a response, a Reply or None, got a type"),
-    ("text", "expected a response, a Reply or None, got 'text'"),
-    ([], "the list of answers is empty"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            kafka.MetadataResponse(),
+            "on(HeartbeatRequest): expected HeartbeatResponse as the response, got MetadataResponse",
+        ),
+        (BEAT, "expected a response, a Reply or None, got a request, HeartbeatRequest"),
+        (kafka.HeartbeatResponse, "expected a response, a Reply or None, got a type"),
+        ("text", "expected a response, a Reply or None, got 'text'"),
+        ([], "the list of answers is empty"),
+    ],
+)
 def test_objects_that_are_not_responses_are_rejected_immediately(peer: MockPeer, answer: Any, message: str) -> None:
     with pytest.raises(PeerError) as caught:
         peer.on(kafka.HeartbeatRequest).reply(answer)
@@ -230,28 +235,31 @@ def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
         peer.on(kafka.HeartbeatRequest).reply(OK, dely=1)
 
 
-@pytest.mark.parametrize(("fault", "expected"), [
-    ({"delay": "1"}, "delay: expected a number of seconds from 0 to 86400, got '1'"),
-    ({"delay": 10**400}, "delay: expected a number of seconds from 0 to 86400, got an int of 1329 bits"),
-    ({"delay": float("inf")}, "delay: expected a number of seconds"),
-    ({"delay": float("nan")}, "delay: expected a number of seconds"),
-    ({"delay": True}, "delay: expected a number of seconds"),
-    ({"raw": "abc"}, "raw: expected bytes or None, got 'abc'"),
-    ({"after": -1}, "after: expected an integer of 0 or more, got -1"),
-    ({"after": "x"}, "after: expected "),
-    ({"cut_at": -1}, "cut_at: expected an integer of 0 or more"),
-    ({"cut_at": 3.0}, "cut_at: expected an integer of 0 or more"),
-    ({"version": 1.0}, "version: expected a version from 0 to 32767, got 1.0"),
-    ({"version": 32768}, "version: expected "),
-    ({"split_at": 4}, "split_at: expected a list or range of offsets of 0 or more, got 4"),
-    ({"split_at": [1, -1]}, "split_at: expected "),
-    ({"split_at": range(9, -9, -1)}, "split_at: expected "),
-    ({"close": 1}, "close: expected True or False, got 1"),
-    ({"header": ["x"]}, "header: expected a mapping of names"),
-    ({"fields": {1: 2}}, "fields: expected a mapping of paths"),
-    ({"unknown_tags": {5: "x"}}, "unknown_tags: expected a mapping of tags from 0"),
-    ({"unknown_tags": {-5: b"x"}}, "unknown_tags: expected a mapping"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"delay": "1"}, "delay: expected a number of seconds from 0 to 86400, got '1'"),
+        ({"delay": 10**400}, "delay: expected a number of seconds from 0 to 86400, got an int of 1329 bits"),
+        ({"delay": float("inf")}, "delay: expected a number of seconds"),
+        ({"delay": float("nan")}, "delay: expected a number of seconds"),
+        ({"delay": True}, "delay: expected a number of seconds"),
+        ({"raw": "abc"}, "raw: expected bytes or None, got 'abc'"),
+        ({"after": -1}, "after: expected an integer of 0 or more, got -1"),
+        ({"after": "x"}, "after: expected "),
+        ({"cut_at": -1}, "cut_at: expected an integer of 0 or more"),
+        ({"cut_at": 3.0}, "cut_at: expected an integer of 0 or more"),
+        ({"version": 1.0}, "version: expected a version from 0 to 32767, got 1.0"),
+        ({"version": 32768}, "version: expected "),
+        ({"split_at": 4}, "split_at: expected a list or range of offsets of 0 or more, got 4"),
+        ({"split_at": [1, -1]}, "split_at: expected "),
+        ({"split_at": range(9, -9, -1)}, "split_at: expected "),
+        ({"close": 1}, "close: expected True or False, got 1"),
+        ({"header": ["x"]}, "header: expected a mapping of names"),
+        ({"fields": {1: 2}}, "fields: expected a mapping of paths"),
+        ({"unknown_tags": {5: "x"}}, "unknown_tags: expected a mapping of tags from 0"),
+        ({"unknown_tags": {-5: b"x"}}, "unknown_tags: expected a mapping"),
+    ],
+)
 def test_faults_have_kinds_and_bounds(peer: MockPeer, fault: dict[str, Any], expected: str) -> None:
     with pytest.raises(PeerError) as constructed:
         Reply(OK, **fault)
@@ -268,12 +276,15 @@ def test_a_rule_has_one_reply(peer: MockPeer) -> None:
         rule.reply([OK, OK])
 
 
-@pytest.mark.parametrize(("how", "message"), [
-    ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; its versions are 0-4"),
-    ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
-    ({"times": 0}, "on(HeartbeatRequest): expected an integer of 1 or more as `times`, got 0"),
-    ({"times": "1"}, "expected an integer of 1 or more as `times`, got '1'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; its versions are 0-4"),
+        ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
+        ({"times": 0}, "on(HeartbeatRequest): expected an integer of 1 or more as `times`, got 0"),
+        ({"times": "1"}, "expected an integer of 1 or more as `times`, got '1'"),
+    ],
+)
 def test_rules_that_never_match_are_rejected(peer: MockPeer, how: dict[str, Any], message: str) -> None:
     with pytest.raises(PeerError) as caught:
         peer.on(kafka.HeartbeatRequest, **how)
@@ -311,13 +322,16 @@ def test_rules_are_for_requests(peer: MockPeer) -> None:
         peer.on("Heartbeet")
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (b"GET / HTTP/1.1\r\n\r\n", "became unusable at byte 0"),
-    (b"\xff\xff\xff\xff", "found size -1"),
-    (bytes.fromhex("00000004 7fff0000"), "became unusable at byte 0"),
-    (bytes.fromhex("00000002 0003"), "became unusable at byte 0"),
-    (framed(BEAT, 4)[:-1], "closed the connection within a frame"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "became unusable at byte 0"),
+        (b"\xff\xff\xff\xff", "found size -1"),
+        (bytes.fromhex("00000004 7fff0000"), "became unusable at byte 0"),
+        (bytes.fromhex("00000002 0003"), "became unusable at byte 0"),
+        (framed(BEAT, 4)[:-1], "closed the connection within a frame"),
+    ],
+)
 def test_bytes_that_are_no_requests(peer: MockPeer, data: bytes, message: str) -> None:
     connection = peer.connect()
     actions = connection.receive_data(data) + connection.receive_data(b"")
@@ -340,17 +354,24 @@ def faulty(peer: MockPeer, request_version: int = 4, **faults: Any) -> list[Acti
 V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
 
 
-@pytest.mark.parametrize(("faults", "expected"), [
-    ({"delay": 1.5}, [Wait(1.5), Send(V4)]), ({"cut_at": 9}, [Send(V4[:9]), Close()]), ({"cut_at": 0}, [Close()]),
-    ({"close": True}, [Send(V4), Close()]),
-    ({"raw": b"HTTP/1.1 400\r\n"}, [Send(b"HTTP/1.1 400\r\n")]),
-    ({"version": 0}, [Send(bytes.fromhex("00000006 00000007 0000"))]),
-    ({"header": {"correlation_id": 8}}, [Send(V4[:7] + b"\x08" + V4[8:])]),
-    ({"header": {"unknown_tags": {5: b"x"}}},
-     [Send(bytes.fromhex("0000000f  00000007 01 05 01 78  00000000 0000 00"))]),
-    ({"unknown_tags": {5: b"x"}}, [Send(bytes.fromhex("0000000f  00000007 00  00000000 0000 01 05 01 78"))]),
-    ({"fields": {"error_code": 9999}}, [Send(bytes.fromhex("0000000c  00000007 00  00000000 270f 00"))]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        ({"delay": 1.5}, [Wait(1.5), Send(V4)]),
+        ({"cut_at": 9}, [Send(V4[:9]), Close()]),
+        ({"cut_at": 0}, [Close()]),
+        ({"close": True}, [Send(V4), Close()]),
+        ({"raw": b"HTTP/1.1 400\r\n"}, [Send(b"HTTP/1.1 400\r\n")]),
+        ({"version": 0}, [Send(bytes.fromhex("00000006 00000007 0000"))]),
+        ({"header": {"correlation_id": 8}}, [Send(V4[:7] + b"\x08" + V4[8:])]),
+        (
+            {"header": {"unknown_tags": {5: b"x"}}},
+            [Send(bytes.fromhex("0000000f  00000007 01 05 01 78  00000000 0000 00"))],
+        ),
+        ({"unknown_tags": {5: b"x"}}, [Send(bytes.fromhex("0000000f  00000007 00  00000000 0000 01 05 01 78"))]),
+        ({"fields": {"error_code": 9999}}, [Send(bytes.fromhex("0000000c  00000007 00  00000000 270f 00"))]),
+    ],
+)
 def test_faults(peer: MockPeer, faults: dict[str, Any], expected: list[Action]) -> None:
     assert faulty(peer, **faults) == expected
     assert peer.problems == []
@@ -416,12 +437,18 @@ def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
     assert [topic.error_code for topic in found.topics] == [-7, -7]
 
 
-@pytest.mark.parametrize(("faults", "message"), [
-    ({"unknown_tags": {5: b"x"}}, "this version has no tagged fields"),
-    ({"header": {"corelation_id": 1}}, "ResponseHeader has no field 'corelation_id'; it has correlation_id, unknown"),
-    ({"fields": {"eror_code": 1}}, "eror_code"),
-    ({"version": 77}, "has no version 77"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        ({"unknown_tags": {5: b"x"}}, "this version has no tagged fields"),
+        (
+            {"header": {"corelation_id": 1}},
+            "ResponseHeader has no field 'corelation_id'; it has correlation_id, unknown",
+        ),
+        ({"fields": {"eror_code": 1}}, "eror_code"),
+        ({"version": 77}, "has no version 77"),
+    ],
+)
 def test_faults_that_a_version_has_no_room_for(peer: MockPeer, faults: dict[str, Any], message: str) -> None:
     assert faulty(peer, 0, **faults) == [Close()]
     assert message in str(peer.problems[0])

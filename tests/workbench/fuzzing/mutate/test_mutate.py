@@ -180,14 +180,17 @@ def test_changes_are_reported() -> None:
     assert str(error) == mutation.changes[-1] == f"{error.path} at byte {error.offset}: {error.rule}"
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    ({}, "do not identify the message"),
-    ({"message": kafka.HeartbeatRequest}, "do not identify the version of HeartbeatRequest"),
-    ({"prefix": "key"}, "does not identify the message; give a kind"),
-    ({"prefix": "both"}, "prefix: expected 'size', 'key' or None, got 'both'"),
-    ({"message": kafka.RequestHeader, "version": 1, "frames": True}, "a header has no header"),
-    ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({}, "do not identify the message"),
+        ({"message": kafka.HeartbeatRequest}, "do not identify the version of HeartbeatRequest"),
+        ({"prefix": "key"}, "does not identify the message; give a kind"),
+        ({"prefix": "both"}, "prefix: expected 'size', 'key' or None, got 'both'"),
+        ({"message": kafka.RequestHeader, "version": 1, "frames": True}, "a header has no header"),
+        ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
+    ],
+)
 def test_incomplete_input_forms(words: dict[str, Any], message: str) -> None:
     with pytest.raises(FramingError, match=message):
         InputFraming(kafka.registry, **words)
