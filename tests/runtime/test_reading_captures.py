@@ -11,6 +11,9 @@ from tagwire import captures
 REQUEST = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
 ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(error_code=27), 4, correlation_id=7)
 
+LATEST = 9_223_372_036_854_774
+"""The latest time in milliseconds that is a float and whose microseconds are an int64."""
+
 
 def row(direction: str, data: bytes, **more: Any) -> bytes:
     return json.dumps({"dir": direction, "hex": data.hex(), "run": "r", "conn": 1, **more}).encode() + b"\n"
@@ -19,12 +22,14 @@ def row(direction: str, data: bytes, **more: Any) -> bytes:
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_frames_have_what_is_known_of_them(tmp_path: Path, pack: Any) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(pack(row("req", REQUEST, timestamp=1500) + b"\n" + row("resp", ANSWER, client_label="c")))
+    path.write_bytes(
+        pack(row("req", REQUEST, timestamp=1500) + b"\n" + row("resp", ANSWER, client_label="c", timestamp=LATEST))
+    )
     request, answer = captures.read(path)
     facts = [
         (each.number, each.direction, each.connection, each.client, each.time, each.api) for each in (request, answer)
     ]
-    assert facts == [(1, "request", "r 1", None, 1.5, (12, 4)), (3, "response", "r 1", "c", None, (12, 4))]
+    assert facts == [(1, "request", "r 1", None, 1.5, (12, 4)), (3, "response", "r 1", "c", LATEST / 1000, (12, 4))]
     assert (request.header.client_id, request.message.group_id, request.version) == ("me", "g", 4)
     assert (answer.header.correlation_id, answer.message.error_code, answer.data) == (7, 27, ANSWER)
 
@@ -41,6 +46,8 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("data", "error"), [
     (row("req", REQUEST) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir: expected 'req', 'resp' or 'close'"),
     (gzip.compress(row("req", REQUEST), mtime=0)[:-9], "a.jsonl can't be read after line "),
+    (gzip.compress(b"")[:5], "a.jsonl can't be read after line 0"),
+    (row("req", REQUEST, timestamp=LATEST + 2), f"timestamp: {LATEST + 2} milliseconds since 1970 is out of range"),
     (None, "a.jsonl can't be read: No such file or directory"),
 ])  # fmt: skip
 def test_files_that_are_not_captures(tmp_path: Path, data: bytes | None, error: str) -> None:
@@ -50,3 +57,12 @@ def test_files_that_are_not_captures(tmp_path: Path, data: bytes | None, error: 
     with pytest.raises(captures.CaptureError) as raised:
         list(captures.read(path))
     assert error in str(raised.value)
+
+
+@pytest.mark.parametrize(("data", "kind"), [
+    (row("req", REQUEST) + b"x", "captured frames"), (b"\n" + row("req", REQUEST), "captured frames"),
+    (b"\xd4\xc3\xb2\xa1", "network capture"), (b"[]", ""), (b"{}", ""), (b"x\n" + row("req", REQUEST), ""),
+])  # fmt: skip
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_kind_is_known_by_the_first_bytes_or_line(data: bytes, kind: str, pack: Any) -> None:
+    assert captures.capture_kind(pack(data)) == kind

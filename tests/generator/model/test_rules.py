@@ -346,6 +346,7 @@ ERRORS = [
     # rules about values in the tagwire dialect
     ("TW318", spec(field('"unique": §true', "[]int8"), EXTENDED)),
     ("TW318", spec(keyed(INT, '"unique": §true'), EXTENDED)),
+    ("TW318", spec(keyed(INT, '"unique": §true').replace("[]S", "S"), EXTENDED)),
     ("TW318", spec(keyed(field('"mapKey": true', versions="1+") + ", " + INT, '"unique": §true'), EXTENDED)),
     ("TW319", spec(keyed(field('"mapKey": true', "float64"), '"unique": §true'), EXTENDED)),
     ("TW518", spec(tagged("B", "0", ', "required": §true'), EXTENDED)),

@@ -31,6 +31,12 @@ def rules(text: str, **options: Any) -> list[str]:
     return [problem.rule for problem in read_spec(text, options=SpecOptions(**options)).problems]
 
 
+@pytest.mark.parametrize(("name", "reason"), [("no.json", "No such file or directory"), ("\0", "embedded null byte")])
+def test_unreadable_files(name: str, reason: str) -> None:
+    (problem,) = read_file(name).problems
+    assert (problem.rule, problem.message) == ("TW101", f"the file can't be read: {reason}")
+
+
 def test_a_whole_message() -> None:
     text = """
     { "apiKey": 7, "type": "response", "name": "SampleResponse", "validVersions": "1-4", "flexibleVersions": "2+",

@@ -22,6 +22,7 @@ from tagwire.layout import (
     StructLayout,
     TaggedSection,
     Type,
+    Union,
     Varint,
 )
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -211,6 +212,15 @@ def nullable_tag(data: str, *, strict: bool = True) -> Any:
     layout = Layout("Outer", None, StructLayout("Outer", (), section=TaggedSection((field,))))
     value, _ = decode(layout, bytes.fromhex(data), whole=True, strict=strict, limits=DEFAULT_LIMITS)
     return value["inner"]
+
+
+def test_two_alternatives_in_a_nested_struct() -> None:
+    byte = Fixed(WIRE_TYPES["int8"])
+    section = TaggedSection((Item("a", byte, tag=0), Item("b", byte, tag=1)), (Union("u", ("a", "b")),))
+    inner = Item("inner", Nested(StructLayout("Inner", (), section=section)))
+    layout = Layout("Outer", None, StructLayout("Outer", (inner,)))
+    with pytest.raises(DecodeError, match=r"inner.*: found b and a, expected one alternative of the union u"):
+        decode(layout, bytes.fromhex("02 00 01 05 01 01 06"), whole=True, strict=True, limits=DEFAULT_LIMITS)
 
 
 def test_the_null_marker_of_a_tagged_struct_is_a_varint() -> None:

@@ -171,3 +171,17 @@ def test_checkpoints_that_two_runs_join_have_the_entries_of_both(tmp_path: Path)
         thread.join()
     joined = read_offsets(target / "recovery-point-offset-checkpoint")
     assert joined == {TopicPartition(f"t{number}", 0): number for number in range(8)}
+
+
+def test_only_folders_may_be_on_a_system_that_cannot_flush_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fsync(number: int) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    file = tmp_path / "f"
+    file.touch()
+    module.on_disk(tmp_path)
+    with pytest.raises(OSError):
+        module.on_disk(file)

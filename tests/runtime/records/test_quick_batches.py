@@ -135,7 +135,13 @@ def test_totals(format: str) -> None:
     for compression in ("none", "gzip"):
         found = totals(build(records, format, compression=compression))
         assert found == (None if format == "v1" else (3, 6, 1, 0, 300, 900, 5, 10, True))
-    assert totals(build([])) == (0, 0, 0, 0, None, None, 0, 0, True)
+    empty, some = totals(build([])), totals(build(records))
+    assert empty == (0, 0, 0, 0, None, None, 0, 0, True) and some is not None
+    ends = ((5, 10), (6, 10), (5, 9))
+    assert [(empty.has_offsets_in(*each), some.has_offsets_in(*each)) for each in ends] == [
+        (True, True), (True, False), (True, False),
+    ]  # fmt: skip
+    assert [*map(totals, read_batches(build(records).encode(), limits=Limits(records=9)))] == [None]
 
 
 @pytest.mark.parametrize("arguments", [(), ("v2",), ("v1",), (format_of("v2"),), ("v2", 1), ("v9",)])

@@ -46,6 +46,7 @@ def test_missing_file() -> None:
         (("--filter", "apis=Fetch"), 2, "unknown filter apis=; did you mean 'api'?"),
         (("--package", "nothing"), 2, "can't be imported"),
         (("--port", "0"), 2, "0 is not in the range"),
+        (("--port", "65536"), 2, "65536 is not in the range"),
     ],
 )
 def test_wrong_usage_in_a_terminal(words: tuple[str, ...], status: int, message: str) -> None:
