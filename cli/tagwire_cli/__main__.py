@@ -7,7 +7,6 @@ _EXTRAS = {
     "black": "generate",
     "jinja2": "generate",
     "jsonschema": "generate",
-    "lark": "generate",
     "lsprotocol": "lsp",
     "pygls": "lsp",
     "textual": "browse",

@@ -2,8 +2,8 @@
 
 Each spec is a separate task (read, validate, render). Its result may come from the cache or from another process.
 Afterwards, the rules for the whole folder are checked, and the package's own modules are created, from summaries of the
-messages. Tasks import readers and renderers only when they run, so if everything is cached, lark, jsonschema, jinja2
-and black are not imported.
+messages. Tasks import readers and renderers only when they run, so if everything is cached, jsonschema, jinja2 and
+black are not imported.
 """
 
 import json

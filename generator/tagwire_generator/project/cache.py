@@ -23,7 +23,7 @@ from tagwire_generator.project.output import write_atomically
 from tagwire_generator.project.settings import SpecSet
 
 FOLDER: Final = ".tagwire_cache"
-_TOOLS: Final = ("black", "jinja2", "jsonschema", "lark")
+_TOOLS: Final = ("black", "jinja2", "jsonschema")
 
 
 @dataclass(frozen=True, slots=True)

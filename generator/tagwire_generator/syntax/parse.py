@@ -1,17 +1,15 @@
 """Parse the text of a spec into a tree with the line and column of every key and value.
 
-A spec is JSON with comments (`//` and `/* */`). The parser is lark's LALR parser with callbacks, so deep nesting needs
-no recursion in Python. Mistakes that some JSON parsers tolerate (repeated keys, trailing commas, lone surrogates) are
-reported as problems. Parsing never raises an error; the result is a tree, problems, or both.
+A spec is JSON with comments (`//` and `/* */`). The parser keeps open objects and lists on a stack of its own, so deep
+nesting needs no recursion. Mistakes that some JSON parsers tolerate (repeated keys, trailing commas, lone surrogates)
+are reported as problems. Parsing never raises an error; the result is a tree, problems, or both.
 """
 
-import functools
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
-
-import lark
 
 from tagwire_generator.diagnostics.problems import CheckedText, Problem, quoted
 
@@ -20,41 +18,38 @@ MAX_DEPTH: Final = 40
 
 DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
 
-_GRAMMAR: Final = r"""
-start: value
-?value: object | array | STRING -> string | NUMBER -> number | WORD -> word
-object: LBRACE "}" | LBRACE members "}" | LBRACE members COMMA "}"
-members: member | members COMMA member
-member: STRING ":" value
-array: LBRACKET "]" | LBRACKET items "]" | LBRACKET items COMMA "]"
-items: value | items COMMA value
+_TOKEN: Final = re.compile(
+    r"""(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*+
+    (?:(?P<STRING>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+")
+    |(?P<NUMBER>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    |(?P<WORD>true|false|null)
+    |(?P<LBRACE>\{)|(?P<RBRACE>\})|(?P<LBRACKET>\[)|(?P<RBRACKET>\])|(?P<COMMA>,)|(?P<COLON>:)
+    |(?P<END>\Z)|(?P<OTHER>))""",
+    re.VERBOSE,
+)
+"""A token and the white space and comments before it. OTHER is the empty string before an invalid character."""
 
-LBRACE: "{"
-LBRACKET: "["
-COMMA: ","
-STRING: /"(?:[^"\\\x00-\x1f]|\\(?:["\\\/bfnrt]|u[0-9a-fA-F]{4}))*"/
-NUMBER: /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/
-WORD: /true|false|null/
-LINE_COMMENT: /\/\/[^\r\n]*/
-BLOCK_COMMENT: /\/\*[^*]*\*+(?:[^\/*][^*]*\*+)*\//
-BLANKS: /[ \t\r\n]+/
-%ignore LINE_COMMENT
-%ignore BLOCK_COMMENT
-%ignore BLANKS
-"""
-
-_TERMINALS: Final = {
+_NAMES: Final = {
     "LBRACE": "'{'",
     "RBRACE": "'}'",
     "LBRACKET": "'['",
-    "RSQB": "']'",
+    "RBRACKET": "']'",
     "COMMA": "','",
     "COLON": "':'",
     "STRING": "a string",
     "NUMBER": "a number",
     "WORD": "true, false or null",
-    "$END": "the end of the file",
+    "END": "the end of the file",
 }
+_VALUE: Final = frozenset({"LBRACE", "LBRACKET", "STRING", "NUMBER", "WORD"})
+_ITEM: Final = _VALUE | {"RBRACKET"}
+_KEY: Final = frozenset({"STRING", "RBRACE"})
+_COLON: Final = frozenset({"COLON"})
+_AFTER_MEMBER: Final = frozenset({"COMMA", "RBRACE"})
+_AFTER_ITEM: Final = frozenset({"COMMA", "RBRACKET"})
+_END: Final = frozenset({"END"})
+
+_WORDS: Final = {"true": True, "false": False, "null": None}
 
 _HINTS: Final = {
     "#": "a comment is // to the end of the line, or /* ... */",
@@ -125,67 +120,88 @@ class ParsedSpec:
     problems: tuple[Problem, ...]
 
 
-class _TreeBuilder(lark.Transformer[Any, JsonNode]):
-    """The parser's callbacks, which build the tree. lark calls them while it parses, one for each grammar rule."""
+class _SyntaxError(Exception):
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
-    def start(self, children: list[JsonNode]) -> JsonNode:
-        return children[0]
 
-    def object(self, children: list[Any]) -> Object:
-        brace, *rest = children
-        found: tuple[Member, ...] = tuple(rest[0]) if rest else ()
-        first = {member.key: member for member in reversed(found)}
-        return Object(brace.line, brace.column, found, first, _trailing_node(rest[1:]))
+class _Open:
+    """An object or list whose end has not been read yet."""
 
-    def array(self, children: list[Any]) -> Items:
-        bracket, *rest = children
-        return Items(bracket.line, bracket.column, tuple(rest[0]) if rest else (), _trailing_node(rest[1:]))
+    __slots__ = ("column", "comma", "is_object", "items", "key", "line")
 
-    def members(self, children: list[Any]) -> list[JsonNode]:
-        if len(children) == 1:
-            return children
-        children[0].append(children[2])
-        return children[0]  # type: ignore[no-any-return]
+    def __init__(self, line: int, column: int, is_object: bool) -> None:
+        self.line = line
+        self.column = column
+        self.is_object = is_object
+        self.items: list[JsonNode] = []
+        self.key = (0, 0, "")
+        """The line, column and text of the last key."""
+        self.comma: JsonNode | None = None
+        """The comma after the last item."""
 
-    items = members
+    def add(self, value: JsonNode) -> None:
+        self.items.append(Member(*self.key, value) if self.is_object else value)
+        self.comma = None
 
-    def member(self, children: list[Any]) -> Member:
-        key, value = children
-        return Member(key.line, key.column, _unquoted(key), value)
+    def finished(self) -> JsonNode:
+        items: tuple[Any, ...] = tuple(self.items)
+        if not self.is_object:
+            return Items(self.line, self.column, items, self.comma)
+        first: dict[str, Member] = {member.key: member for member in reversed(items)}
+        return Object(self.line, self.column, items, first, self.comma)
 
-    def string(self, children: list[Any]) -> Scalar:
-        (token,) = children
+
+def _scalar(kind: str, token: str, line: int, column: int) -> Scalar:
+    if kind == "STRING":
         text = _unquoted(token)
-        return Scalar(token.line, token.column, text, text)
-
-    def number(self, children: list[Any]) -> Scalar:
-        (token,) = children
-        is_whole = token.lstrip("-").isdigit() and len(token) < 40
-        return Scalar(token.line, token.column, int(token) if is_whole else float(token), str(token))
-
-    def word(self, children: list[Any]) -> Scalar:
-        (token,) = children
-        return Scalar(token.line, token.column, {"true": True, "false": False, "null": None}[token], str(token))
-
-
-def _trailing_node(trailing: list[Any]) -> JsonNode | None:
-    return JsonNode(trailing[0].line, trailing[0].column) if trailing else None
+        return Scalar(line, column, text, text)
+    if kind == "WORD":
+        return Scalar(line, column, _WORDS[token], token)
+    is_whole = token.lstrip("-").isdigit() and len(token) < 40
+    return Scalar(line, column, int(token) if is_whole else float(token), token)
 
 
 def _unquoted(token: str) -> str:
     return token[1:-1] if "\\" not in token else str(json.loads(token))
 
 
-@functools.lru_cache(maxsize=1)
-def _parser() -> lark.Lark:
-    return lark.Lark(_GRAMMAR, parser="lalr", lexer="basic", transformer=_TreeBuilder())
-
-
-def _parse_tree(text: str) -> JsonNode:
-    """Parse a text. This function exists to declare the tree's type, which lark doesn't know."""
-    parser: Any = _parser()
-    root: JsonNode = parser.parse(text)
-    return root
+def _parse_tree(source: CheckedText) -> JsonNode:
+    """Parse a text. Raises _SyntaxError at the first token that JSON does not allow."""
+    text, line, line_start, end = source.text, 1, 0, 0
+    expected = _VALUE
+    opened: list[_Open] = []
+    value: JsonNode | None = None
+    for found in _TOKEN.finditer(text):
+        kind = str(found.lastgroup)
+        begin = found.start(kind)
+        if newlines := text.count("\n", end, begin):
+            line += newlines
+            line_start = text.rfind("\n", end, begin) + 1
+        end = found.end()
+        column = begin - line_start + 1
+        if kind not in expected:
+            raise _SyntaxError(_syntax_problem(source, kind, found[kind], begin, line, column, expected))
+        if kind == "STRING" and expected is _KEY:
+            opened[-1].key = line, column, _unquoted(found[kind])
+            expected = _COLON
+        elif kind == "COLON":
+            expected = _VALUE
+        elif kind == "COMMA":
+            opened[-1].comma = JsonNode(line, column)
+            expected = _KEY if opened[-1].is_object else _ITEM
+        elif kind in ("LBRACE", "LBRACKET"):
+            opened.append(_Open(line, column, kind == "LBRACE"))
+            expected = _KEY if kind == "LBRACE" else _ITEM
+        elif kind != "END":
+            is_end = kind in ("RBRACE", "RBRACKET")
+            value = opened.pop().finished() if is_end else _scalar(kind, found[kind], line, column)
+            expected = _END
+            if opened:
+                opened[-1].add(value)
+                expected = _AFTER_MEMBER if opened[-1].is_object else _AFTER_ITEM
+    assert value is not None, "the text ends after a value"
+    return value
 
 
 def parse(text: str, *, file: str) -> ParsedSpec:
@@ -195,9 +211,9 @@ def parse(text: str, *, file: str) -> ParsedSpec:
         message = "the file begins with a byte order mark; save it as UTF-8 without one"
         return ParsedSpec(source, None, False, (source.problem("TW102", 1, 1, message),))
     try:
-        root = _parse_tree(text)
-    except lark.UnexpectedInput as error:
-        return ParsedSpec(source, None, False, (_syntax_problem(source, error),))
+        root = _parse_tree(source)
+    except _SyntaxError as error:
+        return ParsedSpec(source, None, False, (error.problem,))
     deep = _too_deep(root)
     if deep is not None:
         message = f"objects and lists are nested more than {MAX_DEPTH} deep here; share structs through commonStructs"
@@ -209,35 +225,30 @@ def parse(text: str, *, file: str) -> ParsedSpec:
     return ParsedSpec(source, root, is_draft, tuple(_text_problems(source, root, is_draft)))
 
 
-def _syntax_problem(source: CheckedText, error: lark.UnexpectedInput) -> Problem:
-    if isinstance(error, lark.UnexpectedCharacters):
-        found = source.text[error.pos_in_stream]  # type: ignore[index]
+def _syntax_problem(
+    source: CheckedText, kind: str, token: str, begin: int, line: int, column: int, expected: Collection[str]
+) -> Problem:
+    """Describe a token that is not one of the expected kinds. `begin` is its offset in the text."""
+    if kind == "OTHER":
+        found = source.text[begin]
         hint = _HINTS.get(
             found, "keys and strings are written in double quotes" if found.isalpha() else "this is not JSON"
         )
-        return source.problem("TW103", error.line, error.column, f"unexpected {quoted(found)}; {hint}")
-    assert isinstance(error, lark.UnexpectedToken)
-    token: lark.Token = error.token
-    accepted: set[str] = error.accepts
-    if token.type == "$END":
-        line, column = source.end
+        return source.problem("TW103", line, column, f"unexpected {quoted(found)}; {hint}")
+    if kind == "END":
+        message = f"the file ends here; expected {_expected(expected)}"
         if not source.text.strip():
-            return source.problem("TW103", line, column, "the file is empty; a spec is one JSON object, { ... }")
-        message = f"the file ends here; expected {_expected(accepted)}"
-        return source.problem("TW103", line, column, message)
-    if accepted == {"$END"}:
-        message = f"unexpected {_quoted_token(token)} after the end of the spec; a file contains one JSON object"
-        return source.problem("TW104", error.line, error.column, message)
-    message = f"unexpected {_quoted_token(token)}; expected {_expected(accepted)}"
-    return source.problem("TW103", error.line, error.column, message)
+            message = "the file is empty; a spec is one JSON object, { ... }"
+        return source.problem("TW103", *source.end, message)
+    shown = quoted(_unquoted(token) if kind == "STRING" else token)
+    if expected is _END:
+        message = f"unexpected {shown} after the end of the spec; a file contains one JSON object"
+        return source.problem("TW104", line, column, message)
+    return source.problem("TW103", line, column, f"unexpected {shown}; expected {_expected(expected)}")
 
 
-def _quoted_token(token: lark.Token) -> str:
-    return quoted(_unquoted(token) if token.type == "STRING" else str(token))
-
-
-def _expected(accepted: set[str]) -> str:
-    names = [shown for terminal, shown in _TERMINALS.items() if terminal in accepted]
+def _expected(kinds: Collection[str]) -> str:
+    names = [name for kind, name in _NAMES.items() if kind in kinds]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 

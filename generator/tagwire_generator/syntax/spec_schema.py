@@ -1,18 +1,17 @@
 """Check that a spec has only known keys, with values of the right kinds.
 
 `spec.schema.json`, which editors also use, defines the keys and kinds. jsonschema checks them, and this module adds a
-position in the text, a rule ID and a sentence to each error. The schema's patterns are only for editors: the reader
-checks the same conditions with better messages. A key with `"dialect": "tagwire"` in the schema is an error in a spec
-that did not enable extensions.
+position in the text, a rule ID and a sentence to each error. Because jsonschema is slow, `_test_of` first converts the
+schema to functions that accept most valid specs, and jsonschema checks only the other specs. The schema's patterns are
+only for editors: the reader checks the same conditions with better messages. A key with `"dialect": "tagwire"` in the
+schema is an error in a spec that did not enable extensions.
 """
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any, Final, Protocol
-
-from jsonschema import Draft202012Validator, ValidationError, validators
 
 from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
@@ -86,17 +85,20 @@ def key_kinds(definition: str) -> Mapping[str, str]:
 
 @functools.lru_cache(maxsize=1)
 def _validator() -> _Validator:
+    from jsonschema import Draft202012Validator, validators
+
     base: Any = Draft202012Validator
     extend: Any = validators.extend
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
     strict = extend(base, {"dialect": _extension}, type_checker=checker)
-    strict.check_schema(schema())
     validator: _Validator = strict(schema())
     return validator
 
 
-def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
+def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[Exception]:
     """Report every use of a key of the tagwire dialect. `shape_errors` ignores this if the spec may use the dialect."""
+    from jsonschema import ValidationError
+
     yield ValidationError(f"only the dialect {dialect} has this key")
 
 
@@ -105,10 +107,88 @@ def _is_integer(checker: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+_Test = Callable[[Any], bool]
+
+_TYPES: Final[Mapping[str, frozenset[type]]] = {
+    "string": frozenset({str}),
+    "number": frozenset({int, float}),
+    "integer": frozenset({int}),
+    "boolean": frozenset({bool}),
+    "object": frozenset({dict}),
+    "array": frozenset({list}),
+    "null": frozenset({type(None)}),
+}
+_UNTESTED: Final = frozenset(
+    {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
+)
+"""Keywords without a test of their own: they have no errors, or only errors that `shape_errors` ignores."""
+
+
+@functools.cache
+def _accepts(allow_extensions: bool) -> _Test:
+    """Return a fast test of a whole spec. If the test returns True, `shape_errors` has no errors to report."""
+    return _test_of(schema(), allow_extensions, {})
+
+
+def _test_of(part: Mapping[str, Any], allow_extensions: bool, known: dict[str, _Test]) -> _Test:
+    """Convert a part of the schema to a function. `known` has the functions of definitions (`$defs`) by reference."""
+    tests = [
+        _keyword_test(keyword, part, lambda other: _test_of(other, allow_extensions, known), known)
+        for keyword in part
+        if keyword not in _UNTESTED and not (keyword == "dialect" and allow_extensions)
+    ]
+    return tests[0] if len(tests) == 1 else lambda value: all(test(value) for test in tests)
+
+
+def _keyword_test(
+    keyword: str, part: Mapping[str, Any], test_of: Callable[[Mapping[str, Any]], _Test], known: dict[str, _Test]
+) -> _Test:
+    operand = part[keyword]
+    match keyword:
+        case "$ref":
+            if operand not in known:
+                known[operand] = lambda value: known[operand](value)  # for definitions that contain themselves
+                known[operand] = test_of(schema()["$defs"][operand.rpartition("/")[2]])
+            return lambda value: known[operand](value)
+        case "type":
+            types = frozenset[type]().union(
+                *(_TYPES[name] for name in ([operand] if isinstance(operand, str) else operand))
+            )
+            return lambda value: type(value) in types
+        case "enum" | "const":
+            allowed = {(type(value), value) for value in (operand if keyword == "enum" else [operand])}
+            return lambda value: not isinstance(value, dict | list) and (type(value), value) in allowed
+        case "required":
+            return lambda value: type(value) is not dict or all(key in value for key in operand)
+        case "items":
+            item = test_of(operand)
+            return lambda value: type(value) is not list or all(item(each) for each in value)
+        case "properties":
+            members = {key: test_of(value) for key, value in operand.items()}
+            return lambda value: type(value) is not dict or all(
+                members[key](value[key]) for key in value if key in members
+            )
+        case "additionalProperties":
+            known_keys = part.get("properties", {}).keys()
+            other = test_of(operand) if operand else _rejects
+            return lambda value: type(value) is not dict or all(key in known_keys or other(value[key]) for key in value)
+        case "if":
+            condition, yes, no = (test_of(part.get(key, {})) for key in ("if", "then", "else"))
+            return lambda value: yes(value) if condition(value) else no(value)
+    return _rejects  # jsonschema decides about `dialect` and unknown keywords
+
+
+def _rejects(value: object) -> bool:
+    return False
+
+
 def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError]:
     """Yield the schema errors in a parsed spec. `allow_extensions` allows keys of the tagwire dialect."""
+    plain = _plain(root)
+    if _accepts(allow_extensions)(plain):
+        return
     incomplete: set[int] = set()
-    for error in _validator().iter_errors(_plain(root)):
+    for error in _validator().iter_errors(plain):
         node = _node_at(root, error.absolute_path)
         match error.validator:
             case "additionalProperties":

@@ -1,4 +1,6 @@
 import re
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIO
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.register import registers_among
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.syntax import canonical
+from tagwire_generator.syntax import canonical, spec_schema
 from tagwire_generator.syntax.parse import Items, JsonNode, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import schema
 
@@ -261,3 +263,44 @@ def test_patterns_for_editors_accept_everything_that_the_reader_accepts() -> Non
     assert patterns["tag"].search("0x00fF") and not patterns["whole"].search("0x1")
     for text in ("0,2", "+", "0-", "None", "0 - 1"):
         assert not patterns["range"].search(text)
+
+
+def test_the_schema_is_valid() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize("allow_extensions", [False, True])
+def test_specs_that_the_fast_test_accepts_have_no_errors(
+    allow_extensions: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replace each value and each key of some specs, and compare the fast test with jsonschema."""
+    texts = [path.read_text() for folder in FOLDERS for path in sorted(folder.glob("*.json"))[:2]]
+    roots = [parse(text, file="spec").root for text in texts]
+    specs = [spec_schema._plain(root) for root in roots if root is not None]
+    edited = [each for spec in specs for each in (spec, *islice(_edits(spec), 40))]
+    accepts = spec_schema._accepts(allow_extensions)
+    judged = [(accepts(spec), _has_errors(spec, allow_extensions)) for spec in edited]
+    assert not [spec for spec, (fast, errors) in zip(edited, judged, strict=True) if fast and errors]
+    assert {fast for fast, _ in judged} == {False, True}
+    monkeypatch.setattr(spec_schema, "_validator", None)  # valid specs of Kafka's dialect don't need jsonschema
+    kafka = parse((OURS / "kafka" / "clients" / "HeartbeatRequest.json").read_text(), file="spec").root
+    assert kafka is not None and not list(spec_schema.shape_errors(kafka, allow_extensions=False))
+
+
+def _edits(value: Any) -> Iterator[Any]:
+    """Yield copies of a JSON value in which one scalar or key is replaced."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from ({**value, key: edit} for edit in _edits(member))
+            for other in ("zzz", "dialect", "tag"):
+                yield {other if each == key else each: value[each] for each in value}
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from ([*value[:index], edit, *value[index + 1 :]] for edit in _edits(item))
+    else:
+        yield from (7, 7.0, True, None, [], {}, "x", "kafka")
+
+
+def _has_errors(spec: object, allow_extensions: bool) -> bool:
+    ignored = {"pattern", "minLength", *(["dialect"] if allow_extensions else [])}
+    return any(error.validator not in ignored for error in spec_schema._validator().iter_errors(spec))
