@@ -290,6 +290,6 @@ def _text_problems(source: CheckedText, root: Object, is_draft: bool) -> Iterato
 
 
 def _half_characters(source: CheckedText, node: JsonNode, text: str) -> Iterator[Problem]:
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         message = f"{quoted(text)} contains half of a surrogate pair, which UTF-8 can't encode"
         yield source.problem("TW108", node.line, node.column, message)
