@@ -103,7 +103,7 @@ class Limits:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Limits):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return self is other or all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __hash__(self) -> int:
         return hash(tuple(getattr(self, name) for name in self.__slots__))

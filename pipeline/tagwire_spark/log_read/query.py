@@ -351,7 +351,7 @@ def _limits(options: Options) -> Limits:
             known = ", ".join(Limits.__slots__)
             raise invalid(f"Option limits: expected name=number with a name from {known}, got {shown(part)}.")
         values[name.strip()] = int(number)
-    return Limits(**values)
+    return Limits(**values) if values else DEFAULT_LIMITS
 
 
 def _milliseconds(options: Options, name: str) -> int | None:

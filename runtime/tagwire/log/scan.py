@@ -259,12 +259,15 @@ class Scan:
 
     def span(self, position: int) -> BatchSpan:
         """Return the span of the batch at a position. Raises LogError if there is no batch."""
+        # Native code reads a small batch faster than Python reads a header. Large batches are not in FileBytes' window.
+        if not isinstance(self.data, bytes) and (batch := self._quick_batch(position)) is not None:
+            return BatchSpan(position, batch.size, batch.last_offset)
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
         # Decode the batch if several formats fit, or if the header doesn't contain the last offset.
         if known is None or not known.gives_last_offset:
-            batch = self.batch(position)
-            return BatchSpan(position, batch.size, batch.last_offset)
+            decoded = self.batch(position)
+            return BatchSpan(position, decoded.size, decoded.last_offset)
         header = self.data[position : position + LONGEST]
         offset = _number(header, known.offset_at or 0, 8)
         if known.last_delta_at is not None:
