@@ -170,7 +170,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for key, log in logs.items():
             if time_of(self.query.start_times, key) is not None:
                 found = with_offsets_of_times(self.query, log.partition, log.name, key).starts or {}
-                starts[key] = min(found[key], log.end)
+                starts[key] = min(found[key], log.log_end)
         return spark_offset(starts, logs)
 
     def getDefaultReadLimit(self) -> ReadLimit:

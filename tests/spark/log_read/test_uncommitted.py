@@ -244,3 +244,17 @@ def test_look_up_among_thousands_of_transactions() -> None:
             for producer in range(6):
                 expected = any(each == producer and first <= offset <= last for each, first, last in aborted)
                 assert known.hides(offset, producer, True, False) == expected
+
+
+def test_a_stream_from_a_timestamp_does_not_start_earlier_because_of_an_open_transaction(tmp_path: Path) -> None:
+    def at(offset: int, producer: int = -1) -> bytes:
+        record = Record(offset, 1_000 + offset, b"k", b"value")
+        return build([record], "v2", producer_id=producer, is_transactional=producer >= 0).encode()
+
+    open_transaction = [at(0), at(1, 1), at(2), at(3)]
+    segment(tmp_path / "t-0", 0, *open_transaction)
+    reader = stream(tmp_path, **COMMITTED, startingTimestamp="1002")
+    start = reader.initialOffset()
+    assert start == {"t": {"0": 2}} == reader.latestOffset(start, ReadAllAvailable())
+    segment(tmp_path / "t-0", 0, *open_transaction, marker(4, 1, COMMIT))
+    assert [row["offset"] for row in rows(reader, start, reader.latestOffset(start, ReadAllAvailable()))] == [2, 3]
