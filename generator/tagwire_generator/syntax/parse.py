@@ -135,7 +135,7 @@ class _Open:
         self.column = column
         self.is_object = is_object
         self.items: list[JsonNode] = []
-        self.key = (0, 0, "")
+        self.key: tuple[int, int, str] = (0, 0, "")
         """The line, column and text of the last key."""
         self.comma: JsonNode | None = None
         """The comma after the last item."""

@@ -175,7 +175,8 @@ def _keyword_test(
         case "if":
             condition, yes, no = (test_of(part.get(key, {})) for key in ("if", "then", "else"))
             return lambda value: yes(value) if condition(value) else no(value)
-    return _rejects  # jsonschema decides about `dialect` and unknown keywords
+        case _:  # jsonschema decides about `dialect` and unknown keywords
+            return _rejects
 
 
 def _rejects(value: object) -> bool:
