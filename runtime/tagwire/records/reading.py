@@ -5,8 +5,7 @@ If bytes may be in two formats, both are tried, and the checksums decide. It is 
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
@@ -40,8 +39,8 @@ def read_batches(
     docs/records.md. Raises DecodeError for invalid bytes, LimitError beyond `limits`, and FormatError for an unknown
     name or two formats with the same magic byte.
     """
-    if limits is DEFAULT_LIMITS and type(format) is str and strict and not only and not partial:
-        reader = _usual_reader(format)
+    if limits is DEFAULT_LIMITS and strict and not only and not partial and type(format) is str:
+        reader = _usual_readers[format]
         if reader is not None:
             return reader.over(data)
     formats = format_set(format, only=only, strict=strict)
@@ -50,10 +49,19 @@ def read_batches(
     return _batches(as_bytes(data), formats, limits, partial)
 
 
-@lru_cache(maxsize=64)
-def _usual_reader(format: str) -> "BatchReader | None":
-    """Return the native reader of one or several formats. A cache with one argument is faster than `format_set`."""
-    return format_set(format).native_reader
+_MOST_READERS: Final = 64
+
+
+class _UsualReaders(dict[str, "BatchReader | None"]):
+    """The native reader for each string of formats, or None. A lookup is faster than a call of a cached function."""
+
+    def __missing__(self, format: str) -> "BatchReader | None":
+        if len(self) >= _MOST_READERS:
+            self.clear()
+        return self.setdefault(format, format_set(format).native_reader)
+
+
+_usual_readers: Final = _UsualReaders()
 
 
 def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> Iterator[RecordBatch]:
