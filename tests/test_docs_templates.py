@@ -13,14 +13,13 @@ from tagwire_generator.views import (
     message_view,
     package_view,
     read_steps,
-    register_view,
     serializer_view,
     struct_calls,
     write_steps,
 )
 
 PAGE = (Path(__file__).parents[1] / "docs" / "templates.md").read_text(encoding="utf-8")
-MODULES = (data_view, struct_calls, register_view, serializer_view, read_steps, write_steps, package_view, message_view)
+MODULES = (data_view, struct_calls, serializer_view, read_steps, write_steps, package_view, message_view)
 VIEWS = {
     name: value
     for module in MODULES

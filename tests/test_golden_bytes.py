@@ -13,7 +13,7 @@ import tagwire
 import tagwire_messages as messages
 from tagwire.explain.text import annotate, parse_annotated
 from tagwire.sensitive import showing_sensitive
-from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.model.spec_names import snake_case
 
 NAMES = messages.registry.names()
 

@@ -13,7 +13,7 @@ from test_golden_bytes import check
 import tagwire
 from tagwire_drafts import kip482_rpcs
 from tagwire_drafts.kip482_rpcs import registry
-from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.model.spec_names import snake_case
 
 NAMES = registry.names()
 HEADERS = ("RequestHeader", "ResponseHeader")

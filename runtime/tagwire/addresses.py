@@ -1,4 +1,4 @@
-"""Server addresses: a host and a port."""
+"""Server addresses: a host and a port. Test servers listen on loopback only, unless remote clients are allowed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.text_format import shown
 
+LOOPBACK: Final = "127.0.0.1"
 _PORTS: Final = range(1 << 16)
 
 
@@ -35,3 +36,18 @@ class Address(NamedTuple):
             expected = "PORT or HOST:PORT" if host else "HOST:PORT"
             raise AddressError(f"expected an address {expected} with a port up to 65535, got {shown(text)}")
         return cls(name, int(number))
+
+
+def check_listening(host: str, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:
+    """Raise `error` if other machines can reach a server on this host address, unless `allow_remote` is set."""
+    from contextlib import suppress
+    from ipaddress import ip_address
+
+    is_loopback = host == "localhost"
+    with suppress(ValueError):
+        is_loopback = is_loopback or ip_address(host).is_loopback
+    if not is_loopback and not allow_remote:
+        raise error(
+            f"{what} answers anyone, and other machines can reach it at {host or 'every address of this machine'}; "
+            "listen on 127.0.0.1 or ::1, or allow remote clients with argument `allow_remote=True`"
+        )

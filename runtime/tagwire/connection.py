@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tagwire import __version__
 from tagwire.errors import EncodeError, TagwireError
-from tagwire.frames.announcing import announced_versions, announcement_of
 from tagwire.frames.frame_headers import check_kind
-from tagwire.frames.negotiation import best_version, drops_nothing
+from tagwire.frames.negotiation import announced_versions, announcement_of, best_version, drops_nothing
 from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.limits import DEFAULT_LIMITS, Limits

@@ -8,7 +8,7 @@ from tagwire.frames.known_packages import record_format
 from tagwire.layout import Array, Item, Nested, StructLayout
 from tagwire.records import Format, Record, build, format_names, format_of
 from tagwire.records.format_set import format_set
-from tagwire.records.tracing import trace_batches
+from tagwire.records.opening import trace_batches
 from tagwire_site.rendering import render
 from tagwire_site.trees import Sample, samples_json
 

@@ -21,7 +21,7 @@ from tagwire.explain.text import parse_annotated
 from tagwire.message import Message
 from tagwire.sensitive import showing_sensitive
 from tagwire_cli.comparing.version_diff import history
-from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import find_specs
 from tagwire_generator.reading.spec import read_data

@@ -77,7 +77,7 @@ def add_missing() -> None:
 
 
 def add_missing_of(registry: tagwire.Registry, folder: Path, cases: "Cases") -> None:
-    from tagwire_generator.model.python_names import snake_case
+    from tagwire_generator.model.spec_names import snake_case
 
     for name in registry.names():
         cls = registry[name]

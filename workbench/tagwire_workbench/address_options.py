@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 if TYPE_CHECKING:
-    from tagwire.testing.addresses import Address
+    from tagwire.addresses import Address
 
 
 class _AddressType(click.ParamType):  # type: ignore[type-arg]
@@ -17,7 +17,7 @@ class _AddressType(click.ParamType):  # type: ignore[type-arg]
         self._host = host
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Address":
-        from tagwire.testing.addresses import Address, AddressError
+        from tagwire.addresses import Address, AddressError
 
         try:
             address = value if isinstance(value, Address) else Address.parse(value, self._host)

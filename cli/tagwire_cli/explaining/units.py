@@ -220,7 +220,7 @@ def _open(settings: ExplainSettings, seen: Trace) -> str:
 
 def _batches(settings: ExplainSettings, data: bytes) -> Iterator[Explained]:
     """Yield the explanation of each batch, up to the first batch with an error."""
-    from tagwire.records.tracing import trace_batches
+    from tagwire.records.opening import trace_batches
 
     for seen in trace_batches(data, settings.formats, strict=settings.strict, limits=settings.limits):
         yield Explained("", (seen,), is_apart=False)

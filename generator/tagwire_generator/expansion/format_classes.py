@@ -15,7 +15,7 @@ from tagwire_generator.expansion.message_classes import field_row
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.framing_rules import fields_before, first_uses
 from tagwire_generator.model.framing_spec import REST, BitsSpec
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.model.struct_spec import StructGraph
 from tagwire_generator.project.options import SpecOptions
 

@@ -13,8 +13,8 @@ from tagwire.message import Message, Register, Struct
 from tagwire.message.field_table import FieldRow, OptionalFields
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.defaults import map_keys
-from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
 
 

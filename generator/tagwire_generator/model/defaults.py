@@ -9,9 +9,8 @@ from tagwire.text_format import suggestion
 from tagwire.wire.types import IntegerType, WireType, wire_type
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_type import FieldType
-from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.register_spec import RegisterSpec
-from tagwire_generator.model.spec_names import NAME_RULE, is_name
+from tagwire_generator.model.spec_names import NAME_RULE, attribute_name, is_name
 from tagwire_generator.model.violations import InvalidSpec, Violation
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.diagnostics.problems import quoted
-from tagwire_generator.model.python_names import snake_case
-from tagwire_generator.model.spec_names import NAME_RULE, is_name
+from tagwire_generator.model.spec_names import NAME_RULE, is_name, snake_case
 from tagwire_generator.model.violations import Violation
 
 if TYPE_CHECKING:

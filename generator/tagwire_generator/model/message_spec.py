@@ -19,9 +19,9 @@ from tagwire_generator.model.message_rules import (
     message_violations,
     name_violation,
 )
-from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.record_format_spec import FormatSpec
 from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.model.struct_rules import struct_violations
 from tagwire_generator.model.struct_spec import StructGraph, StructSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation, enforce

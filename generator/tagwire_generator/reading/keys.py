@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
-from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.reading.values import boolean, items, tag_number, text, version_range, whole_number
 from tagwire_generator.syntax.parse import JsonNode
 from tagwire_generator.syntax.spec_schema import key_kinds

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, parse
 

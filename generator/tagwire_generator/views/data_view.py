@@ -12,8 +12,8 @@ from tagwire.message import Message
 from tagwire.versions import Versions
 from tagwire_generator.expansion.message_classes import field_row, optional_fields, unique_keys
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import HEADER_NAMES
 from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc, version_history

@@ -9,9 +9,9 @@ from tagwire.message import Message
 from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.record_format_spec import record_format_of
 from tagwire_generator.model.register_spec import RegisterEntry
+from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.views.struct_calls import named_type, value_facts
 
 _WIDTH = 110

@@ -28,7 +28,7 @@ from tagwire.layout import (
 from tagwire.message import Register
 from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
-from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal
 from tagwire_generator.views.docstrings import StructNames, has_binary
 from tagwire_generator.views.imports import ModuleImports

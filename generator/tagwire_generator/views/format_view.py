@@ -12,7 +12,7 @@ from tagwire.message.record_format import RecordFormat
 from tagwire_generator.expansion.format_classes import format_rows
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.framing_spec import REST
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.spec_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.data_view import DataModuleView, DataViews, FieldView, StructView
 from tagwire_generator.views.docstrings import documented

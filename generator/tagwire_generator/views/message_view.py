@@ -14,8 +14,8 @@ from tagwire.message.field_table import layout_of
 from tagwire.message.json import json_value
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
-from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterEntry
+from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.docstrings import deprecated_part, deprecated_versions
 from tagwire_generator.views.struct_calls import named_type, value_facts

@@ -24,8 +24,8 @@ from tagwire.extras import required
 from tagwire_generator.expansion.format_classes import format_class
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec, MessageSummary
-from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.model.spec_names import snake_case
 from tagwire_generator.project import resources
 from tagwire_generator.project.history import History
 from tagwire_generator.project.options import SpecOptions
@@ -33,8 +33,7 @@ from tagwire_generator.project.output import MARKER, formatter_line, is_generate
 from tagwire_generator.views.data_view import DataViews
 from tagwire_generator.views.format_view import format_view
 from tagwire_generator.views.message_view import message_view
-from tagwire_generator.views.package_view import PackageView, package_view
-from tagwire_generator.views.register_view import register_view
+from tagwire_generator.views.package_view import PackageView, package_view, register_view
 from tagwire_generator.views.serializer_view import serializer_view
 from tagwire_generator.views.targets import read_targets
 

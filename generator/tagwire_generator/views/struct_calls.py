@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.defaults import is_key_type, map_keys
-from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.views.imports import ModuleImports
 
 Annotate = Callable[[FieldSpec], str]

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructField, StructType
 from tagwire.message import Message
 from tagwire_spark.columns.codec import Decoding, RowName, decoding
 from tagwire_spark.options import invalid
-from tagwire_spark.worker import settle_worker
+from tagwire_spark.session import settle_worker
 
 _PLACES: Final = ("file", "topic", "partition", "offset", "position")
 """The columns of `kafka_log` that locate a record."""

@@ -20,8 +20,7 @@ from tagwire.errors import TagwireError
 from tagwire.message import Message
 from tagwire_spark.columns.arrow_types import is_bytes
 from tagwire_spark.columns.codec import NO_VERSION, encoding, message_class, unversioned
-from tagwire_spark.columns.functions import Call, column_function
-from tagwire_spark.columns.record_values import in_permissive_mode, record_reading, record_schema
+from tagwire_spark.columns.functions import Call, column_function, in_permissive_mode, record_reading, record_schema
 from tagwire_spark.errors import PipelineError, described, rejection
 from tagwire_spark.options import MODES, Options, invalid
 

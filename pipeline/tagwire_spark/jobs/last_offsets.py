@@ -32,8 +32,7 @@ from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import received_segment
-from tagwire_spark.session import spark_errors_converted
-from tagwire_spark.worker import settle_worker
+from tagwire_spark.session import settle_worker, spark_errors_converted
 
 _WIDTH: Final = 8
 pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time

@@ -5,7 +5,7 @@
         lasts/                  results that one round of a job passes to the next (`last_offsets`)
         output/                 becomes the output, by one rename
 
-An output for a URL is built in the same way in a work folder, and then uploaded (`uploads`). Each attempt at a unit
+An output for a URL is built in the same way in a work folder, and then uploaded (`upload`). Each attempt at a unit
 writes to its own folder, and returns the folder's name. Spark accepts one result per unit. Other attempts' folders are
 ignored, and removed at the end.
 """
@@ -14,8 +14,9 @@ import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,11 +26,73 @@ from tagwire.log import LogPathError
 from tagwire.log.errors import not_written
 from tagwire.log.whole_folder import claimed, publish
 from tagwire_spark.errors import PipelineError, changed
-from tagwire_spark.files.commit import abandon
+from tagwire_spark.files import commit
+from tagwire_spark.files.commit import Change, Job, abandon
 from tagwire_spark.files.leftovers import work_folders
 from tagwire_spark.files.storage import is_remote, local_path
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.uploads import begin_upload, upload
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retried, store
+from tagwire_spark.jobs.tasks import run_units
+
+# Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
+#
+# While a job runs, it moves and rereads its files, so it builds the output in a folder that the driver and all workers
+# can access. Tasks then upload the files below a hidden prefix, and one commit copies all of them into place. So a
+# `kafka_log` reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which appears
+# last.
+
+
+def begin_upload(url: str, storage: StorageOptions) -> Job:
+    """Begin the upload to a prefix. Raises LogPathError if it isn't empty, and PipelineError if it can't be written."""
+    _check_empty(url, storage)
+    return commit.begin(url, storage)
+
+
+def upload(spark: SparkSession, folder: Path, job: Job) -> None:
+    """Upload all files of `folder`, and commit them. Raises LogPathError or PipelineError if this fails."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files.sort(key=lambda path: path.suffix == ".log")  # a segment must appear after its indexes
+    names = [path.relative_to(folder).as_posix() for path in files]
+    units = [[str(path), name] for path, name in zip(files, names, strict=True)]
+    put = partial(_put, root=job.root, id=job.id, storage=job.storage)
+    staged = run_units(spark, units, [path.stat().st_size for path in files], put)
+    moves = tuple(zip(staged, names, strict=True))
+
+    def change(before: Mapping[str, Any]) -> Change:
+        _check_empty(job.root, job.storage)
+        return Change(moves)
+
+    commit.carry_out(job, change)
+
+
+def _check_empty(url: str, storage: StorageOptions) -> None:
+    with reaching(url, storage):
+        system, bare = store(url, storage)
+        system.invalidate_cache()
+        try:
+            listed = retried(partial(system.ls, bare, detail=False))
+        except FileNotFoundError:
+            return
+    found = [str(name).rstrip("/").rpartition("/")[2] for name in listed]
+    if any(name != commit.DONE and not name.startswith(".tagwire-") for name in found):
+        raise LogPathError(f"{storage.hidden(url)} already exists and is not replaced; choose another output")
+
+
+def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
+    path, name = unit
+    attempt = commit.staging(commit.job_of(root, id, storage))
+    try:
+        link = attempt.folder / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path)
+        attempt.keep([link])
+        attempt.end()
+    except OSError as error:
+        text = f"{path} can't be read by a worker: {error.strerror}; all workers must mount the work folder"
+        raise LogPathError(text) from None
+    finally:
+        attempt.close()
+    return f"{attempt.job.name}/{attempt.folder.name}/{name}"
+
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 """Matches a URL, even with only one slash, because `Path` merges two slashes into one."""

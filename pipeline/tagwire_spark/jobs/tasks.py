@@ -17,8 +17,7 @@ from pyspark.sql.types import StructType
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError
 from tagwire_spark.errors import PipelineError, rejection
-from tagwire_spark.session import spark_errors_converted
-from tagwire_spark.worker import settle_worker
+from tagwire_spark.session import settle_worker, spark_errors_converted
 
 TASK_BYTES: Final = 64 << 20
 """Maximum total bytes of units that share a task."""

@@ -35,7 +35,7 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.replicas import folder_name
 from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort, check_unfinished
-from tagwire_spark.worker import settle_worker
+from tagwire_spark.session import settle_worker
 
 pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
 

@@ -10,16 +10,17 @@ the driver may have to move segments to later offsets (`numbered`).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import EncodeError
-from tagwire.records import BatchBuilder, format_of
+from tagwire.records import BatchBuilder, Record, format_of
 from tagwire.records.conversion import header_rules
 from tagwire.records.moving import new_run
+from tagwire.wire.checksums import checksum
+from tagwire.wire.varint import to_zigzag, uvarint_bytes
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import Attempt
-from tagwire_spark.log_write.content_sum import content_sum
 from tagwire_spark.log_write.entries import Facts, RecordToWrite, as_record, entries, with_numbers
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before
 from tagwire_spark.log_write.row_runs import RowRun, row_runs
@@ -28,6 +29,28 @@ from tagwire_spark.log_write.target import LogTarget
 
 if TYPE_CHECKING:
     from tagwire._records import RecordRun
+
+
+# A checksum over records, to detect whether two writes of a micro-batch have the same content.
+#
+# The sum does not depend on the order, batches or offsets of the records. It covers each record's key, value and
+# headers as encoded in format v2, so native code can compute the sum while it encodes rows (`row_runs`).
+
+
+def content_sum(records: Iterable[Record]) -> int:
+    """Return the sum of the CRC-32C checksums of all records."""
+    return sum(checksum("crc32c", _body(record)) for record in records)
+
+
+def _body(record: Record) -> bytes:
+    headers = [(str(name).encode(), value) for name, value in record.headers]
+    parts = [record.key, record.value, *(part for header in headers for part in header)]
+    written = [_varint(-1) if part is None else _varint(len(part)) + part for part in parts]
+    return b"".join([*written[:2], _varint(len(headers)), *written[2:]])
+
+
+def _varint(value: int) -> bytes:
+    return uvarint_bytes(to_zigzag(value))
 
 
 _INT32: Final = 0x7FFFFFFF

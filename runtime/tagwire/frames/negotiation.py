@@ -1,14 +1,17 @@
 """Choose the version in which to send a message to a peer, such as a broker."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import UnsupportedVersionError
 from tagwire.layout.types import nested_struct
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
     from tagwire.layout import StructLayout
     from tagwire.message.base import Message
     from tagwire.message.losses import Loss
@@ -33,7 +36,7 @@ class LossyVersionsError(NoCommonVersionError):
     `losses` are the values that the highest common version would lose.
     """
 
-    def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
+    def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: tuple[Loss, ...]) -> None:
         super().__init__(message_name, ours, theirs)
         self.losses = losses
 
@@ -46,7 +49,7 @@ class LossyVersionsError(NoCommonVersionError):
         )
 
 
-def negotiate(message: "type[Message] | Message", peer: Any) -> int:
+def negotiate(message: type[Message] | Message, peer: Any) -> int:
     """Return the highest stable version that both sides have and that can represent the whole message.
 
     If `message` is a class, only the version ranges matter. `peer` is an ApiVersionsResponse, or {api_key: (lowest,
@@ -56,7 +59,7 @@ def negotiate(message: "type[Message] | Message", peer: Any) -> int:
     return best_version(message, _range_of(cls.API_KEY, peer))
 
 
-def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
+def best_version(message: type[Message] | Message, theirs: Versions) -> int:
     """Return the version that `negotiate` chooses if the peer has the versions `theirs` of this API."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
@@ -72,14 +75,14 @@ def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
 
 
 @cache
-def drops_nothing(cls: "type[Message]", version: int) -> bool:
+def drops_nothing(cls: type[Message], version: int) -> bool:
     """Return whether this version has every ignorable field, so that encoding never silently drops a value."""
     from tagwire.message.field_table import layout_of
 
     return _rejects(layout_of(cls, version).root)
 
 
-def _rejects(struct: "StructLayout") -> bool:
+def _rejects(struct: StructLayout) -> bool:
     inner = (nested_struct(item.type) for item in struct.fields)
     return not any(each.ignorable for each in struct.missing) and all(each is None or _rejects(each) for each in inner)
 
@@ -96,3 +99,68 @@ def _range_of(api_key: int | None, peer: Any) -> Versions:
 
 def _versions(lowest: int, highest: int) -> Versions:
     return Versions(max(lowest, 0), highest)
+
+
+# How peers announce the versions that they support, in protocols with a request such as Kafka's ApiVersions.
+#
+# Each of these protocols has a row in `ANNOUNCEMENTS`, with the names of the request and of its response's fields. All
+# other information is in the specs. If a peer does not support the version of an ApiVersions request, it sends a
+# fallback response. The attribute `FALLBACK` of the response's class specifies the version and the error code of that
+# response. A newer client can then ask again (KIP-511).
+
+
+class Announcement(NamedTuple):
+    """How servers of a protocol announce their versions: a request's name, and field names of its response."""
+
+    request: str
+    entries: str
+    api_key: str
+    lowest: str
+    highest: str
+
+
+ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key", "min_version", "max_version"),)
+
+
+def announcement_of(registry: Registry) -> Announcement | None:
+    """Return how a registry's protocol announces versions; None if it has no request such as ApiVersionsRequest."""
+    return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
+
+
+def announcing_message(how: Announcement, registry: Registry, offered: Mapping[int, Versions]) -> Message:
+    """Return a response that announces the versions in `offered`, a dict from API keys to version ranges."""
+    request = registry[how.request]
+    assert request.API_KEY is not None
+    cls = registry.response(request.API_KEY)
+    entry = next(row.struct for row in cls.FIELDS if row.name == how.entries)
+    assert entry is not None
+    entries = [
+        entry(**{how.api_key: key, how.lowest: versions.lowest, how.highest: versions.highest})
+        for key, versions in offered.items()
+    ]
+    return cls(**{how.entries: entries})
+
+
+def announced_versions(how: Announcement, response: Message) -> dict[int, Versions]:
+    """Return the versions that a response announces, as a dict from API keys to version ranges."""
+
+    return {
+        getattr(entry, how.api_key): Versions(max(getattr(entry, how.lowest), 0), getattr(entry, how.highest))
+        for entry in getattr(response, how.entries)
+    }
+
+
+def fallback_message(
+    registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
+) -> tuple[Message, int] | None:
+    """Return the response to a request in an unknown version, and its version; None if the message has no fallback.
+
+    As in Kafka, the fallback response to ApiVersions lists only the supported versions of ApiVersions.
+    """
+    if response.FALLBACK is None:
+        return None
+    version, error_code = response.FALLBACK
+    message: Message = response()
+    if how is not None and response.API_KEY == registry[how.request].API_KEY:
+        message = announcing_message(how, registry, {response.API_KEY or 0: offered})
+    return message.replace(**{response.FIELDS[0].name: error_code}), version

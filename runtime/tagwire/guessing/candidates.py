@@ -190,7 +190,7 @@ class _Work:
 
     def batches(self) -> Iterator[Candidate]:
         """Yield a candidate if the bytes are record batches, at least up to the first invalid batch."""
-        from tagwire.records.tracing import trace_batches
+        from tagwire.records.opening import trace_batches
 
         if len(self.data) < _SMALLEST_BATCH:
             return

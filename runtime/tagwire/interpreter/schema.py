@@ -35,7 +35,7 @@ from tagwire.layout import (
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.text_format import near, shown
 from tagwire.wire.buffers import ByteCount, as_bytes
-from tagwire.wire.optional_fields import TAG_MAX
+from tagwire.wire.tagged_fields import TAG_MAX
 from tagwire.wire.types import WIRE_TYPES, WireType, wire_type
 
 FieldType = Union[str, "Schema", "list[Schema]"]

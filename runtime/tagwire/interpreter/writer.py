@@ -36,7 +36,7 @@ from tagwire.layout import (
 from tagwire.sensitive import without_frames
 from tagwire.text_format import count
 from tagwire.wire.buffers import ByteCount
-from tagwire.wire.optional_fields import TAG_MAX
+from tagwire.wire.tagged_fields import TAG_MAX
 from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 from tagwire.wire.wire_type import Unfit, WireType

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, LimitError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import engine_methods, first_use
-from tagwire.records.bounds import bounded
 from tagwire.records.format import Format
 from tagwire.records.record import Record
 from tagwire.records.walk import Walk, decompressed, max_timestamp
@@ -15,6 +14,37 @@ from tagwire.records.walk import Walk, decompressed, max_timestamp
 if TYPE_CHECKING:
     from tagwire.interpreter.framed_cursor import Good
     from tagwire.records.legacy_messages import Messages
+
+
+# Enforce the limits on records and headers while a batch is read, natively or in Python.
+#
+# Records are read one at a time, so a batch that exceeds a limit is never in memory as a whole. If the header's record
+# count already exceeds the limit, no record is read.
+
+
+def bounded(records: Iterator[Record], stated: int, name: str, offset: int, limits: Limits) -> Iterator[Record]:
+    """Yield the records of the batch at `offset`. Raises LimitError as soon as a limit is exceeded."""
+    most = limits.records
+    if most is not None and stated > most:
+        raise _beyond(name, "", offset, f"{stated} records", "records", most)
+    for index, record in enumerate(records):
+        if most is not None and index >= most:
+            raise _beyond(name, f"[{index}]", offset, f"{index + 1} records", "records", most)
+        if limits.headers is not None and len(record.headers) > limits.headers:
+            path, found = f"[{index}].headers", f"{len(record.headers)} headers"
+            raise _beyond(name, path, offset, found, "headers", limits.headers)
+        yield record
+
+
+def _beyond(name: str, path: str, offset: int, found: str, limit: str, most: int) -> LimitError:
+    return LimitError(
+        message_name=name,
+        version=None,
+        path=f"records{path}",
+        offset=offset,
+        found=found,
+        expected=f"at most {most} (Limits.{limit})",
+    )
 
 
 def read_batch(

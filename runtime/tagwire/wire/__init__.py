@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         read_strings,
         read_uuids,
     )
-    from tagwire.wire.optional_fields import OptionalFieldsBuffer
     from tagwire.wire.rules import breaks_union, has_twins
     from tagwire.wire.scalars import (
         BOOLEAN_BYTES,
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
         uuid_of,
         uvarint,
     )
-    from tagwire.wire.tagged_fields import put_tags, read_tags, tag_header
+    from tagwire.wire.tagged_fields import OptionalFieldsBuffer, put_tags, read_tags, tag_header
     from tagwire.wire.types import WIRE_TYPES
     from tagwire.wire.unknown_tags import NO_TAGS, WITHOUT_TAGS
     from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
@@ -135,7 +134,6 @@ _MODULES = {
         "read_strings",
         "read_uuids",
     ),
-    "tagwire.wire.optional_fields": ("OptionalFieldsBuffer",),
     "tagwire.wire.rules": ("breaks_union", "has_twins"),
     "tagwire.wire.scalars": (
         "BOOLEANS",
@@ -163,6 +161,7 @@ _MODULES = {
         "uvarint",
     ),
     "tagwire.wire.tagged_fields": (
+        "OptionalFieldsBuffer",
         "put_tags",
         "read_tags",
         "tag_header",

@@ -4,11 +4,17 @@ Source: KIP-482. A section has a count, and then the tag, size and data of each 
 Unknown fields are kept as bytes, by tag, and are written again in tag order.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 
 from tagwire.wire.scalars import Binary, UnreadableBytes, UnwritableValue, binary, uvarint
 from tagwire.wire.unknown_tags import NO_TAGS
-from tagwire.wire.varint import UVARINT_MAX, put_uvarint
+from tagwire.wire.varint import UVARINT_MAX, put_uvarint, to_zigzag, uvarint_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 
 def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
@@ -69,3 +75,76 @@ def put_tags(
         put_uvarint(out, tag)
         put_uvarint(out, len(data))
         out += data
+
+
+# The draft dialect's buffer of optional fields, for generated serializers.
+#
+# Source: the first draft of KIP-482. The buffer has entries of length, tag (uint16) and value, in ascending order of
+# tags; a length of zero ends it. The draft leaves two questions open: whether lengths are zig-zag or plain varints, and
+# whether they include the tag's two bytes. The spec of each message answers them.
+
+TAG_MAX: Final = 0xFFFF
+
+
+class OptionalFieldsBuffer:
+    """Reads and writes buffers of optional fields. The arguments answer the questions that the draft leaves open."""
+
+    __slots__ = ("_tag_bytes", "_zigzag")
+
+    def __init__(self, length_varint: str, *, counts_tag: bool) -> None:
+        self._zigzag = length_varint == "zigzag"
+        self._tag_bytes = 2 if counts_tag else 0
+
+    def header(self, buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
+        """Return tag, value end and value start of the entry at `pos`. The tag must be above `last`, the previous tag.
+
+        At the end of the buffer, the tag is -1, and both positions are the end of the buffer.
+        """
+        size = buf[pos]
+        pos += 1
+        if size >= 0x80:
+            size, pos = uvarint(buf, pos, size)
+        if size == 0:
+            return -1, pos, pos
+        if self._zigzag:
+            if size & 1:
+                raise UnreadableBytes
+            size >>= 1
+        tag = buf[pos] << 8 | buf[pos + 1]
+        pos += 2
+        end = pos + size - self._tag_bytes
+        if tag <= last or end <= pos or end > len(buf):
+            raise UnreadableBytes
+        return tag, end, pos
+
+    def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
+        """Read a buffer of unknown fields. Return a mapping from tags to data, and the position after the buffer."""
+        if buf[pos] == 0:
+            return NO_TAGS, pos + 1
+        unknown: dict[int, bytes] = {}
+        tag, stop, pos = self.header(buf, pos, -1)
+        while tag >= 0:
+            unknown[tag] = buf[pos:stop]
+            tag, stop, pos = self.header(buf, stop, tag)
+        return unknown or NO_TAGS, pos
+
+    def put(
+        self,
+        out: bytearray,
+        known: Sequence[tuple[int, Binary]],
+        unknown: Mapping[int, Binary],
+        known_tags: frozenset[int] = frozenset(),
+    ) -> None:
+        """Append a buffer with the `known` fields, which are in tag order, and the unknown fields.
+
+        `known_tags` are all tags that this version defines. Raises UnwritableValue if an unknown field has a known tag.
+        """
+        fields = known if unknown is NO_TAGS else merged_fields(known, unknown, known_tags, TAG_MAX)
+        for tag, data in fields:
+            size = len(data) + self._tag_bytes
+            if size == 0:
+                raise UnwritableValue  # a length of zero would end the buffer
+            out += uvarint_bytes(to_zigzag(size) if self._zigzag else size)
+            out += tag.to_bytes(2, "big")
+            out += data
+        out.append(0)

@@ -11,7 +11,7 @@ from kafka_cases import present
 import tagwire_messages as messages
 from tagwire import arrow
 from tagwire.explain.text import parse_annotated
-from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.model.spec_names import snake_case
 
 NAMES = messages.registry.names()
 Rows = dict[tuple[Any, int], list[bytes]]

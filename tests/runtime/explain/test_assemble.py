@@ -14,7 +14,7 @@ from tagwire.explain.fix_lengths import Line, fix_lengths
 from tagwire.explain.text import annotate, parse_annotated
 from tagwire.records import BatchBuilder, read_batches
 from tagwire.records.format_set import format_names
-from tagwire.records.tracing import trace_batches
+from tagwire.records.opening import trace_batches
 from tagwire.sensitive import showing_sensitive
 from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponseTopic
 

@@ -8,7 +8,7 @@ from tagwire.explain.text import annotate
 from tagwire.explain.trace import trace, trace_request
 from tagwire.frames.known_packages import header_key_name
 from tagwire.records import Record, build
-from tagwire.records.tracing import trace_batches
+from tagwire.records.opening import trace_batches
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_drafts import kip82_int
 

@@ -19,7 +19,7 @@ from tagwire.log.salvage import salvage
 from tagwire.log.stat import stat
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build, convert, read_batches
-from tagwire.records.tracing import trace_batches
+from tagwire.records.opening import trace_batches
 from tagwire.wire.checksums import checksum
 from tagwire.wire.compression import DecompressionError, compress, decompress
 from tagwire.wire.varint import uvarint_bytes

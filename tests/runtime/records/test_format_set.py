@@ -6,7 +6,7 @@ from tagwire.errors import DecodeError, SchemaError
 from tagwire.layout import Layout
 from tagwire.records import FormatError, FormatSet, Record, build, format_of, read_batches
 from tagwire.records.format_set import format_set
-from tagwire.records.tracing import trace_batches
+from tagwire.records.opening import trace_batches
 from tagwire_drafts.kip87 import MessageKip87
 
 ONE = [Record(0, -1, b"k", b"v")]

@@ -17,7 +17,7 @@ from peak_memory import PEAK_KIB, SANITIZED
 from tagwire.errors import DecodeError, LimitError, TagwireError
 from tagwire.limits import Limits
 from tagwire.records import Record, build, format_names, format_of, read_batches
-from tagwire.records.tracing import trace_batches
+from tagwire.records.opening import trace_batches
 from tagwire.wire.compression import CODECS, compress
 
 RECORDS = [Record(index, 1700000000000 + index, b"k%d" % index, b"value %d" % index) for index in range(5)]

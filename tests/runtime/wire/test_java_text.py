@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwire.wire.java_text import decode_as_java
+from tagwire.wire.families import decode_as_java
 
 BAD = "\ufffd"
 

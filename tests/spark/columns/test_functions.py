@@ -25,7 +25,7 @@ from tagwire_spark import (
     to_message,
 )
 from tagwire_spark.columns.codec import decoding, encoding
-from tagwire_spark.columns.record_values import record_reading
+from tagwire_spark.columns.functions import record_reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -22,5 +22,5 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
         except TagwireError as error:
             raise rejection(error, "MALFORMED_KAFKA_LOG") from None
 
-    for name in ("convert", "compact", "export", "restore", "uploads", "whatif"):
+    for name in ("convert", "compact", "export", "restore", "outputs", "whatif"):
         monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)

@@ -13,8 +13,8 @@ from command import tagwire_outcome
 import tagwire
 import tagwire_cli
 import tagwire_messages as kafka
+from tagwire.addresses import Address
 from tagwire.records import BatchBuilder, Record, build, read_batches
-from tagwire.testing.addresses import Address
 from tagwire.testing.peer import MockPeer, Reply
 from tagwire_messages.fetch_request import FetchTopic
 from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionData

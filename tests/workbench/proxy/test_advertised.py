@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tagwire.testing.addresses import Address
+from tagwire.addresses import Address
 from tagwire_workbench.proxy import RecordingProxy
 
 CAPTURE = Path(__file__).parents[2] / "data" / "captures" / "advertised.jsonl.gz"

@@ -8,7 +8,7 @@ from build_package import build_package
 from network_packets import sized
 
 import tagwire_messages as kafka
-from tagwire.testing.addresses import Address, AddressError
+from tagwire.addresses import Address, AddressError
 from tagwire_messages.api_versions_response import ApiVersion
 from tagwire_messages.fetch_response import NodeEndpoint
 from tagwire_messages.find_coordinator_response import Coordinator

@@ -17,8 +17,8 @@ import pytest
 from kafka_clients import CLIENTS, PRINTED, printed_by
 
 import tagwire_messages as kafka
+from tagwire.addresses import Address
 from tagwire.frames.redaction import Redaction
-from tagwire.testing.addresses import Address
 from tagwire.testing.peer import MockPeer, Reply
 from tagwire_messages.metadata_response import MetadataResponseBroker
 from tagwire_workbench.mocking.script import read_script

@@ -16,7 +16,7 @@ from tagwire.log.names import partition_name
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.message_records import decode_records
-from tagwire.records.tracing import trace_batches
+from tagwire.records.opening import trace_batches
 from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained
 from tagwire_cli.explaining.units import ExplainSettings

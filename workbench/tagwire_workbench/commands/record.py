@@ -20,7 +20,7 @@ from tagwire_cli.output.tables import write_json_line, write_line
 from tagwire_workbench.address_options import ADDRESS, LISTENING
 
 if TYPE_CHECKING:
-    from tagwire.testing.addresses import Address
+    from tagwire.addresses import Address
     from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
 
 _CLOSING: Final = 2.0

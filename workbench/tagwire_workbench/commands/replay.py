@@ -20,10 +20,10 @@ from tagwire_cli.paths import InputPath
 from tagwire_workbench.address_options import ADDRESS
 
 if TYPE_CHECKING:
+    from tagwire.addresses import Address
     from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
-    from tagwire.testing.addresses import Address
     from tagwire.testing.peer.assertions import FieldDifference
     from tagwire_workbench.replaying.answers import Ignored
     from tagwire_workbench.replaying.player import RecordedEvent, ReplayedAnswer

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.spec_names import attribute_name
 from tagwire_workbench.designs.findings import DesignFinding
 
 

@@ -23,8 +23,8 @@ from tagwire.layout import (
 )
 from tagwire_generator.expansion.format_classes import format_class
 from tagwire_generator.model import MessageSpec
-from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.record_format_spec import Claim
+from tagwire_generator.model.spec_names import attribute_name
 from tagwire_workbench.designs.findings import DesignFinding
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from tagwire.versions import Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_workbench.designs.findings import DesignFinding
 
 _Found = Iterator[DesignFinding]

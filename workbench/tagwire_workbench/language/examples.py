@@ -16,7 +16,7 @@ from tagwire.message.field_table import layout_of
 from tagwire_generator.evolution.samples import as_json, field_at, samples, without_classes
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.spec_names import attribute_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from tagwire.frames.announcing import announcement_of
 from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.negotiation import announcement_of
 from tagwire.selection.rows import DROP
 from tagwire.versions import Versions
 

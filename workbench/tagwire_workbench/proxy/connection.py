@@ -18,7 +18,7 @@ from tagwire_workbench.proxy.passing import PREFIX_SIZE, Begun, Bytes, Passing
 from tagwire_workbench.proxy.recorded import RecordedFrame
 
 if TYPE_CHECKING:
-    from tagwire.testing.addresses import Address
+    from tagwire.addresses import Address
     from tagwire_workbench.proxy.advertised import Moved
     from tagwire_workbench.proxy.recording_proxy import RecordingProxy
 

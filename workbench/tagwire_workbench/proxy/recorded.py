@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tagwire.testing.addresses import Address
+    from tagwire.addresses import Address
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Final
 
+from tagwire.addresses import LOOPBACK, Address
 from tagwire.frames.frame_headers import names_request
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
-from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire_workbench.proxy.advertised import Advertised
 from tagwire_workbench.proxy.capture_file import ProxyError
 from tagwire_workbench.proxy.connection import ProxyConnection

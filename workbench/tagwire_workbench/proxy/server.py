@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 
-from tagwire.testing.addresses import Address, check_listening
+from tagwire.addresses import Address, check_listening
 from tagwire_workbench.proxy.capture_file import ProxyError
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from tagwire.message.struct_class import Struct
 from tagwire.testing.peer.assertions import MISSING, by_position
 
 if TYPE_CHECKING:
+    from tagwire.addresses import Address
     from tagwire.frames.registry import Registry
-    from tagwire.testing.addresses import Address
 
 
 _KEYS: Final = (

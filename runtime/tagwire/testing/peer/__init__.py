@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 from tagwire.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tagwire.testing.addresses import Address
-    from tagwire.testing.peer.actions import Action, Close, Send, Wait
+    from tagwire.addresses import Address
     from tagwire.testing.peer.connection import PeerConnection
     from tagwire.testing.peer.journal import PeerError, PeerProblem, Received
     from tagwire.testing.peer.mock_peer import MockPeer
-    from tagwire.testing.peer.replies import Reply
+    from tagwire.testing.peer.replies import Action, Close, Reply, Send, Wait
     from tagwire.testing.peer.rules import AnswerRule
 
 __all__ = [
@@ -40,12 +39,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "tagwire.testing.addresses": ("Address",),
-    "tagwire.testing.peer.actions": ("Action", "Close", "Send", "Wait"),
+    "tagwire.addresses": ("Address",),
     "tagwire.testing.peer.connection": ("PeerConnection",),
     "tagwire.testing.peer.journal": ("PeerError", "PeerProblem", "Received"),
     "tagwire.testing.peer.mock_peer": ("MockPeer",),
-    "tagwire.testing.peer.replies": ("Reply",),
+    "tagwire.testing.peer.replies": (
+        "Action",
+        "Close",
+        "Reply",
+        "Send",
+        "Wait",
+    ),
     "tagwire.testing.peer.rules": ("AnswerRule",),
 }
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tagwire.addresses import Address
 from tagwire.connection import RequestInfo, ServerConnection, UnusableConnectionError
 from tagwire.errors import TagwireError
-from tagwire.testing.addresses import Address
-from tagwire.testing.peer.actions import Action, Close
 from tagwire.testing.peer.journal import PeerProblem, Received
-from tagwire.testing.peer.replies import Reply, actions_of, frame_of
+from tagwire.testing.peer.replies import Action, Close, Reply, actions_of, frame_of
 
 if TYPE_CHECKING:
     from tagwire.testing.peer.mock_peer import MockPeer

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from tagwire.addresses import Address
 from tagwire.errors import TagwireError
 from tagwire.sensitive import showing_sensitive
-from tagwire.testing.addresses import Address
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message

@@ -1,7 +1,7 @@
 """The mock peer. It consists of a registry of messages, the rules of a script, and a journal of received requests.
 
 The peer itself does no I/O: `connect` makes connections that turn bytes into actions, and `server` runs them on
-sockets. Everything specific to Kafka is in its generated messages and in the table of `tagwire.frames.announcing`.
+sockets. Everything specific to Kafka is in its generated messages and in the table of `tagwire.frames.negotiation`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from tagwire.frames.announcing import announcement_of, announcing_message, fallback_message
+from tagwire.addresses import LOOPBACK, Address
+from tagwire.frames.negotiation import announcement_of, announcing_message, fallback_message
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.base import Message
-from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire.testing.peer import assertions
 from tagwire.testing.peer.connection import PeerConnection
 from tagwire.testing.peer.journal import Journal, PeerError, PeerProblem, Received

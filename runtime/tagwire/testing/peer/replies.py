@@ -9,10 +9,9 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from tagwire.message.base import Message
-from tagwire.testing.peer.actions import Action, Close, Send, Wait
 from tagwire.testing.peer.journal import PeerError
 from tagwire.text_format import shown
 from tagwire.versions import HIGHEST
@@ -21,6 +20,31 @@ from tagwire.wire.varint import UVARINT_MAX
 if TYPE_CHECKING:
     from tagwire.connection import RequestInfo, ServerConnection
     from tagwire.testing.peer.journal import Received
+
+
+# The actions of a connection, such as "send these bytes". The owner of the socket carries them out in order.
+#
+# Actions are plain values, so tests can check delays and truncated frames without a clock or a socket.
+
+
+class Send(NamedTuple):
+    """Send these bytes immediately, in a separate write."""
+
+    data: bytes
+
+
+class Wait(NamedTuple):
+    """Wait before the next action. Later answers wait as well, because a broker answers in order."""
+
+    seconds: float
+
+
+class Close(NamedTuple):
+    """Close the connection after all bytes have been sent. Always the last action."""
+
+
+Action: TypeAlias = Send | Wait | Close
+
 
 _SIZE_WIDTH: Final = 4
 _LONGEST: Final = 86_400

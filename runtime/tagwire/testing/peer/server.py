@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from tagwire.testing.addresses import Address, check_listening
-from tagwire.testing.peer.actions import Action, Close, Send, Wait
+from tagwire.addresses import Address, check_listening
 from tagwire.testing.peer.journal import PeerError
+from tagwire.testing.peer.replies import Action, Close, Send, Wait
 
 if TYPE_CHECKING:
     from tagwire.testing.peer.mock_peer import MockPeer

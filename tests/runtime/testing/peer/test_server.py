@@ -7,7 +7,7 @@ import pytest
 
 import tagwire_messages as kafka
 from tagwire.testing.peer import Address, MockPeer, PeerError, Reply, replies
-from tagwire.testing.peer.actions import Send
+from tagwire.testing.peer.replies import Send
 from tagwire.testing.peer.server import _MOST_WAITING, _Waiting
 
 BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
