@@ -227,7 +227,7 @@ class _Conversion:
         low, high = _range(self.target, "last_offset_delta")
         if low <= batch.last_offset - batch.base_offset <= high:
             return batch.last_offset
-        reason = f"last_offset_delta can only be {low} to {high}, so the converted batch ends with its last record"
+        reason = f"last_offset_delta can only be from {low} to {high}, so the converted batch ends with its last record"
         self.lose("last_offset", batch.last_offset, reason)
         return last[0].offset if last else batch.base_offset
 

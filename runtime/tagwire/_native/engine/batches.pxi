@@ -344,6 +344,7 @@ cdef class BatchReader:
 
 @final
 @no_gc_clear
+@freelist(4)
 cdef class BatchReading:
     cdef BatchReader reader
     cdef bytes buf

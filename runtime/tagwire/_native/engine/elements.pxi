@@ -194,6 +194,7 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 
 @final
 @no_gc_clear
+@freelist(4)
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
