@@ -56,7 +56,7 @@ class FloorReader(DataSourceReader):
         return [InputPartition(str(path)) for path in sorted(Path(self.folder).iterdir())]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        from tagwire_spark.worker import settle_worker
+        from tagwire_spark.session import settle_worker
 
         settle_worker()  # kafka_log does this, too
         return iter(_batches(partition.value))
