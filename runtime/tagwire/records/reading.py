@@ -52,10 +52,10 @@ def read_batches(
 _MOST_READERS: Final = 64
 
 
-class _UsualReaders(dict[str, "BatchReader | None"]):
+class _UsualReaders(dict[Any, "BatchReader | None"]):
     """The native reader for each string of formats, or None. A lookup is faster than a call of a cached function."""
 
-    def __missing__(self, format: str) -> "BatchReader | None":
+    def __missing__(self, format: Any) -> "BatchReader | None":
         if len(self) >= _MOST_READERS:
             self.clear()
         return self.setdefault(format, format_set(format).native_reader)
