@@ -27,7 +27,10 @@ from tagwire_messages.fetch_response import FetchableTopicResponse, PartitionDat
 from tagwire_messages.metadata_response import MetadataResponseBroker
 
 VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
-"""The server's lowest and highest version by API key. aiokafka has no later versions of Heartbeat and Fetch."""
+"""Maps each API key to the lowest and highest version that the server supports.
+
+The server supports no later versions of Heartbeat and Fetch than aiokafka does.
+"""
 LARGE: Final = 1_000_000
 """The size in bytes of the records in a large response."""
 

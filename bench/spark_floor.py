@@ -58,7 +58,7 @@ class FloorReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from tagwire_spark.session import settle_worker
 
-        settle_worker()  # kafka_log does this, too
+        settle_worker()  # as the workers of kafka_log do
         return iter(_batches(partition.value))
 
 
@@ -69,7 +69,7 @@ def _batches(path: str) -> list[Any]:
 
 
 def main() -> None:
-    """Print the CPU seconds of all queries, and the ratios of each source."""
+    """Measure all queries. Print their CPU and elapsed seconds, and compare the speeds of the sources."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=7)
@@ -87,8 +87,9 @@ def main() -> None:
 
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
-    """Write the data. Return a query for each case and source."""
-    from spark_floor import Floor as ImportedFloor  # so that workers import the class and keep its batches
+    """Write the test data to a folder. Return a query of this data for each pair of case and source."""
+    # Workers must import the class, not unpickle it, so that they keep its batches from one query to the next.
+    from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)
     log = str(folder / "log")

@@ -28,7 +28,10 @@ class Ratio(NamedTuple):
 def interleaved(
     functions: Mapping[str, Callable[[], object]], *, rounds: int, seconds: float
 ) -> dict[str, list[float]]:
-    """Return CPU seconds per call: for each function, one value per round. Each runs for about `seconds` in a round."""
+    """Return the CPU seconds per call of each function, as a list with one value per round.
+
+    In every round, each function is called repeatedly for about `seconds`.
+    """
     calls = {name: _calls(function, seconds) for name, function in functions.items()}
     order = list(functions)
     random = Random(1)

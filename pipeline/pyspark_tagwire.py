@@ -16,6 +16,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from tagwire_spark.sources.log import LogSource
-    except ImportError as error:  # Spark imports this module for every source, and handles only AttributeError
+    except ImportError as error:
+        # Spark imports this module to find any source by name. It skips the module only if it gets an AttributeError.
         raise AttributeError(f"module {__name__!r} can't load DefaultSource: {error}") from error
     return LogSource

@@ -113,7 +113,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections of the help, with aligned columns. A command is listed with its help's first sentence."""
+        """Write the sections of the help: each command with the first sentence of its help, in aligned columns."""
         width = max(map(len, self.table))
         for title, table in self.sections.items():
             commands = {name: self.get_command(ctx, name) for name in table}

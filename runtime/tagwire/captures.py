@@ -65,28 +65,28 @@ class CapturedFrame:
     """A captured request or response, a range of missing bytes (`gap`), or the end of a connection (`is_close`)."""
 
     number: int
-    """The number of the line, of the frame (in a network capture) or of the row (in a table), counted from 1."""
+    """The position in the capture: the number of the line, frame (in a network capture) or table row, from 1."""
     is_request: bool
     data: bytes
-    """Header and body, without the size; empty for a gap."""
+    """The header and body of the frame, without its leading size; empty for a gap."""
     run: str | None = None
-    """The name of the recording, from the line."""
+    """The name of the recording: `run` in the JSON line."""
     conn: str | None = None
-    """The name of the connection, from the line; in a network capture, the addresses of client and server."""
+    """The connection: `conn` in the JSON line; in a network capture, the addresses of client and server."""
     client: str | None = None
-    """The name of the client, from the line."""
+    """The name of the client: `client_label` in the JSON line."""
     milliseconds: float | None = None
     """When the frame was sent: milliseconds since 1970."""
     api: tuple[int, int] | None = None
     """The API key and version of a request, or of the request that a response answers; None if unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
-    """The API keys and versions of other pending requests with the same correlation ID."""
+    """Other possible values of a response's `api`: those of other pending requests with the same correlation ID."""
     is_close: bool = False
     """Whether this is the end of a connection, not a frame."""
     gap: str = ""
     """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)
-    """The JSON object of the line."""
+    """The JSON object or table row from which the frame was read; empty in a network capture."""
     registry: Registry | None = None
     """The registry of the package that decodes the frame."""
     unit: str = "line"
@@ -390,6 +390,6 @@ def _milliseconds(value: Any) -> float | None:
         raise ValueError(
             f"timestamp: expected milliseconds since 1970 or an ISO 8601 string, got {shown(value)}"
         ) from None
-    if not abs(number) <= _MOST_MILLISECONDS:  # this form also rejects NaN
+    if not abs(number) <= _MOST_MILLISECONDS:  # comparisons with NaN are false, so this also rejects NaN
         raise ValueError(f"timestamp: {shown(value)} milliseconds since 1970 is out of range")
     return number

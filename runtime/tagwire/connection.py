@@ -84,7 +84,7 @@ class RequestInfo(NamedTuple):
     frame: bytes = b""
     """The received header and body, without the frame size."""
     offset: int = 0
-    """The position of the frame size in the bytes that the client sent."""
+    """Where the received frame, including its size, begins in the stream of bytes from the client."""
 
 
 class Sent(RequestInfo):
@@ -286,7 +286,11 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Yield the steps that send all requests at once and await the responses. The last step has all responses."""
+        """Send all requests at once, and await the responses.
+
+        Like the other generators of this class, it yields bytes to send and waits for received bytes. It returns the
+        list of responses.
+        """
         sent = []
         for request in requests:
             data = self.send(request, version)

@@ -1,8 +1,8 @@
 """The exceptions of tagwire, in one class hierarchy, grouped by cause.
 
 `SpecError`, `SchemaError` and `VersionsError` are for invalid specs, `EncodeError` for invalid values, `DecodeError`
-for invalid bytes, and `UnsupportedVersionError` for versions that a message does not have. Each message says what is
-wrong and where, what was found and what was expected, and how to fix it if that is known.
+for invalid bytes, and `UnsupportedVersionError` for versions that a message does not have. The text of each error
+says what is wrong and where, what was found and what was expected, and how to fix it if that is known.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class TagwireError(Exception):
     """The row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default would copy an error by calling its class with only the message. Most classes need more arguments.
+        # By default, Python copies an error by calling its class with only the text. Most classes need more arguments.
         from copyreg import __newobj__  # type: ignore[attr-defined]
 
         return __newobj__, (type(self), *self.args), self.__dict__
@@ -37,7 +37,7 @@ class VersionsError(TagwireError, ValueError):
 
 
 class SchemaError(TagwireError):
-    """Raised if a layout or a `tagwire.Schema` that is being built is inconsistent."""
+    """Raised if you create a layout or a `tagwire.Schema` that is inconsistent."""
 
 
 class SpecError(TagwireError):

@@ -46,7 +46,7 @@ class Limits:
     headers: int | None
     """The maximum number of headers of one record."""
     records: int | None
-    """The maximum number of records of one batch, or messages of one wrapper."""
+    """The maximum number of records in one batch, or of messages inside one compressed message (magic 0 or 1)."""
     unknown_tags: int | None
     """The maximum number of unknown tagged fields in the input."""
     unknown_tag_bytes: int | None

@@ -22,7 +22,10 @@ __all__ = ["MECHANISMS", "Login", "SaslError", "login"]
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _MOST_ITERATIONS: Final = 1_000_000
-"""The maximum number of iterations; more would take seconds. Kafka's brokers use 4096 by default."""
+"""The maximum number of hash iterations that a SCRAM server may ask for; more would take seconds.
+
+Kafka's brokers ask for 4096 by default.
+"""
 
 
 class SaslError(TagwireError):

@@ -33,9 +33,9 @@ DIFFERENCES = {
     "def int32 0x": "TW502",
     "def uuid dashed": "TW505",
 }
-"""For each case: the tagwire rule that rejects it although Kafka accepts it; None if only tagwire accepts it.
+"""The cases that tagwire and Kafka judge differently, each with the tagwire rule that rejects it; None if Kafka does.
 
-docs/spec-language.md explains these differences from "the reference generator".
+docs/spec-language.md, which calls Kafka's generator "the reference generator", explains these differences.
 """
 
 

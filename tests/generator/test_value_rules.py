@@ -41,7 +41,7 @@ def parcel(package: Any, **fields: Any) -> Any:
 
 
 HEAD = {0: "00000001", 1: "00000001 0264", 2: "00000001 0264"}
-"""The parcel's id 1 and, from version 1 on, its depot "d"."""
+"""The first bytes of a parcel in each version: the id 1 and, from version 1 on, the depot "d"."""
 STOPS = {
     0: "00000002 000161 0005 000162 0000",  # count 2: city "a", 5 minutes; city "b", 0 minutes
     1: "03 0261 0005 00 0262 0000 00",

@@ -12,7 +12,7 @@ REQUEST = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g
 ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(error_code=27), 4, correlation_id=7)
 
 LATEST = 9_223_372_036_854_774
-"""The latest time in milliseconds that is a float and whose microseconds are an int64."""
+"""The latest time in milliseconds that a float can represent exactly, and that fits in an int64 as microseconds."""
 
 
 def row(direction: str, data: bytes, **more: Any) -> bytes:

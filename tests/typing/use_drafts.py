@@ -15,5 +15,6 @@ frame = zigzag.FooRequest.decode_frame(b"")
 assert_type(frame.header, zigzag.RequestHeader)
 assert_type(frame, tagwire.Frame[zigzag.FooRequest, zigzag.RequestHeader])
 assert_type(zigzag.registry.decode_request(b"").header, zigzag.RequestHeader)
-assert_type(tagwire_records.registry, tagwire.Registry)  # this package has no headers
+# The package `tagwire_records` has no header messages, so its registry has no class of its own.
+assert_type(tagwire_records.registry, tagwire.Registry)
 other: unsigned.FooRequest = request  # type: ignore[assignment]

@@ -57,7 +57,7 @@ def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE VERSION, or API VERSION for a response; file names if neither is expected."""
+    """Complete MESSAGE and VERSION, or API and VERSION for a response. If a file comes next, complete its name."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):

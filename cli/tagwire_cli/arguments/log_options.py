@@ -133,7 +133,7 @@ def conversion_options(function: F) -> F:
 
 
 def new_format_option(**more: Any) -> Callable[[F], F]:
-    """Add the option `--to`, a record format. `more` has further arguments for `click.option`."""
+    """Add the option `--to`, whose value is the name of a record format. `more` is passed to `click.option`."""
     return click.option("--to", metavar="FORMAT", type=FormatName(), **more)
 
 

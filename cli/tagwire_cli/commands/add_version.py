@@ -91,7 +91,7 @@ def edit(
     *,
     dry_run: bool,
 ) -> None:
-    """Change a message's spec: call `planned`, then write and report the changes. With `dry_run`, write nothing."""
+    """Change a message's spec: plan the changes with `planned`, write them unless `dry_run` is set, and report them."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
     from tagwire_generator.project.settings import find_root, load

@@ -114,7 +114,8 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
     """Redact a response to `api`.
 
-    Raises TagwireError if the result would differ for one of `rivals`, other requests with the same correlation ID.
+    `rivals` are the APIs of other requests with the same correlation ID, which this response may answer instead. Raises
+    TagwireError if a response to one of them would be redacted differently.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:

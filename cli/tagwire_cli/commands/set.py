@@ -75,7 +75,7 @@ def _parted(text: str) -> tuple[str, str, bool]:
 
 
 def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
-    """Parse a VALUE as JSON. Unless `is_json`, strings may be written without quotes."""
+    """Parse a VALUE as JSON. Unless `is_json` is set, strings may be written without quotes."""
     if not is_json and _is_text(path, row):
         return text
     try:

@@ -149,8 +149,8 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield the path and the row of each field, including the fields of inner structs.
 
-    The third item maps message versions to versions of the shared struct that contains the field; None if the struct
-    isn't shared.
+    For a field in a shared struct, the third item of each tuple maps versions of the message to versions of the struct.
+    For other fields, it is None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -168,7 +168,7 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return a list of (message versions, struct version that they use); [] if the field's struct isn't shared."""
+    """Return pairs of message versions and the struct version that they use; [] if the field's struct isn't shared."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 

@@ -26,7 +26,7 @@ class Explained(NamedTuple):
     is_apart: bool = True
     """Whether an empty line precedes this unit; False for batches, which are printed without empty lines."""
     missing: str = ""
-    """The error for a library that is not installed, without which the records can't be shown."""
+    """The error if the records can't be shown because a library is not installed; otherwise empty."""
     data: bytes = b""
     """The bytes whose kind was guessed."""
     is_part: bool = False

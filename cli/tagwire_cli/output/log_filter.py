@@ -55,7 +55,7 @@ class Template(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass
 class RecordFilter:
-    """The conditions for printing a record. None means that a record need not meet the condition."""
+    """The conditions that a record must meet to be printed. A condition that is None does not apply."""
 
     start_offset: int | None = None
     end_offset: int | None = None

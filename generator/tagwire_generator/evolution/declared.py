@@ -124,7 +124,10 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Find a changed range without effect. Return (range, purpose such as "null is allowed", key), or None."""
+    """Return a changed version range that has no effect, with its purpose and its key; None if there is none.
+
+    The purpose is a phrase such as "null is allowed".
+    """
 
     def is_dead(versions: Versions) -> bool:
         return not versions & present and not versions & known

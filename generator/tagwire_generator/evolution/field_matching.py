@@ -60,7 +60,7 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair changed fields by position, separately in each group between unchanged fields, whose names are `names`."""
+    """Pair changed fields by position, separately in each gap between the unchanged fields, which `names` lists."""
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)

@@ -1,9 +1,9 @@
 """Remember which messages passed a check against the lock file, so that a commit hook reads only changed specs.
 
-Results are stored in the generator's cache. Keys hash all inputs of a check, so an entry is never outdated. One entry
-records that the whole set passed; commits that change no spec need only this entry. Another entry lists the messages
-that passed, for commits that change a few specs. In this entry, messages with the same API key share a key: a request
-also determines which versions of its response are unstable, so if the request changes, the response must be checked
+Results are stored in the generator's cache. Cache keys hash all inputs of a check, so an entry is never outdated. One
+entry records that the whole set passed; commits that change no spec need only this entry. Another entry lists the
+messages that passed, for commits that change a few specs. A request and its response are recorded together in it: the
+request also determines which versions of the response are unstable, so if the request changes, both must be checked
 again.
 
 A changed message can be checked alone if it keeps its name and API key, and uses no name or key of another message.

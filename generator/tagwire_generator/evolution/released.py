@@ -11,7 +11,7 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 
 RetiredTags = Mapping[str, Mapping[int, str]]
-"""Fields that had a tag, such as `trace_id string`, by struct path ("" is the message) and tag."""
+"""Maps a struct's path ("" for the message) and a tag to the field that had this tag, such as `trace_id string`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Tells `FieldSpec` to use the default of the field's type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""The rule that a default violates if it is not of the field's type, by type family. Other families use TW506."""
+"""Maps families of types to the rule that a default of the wrong type violates. For all other families, it is TW506."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
@@ -90,7 +90,7 @@ def parse_default(
 def default_violation(
     name: str, type: FieldType, value: Default, semantic: str = "", *, is_nullable: bool = False
 ) -> Violation | None:
-    """Return the rule that a field's default breaks; None if it is valid."""
+    """Return a violation if a field's default is invalid; None if it is valid."""
     if value is None:
         expected = "a value, or left out"
         return None if type.can_be_null or is_nullable else _rejected("TW507", name, type, "null", expected)

@@ -53,7 +53,7 @@ class FieldSpec:
     required: bool = False
     """Whether the constructor requires the field."""
     union: str = ""
-    """The name of the union of which the field is an alternative."""
+    """The union that has the field as an alternative; "" if there is none."""
     unique: bool = False
     """Whether the elements of an array must have distinct map keys."""
     sensitive: bool = False

@@ -52,7 +52,7 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' together with "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
-"""Hints for types of other languages that no primitive can replace, by the values of `_OTHER_NAMES`."""
+"""Hints for types without an equivalent primitive, such as maps. `_OTHER_NAMES` maps names of types to these keys."""
 _OTHER_NAMES: Final = {
     "dict": "map",
     "hashmap": "map",

@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""Used instead of a field name for everything that follows in the struct."""
+"""Stands for everything that follows in the struct, in place of a field name, a length or a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,13 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """A field's length, checksum, condition etc. Strings name other fields, or are "", unless documented below."""
+    """A field's length, checksum, condition etc. Unless noted otherwise, strings are names of other fields or ""."""
 
     length: str = ""
-    """The length encoding of bytes or a string: int16, int32, varint or uvarint; or "rest" of the struct."""
+    """The length encoding of bytes or a string: int16, int32, varint or uvarint.
+
+    With "rest", no length is encoded: the value consists of all remaining bytes.
+    """
     count: str = ""
     """The count encoding of an array, with the same values as `length`."""
     length_of: str = ""
@@ -65,7 +68,7 @@ class FramingSpec:
     rewritten: bool = False
     """Whether brokers overwrite the field in stored batches."""
     ascending: str = ""
-    """The field by which the elements of the array must ascend."""
+    """For an array whose elements must be in ascending order, the field by which they are ordered."""
     not_empty: bool = False
     signed: bool = False
 

@@ -60,7 +60,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Convert the version ranges of a struct in the shared struct `owner` to versions of the importing spec."""
+    """Convert the version ranges in `struct`, a part of the shared struct `owner`, to the importing spec's versions."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -80,7 +80,7 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
 
 
 def _unchecked(spec: T, **changes: Any) -> T:
-    """Return a copy with the attributes in `changes` replaced. It isn't validated, because the original is valid."""
+    """Return a copy with the attributes in `changes` replaced. The constructor, which validates them, is not called."""
     changed = copy(spec)
     for name, value in changes.items():
         object.__setattr__(changed, name, value)

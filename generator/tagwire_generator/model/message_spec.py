@@ -86,7 +86,7 @@ class MessageSpec:
     """The subfolder of the spec set. API keys of records are unique within a component."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why `deprecated_versions` (if empty, all versions) are deprecated; None if no version is."""
+    """Why versions are deprecated; None if none are. If `deprecated_versions` is empty, all versions are deprecated."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False

@@ -23,7 +23,7 @@ class StructSpec:
     versions: Versions
     """The versions that have the struct.
 
-    These are the versions of its field for an inline struct, and the valid versions for a message.
+    For an inline struct, these are the versions of its field; for a message, its valid versions.
     """
     fields: tuple[FieldSpec, ...] = ()
     """The fields in spec order, which is also their order on the wire."""

@@ -91,7 +91,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[ReleaseSpan]:
-        """Yield one span for each layout of the redefined versions: the span with the newest releases."""
+        """For each layout of a redefined version, yield the span with the newest releases that have this layout."""
         found: dict[str, ReleaseSpan] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:
@@ -106,7 +106,7 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # A component may also be called "layouts". Strings in this table are layouts, and tables are messages.
+        # A component may also be called "layouts". In the table "layouts", strings are layouts; tables are messages.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

@@ -37,7 +37,10 @@ class SpecOptions:
     KIP-82's first draft has such keys.
     """
     entity_types: tuple[tuple[str, str], ...] = ()
-    """Additional entity types with their wire types; "" allows any type. In settings, a table or a list of names."""
+    """Additional entity types, each with its wire type, or "" for any type.
+
+    In settings, they are a table of names and wire types, or a list of names, which allow any type.
+    """
 
     def __post_init__(self) -> None:
         for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays", "unanswered_versions"):

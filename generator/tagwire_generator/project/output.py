@@ -93,7 +93,7 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """The formatters of the existing files and of the new files if only the formatting differs; otherwise None.
+    """If only the formatting differs, the formatters of the existing and of the new files; otherwise None.
 
     The formatter of the existing files is "" if it is unknown.
     """

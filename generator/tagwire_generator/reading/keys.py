@@ -1,8 +1,8 @@
-"""The keys that the readers of specs accept, and how to convert their values, from `spec.schema.json`.
+"""The keys that `spec.schema.json` defines, with converters for their values, for the readers of specs.
 
 Each kind of value has a converter, and a few keys have their own. The value of a key becomes the model attribute with
-the same name. If the model has no such attribute, importing the reader raises an error; otherwise the key's values
-would be lost without a message.
+the same name. If the model has no such attribute, importing the reader raises an error, so that no value is lost
+silently.
 """
 
 from collections.abc import Callable, Iterable, Mapping

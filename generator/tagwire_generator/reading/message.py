@@ -166,7 +166,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             # A range such as 9-12 counts as 9+ if 12 is the message's last version.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
-            # A closed range is reported once, for the message. Its fields are read as if the range were open.
+            # Report a closed range once, for the message, and read all fields as if the range were open.
             reading.broken_message_keys.add("versionsWithOptional")
 
 

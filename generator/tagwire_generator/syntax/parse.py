@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     |(?P<END>\Z)|(?P<OTHER>))""",
     re.VERBOSE,
 )
-"""A token and the white space and comments before it. OTHER is the empty string before an invalid character."""
+"""Matches a token, with any white space and comments before it. Before an invalid character, OTHER matches ""."""
 
 _NAMES: Final = {
     "LBRACE": "'{'",

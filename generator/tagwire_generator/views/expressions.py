@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """The format string of an expression that applies `value_of` or `raw_of` to a value."""
+    """A format string for the source code that applies `value_of` or `raw_of` to a value, such as `{}({})`."""
     read_many: str
     put_many: str
 

@@ -45,11 +45,11 @@ class PackageView:
     messages: tuple[MessageEntry, ...]
     """The messages by name. Messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
-    """Older names with their messages, sorted by older name."""
+    """Older names of messages, each with its message, sorted by the older name."""
     registers: tuple[tuple[str, str], ...]
-    """Class and module of each register (a table of named numbers), sorted by class."""
+    """The class and the module of each register (a table of named numbers), sorted by class."""
     structs: tuple[tuple[str, str], ...]
-    """Class and module of each shared struct, sorted by class."""
+    """The class and the module of each shared struct, sorted by class."""
     api_keys: tuple[tuple[str, int], ...]
     """The name in the generated enum and the API key of each request, sorted by key."""
     api_key_docs: Mapping[str, str]

@@ -136,7 +136,7 @@ def _python_message(
 
 
 def render_register(register: RegisterSpec, printer: Printer, source: str) -> dict[str, str]:
-    """Return a dict from path in the package to text: a register's module. Raises SpecError if a template fails."""
+    """Return the text of a register's module, by path inside the package. Raises SpecError if a template fails."""
     if not read_targets(printer.templates).python:
         return {}
     view = register_view(register, source)

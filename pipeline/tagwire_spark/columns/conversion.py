@@ -87,7 +87,10 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
 
 
 def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
-    """Find, by bisection, rows that can't be converted. Yield each row's number, from `first` on, and its Misfit."""
+    """Find, by bisection, the rows that can't be converted. Yield each row's number and its Misfit.
+
+    The first row of `array` has the number `first`.
+    """
     if len(array) == 1:
         yield first, misfit
         return

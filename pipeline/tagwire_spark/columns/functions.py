@@ -5,8 +5,8 @@
     schema_of_message("MetadataRequest", 12)        the struct's type
     from_record(value, "group", key)                records of coordinator and metadata logs
 
-Each function processes whole Arrow columns. `decode_messages` is faster, because Spark spends more time on passing
-structs through column functions.
+Each function processes whole Arrow columns. To decode a whole DataFrame, `decode_messages` is faster, because Spark
+takes more time to pass structs through a column function.
 """
 
 import json

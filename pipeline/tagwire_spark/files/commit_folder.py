@@ -114,7 +114,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files readable for the driver. Uploaded objects are named by the files' paths below `top`."""
+        """Make finished files readable for the driver. The name of an uploaded file is its path relative to `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

@@ -47,7 +47,7 @@ from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reac
 
 _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
-"""An ETag that no object has."""
+"""An ETag that no object has. A store that replaces an object on condition that it has this ETag ignores conditions."""
 _UNDONE: Final = 8
 """Maximum number of undone commits listed in `_SUCCESS`, where their drivers can find out that they were undone."""
 

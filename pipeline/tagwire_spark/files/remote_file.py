@@ -26,7 +26,7 @@ from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retried, store
 
 _ENTRIES: Final = 24 << 10
-"""Bytes per request for index entries, which have 8 or 12 bytes each."""
+"""Number of bytes that one request reads from an index file. An index entry has 8 or 12 bytes."""
 _FIRST: Final = 1 << 20
 _BLOCK: Final = 1 << 23
 """Bytes of the first and of the largest request for a split. Each request is twice as large as the previous one."""

@@ -69,7 +69,11 @@ def audit_captures(
 
 
 def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ...]]:
-    """Return, per request version: API key, version, first and last release, and whether `rejected_by` supports it."""
+    """Return a tuple for each version of each request that the package's archive of releases lists.
+
+    The tuple contains the API key, the version, its first and last release, and whether the release `rejected_by`
+    supports the version.
+    """
     registry = find_registry(package)
     found = []
     for cls in map(registry.__getitem__, registry):

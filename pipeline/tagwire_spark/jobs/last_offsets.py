@@ -111,7 +111,10 @@ def _last_of_keys(number: int, unit: Any, reading: Reading, storage: StorageOpti
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that supersede older ones: all with a key, except markers and aborted records."""
+    """Return a mask of the records that replace older records with the same key.
+
+    These are all records that have a key, except markers and the records of aborted transactions.
+    """
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts

@@ -45,12 +45,12 @@ from tagwire_spark.log_read.tasks import grouped
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30
-"""Maximum bytes of a split. Larger than in the data source, to limit the number of splits of many segments."""
+"""Maximum bytes of a split, by default. More than in the data source, because large logs would have too many splits."""
 _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""A list of three: a partition folder or segment, its log folder, and the log folder's commit number."""
+"""What a worker plans: a partition folder or segment, followed by its log folder and the log folder's commit number."""
 
 
 def read_logs(
@@ -77,7 +77,7 @@ def read_logs(
 
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
-    """Let workers plan a query. Return a DataFrame of pickled splits, by task. Raises PipelineError for a bad path."""
+    """Let workers plan a query. Each returned row is a pickled group of splits. Raises PipelineError for a bad path."""
     units = _units(query)
     if not units:  # a DataFrame without rows was written, so there are no partitions
         return spark.createDataFrame([], _PLAN)

@@ -104,7 +104,10 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """Restores the log files of one part of an export, from its exact bytes and its rows."""
+    """Restores the log files of one part of an export.
+
+    The export contains rows for the records, and the original bytes of what can't be rebuilt from rows.
+    """
 
     def __init__(self, part: ExportedFiles, source: Location, folder: Path) -> None:
         self.part = part

@@ -256,7 +256,7 @@ class SplitPass(Pass):
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Yield the arrays that fill up while a split is read, and a Damage object for each range of invalid bytes.
+        """Read a split. Yield each Arrow array when it is full, and a Damage object for each range of invalid bytes.
 
         The last rows stay buffered. Raises LogError for invalid bytes if the query isn't permissive.
         """

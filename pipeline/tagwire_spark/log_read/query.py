@@ -48,7 +48,7 @@ _INSTEAD: Final = {
     "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
     " bytes that a task reads.",
 }
-"""Options that users may expect from Spark's Kafka source, with an error that suggests a replacement."""
+"""Options that users may try because of Spark's Kafka source, each with the error that suggests what to use instead."""
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
@@ -283,7 +283,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
     is the default and means "no bound", so partitions with its number are left out of the result. Returns None if the
-    option is a word instead of JSON; for the second word, `latest`, `stream_query` checks the option itself.
+    option is a word, whichever word it is. A second word, `latest`, is only accepted as the start of a stream, and
+    `stream_query` looks for it in the option itself.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

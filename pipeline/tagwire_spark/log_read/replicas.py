@@ -64,8 +64,8 @@ def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Spli
 def shorter_replicas(partitions: Iterable[tuple[str, "Partition", Sequence["Segment"]]]) -> set[str]:
     """Return the folders that a batch read with replicas=longest leaves out.
 
-    `partitions` are folder names, with the partition and its segments. Without this, an offset that only the longest
-    replica contains would be reported as lost in the others.
+    `partitions` contains (folder, partition, segments) for each copy of each partition. If the shorter copies were not
+    left out, an offset that only the longest copy contains would be reported as lost in the others.
     """
     by_key: dict[tuple[str, int], dict[str, tuple[tuple[str, int], str]]] = {}
     for folder, partition, segments in partitions:

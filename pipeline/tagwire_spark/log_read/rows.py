@@ -252,9 +252,9 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return the bound on each row's offset: its split's attribute `name`, which is `first_offset` or `end_offset`.
+        """Return the offset at which the split of each row begins or ends: `name` is `first_offset` or `end_offset`.
 
-        `more` is added to the bound. For example, -1 turns the exclusive `end_offset` into an inclusive bound.
+        `more` is added to each offset. For example, -1 turns the exclusive `end_offset` into an inclusive bound.
         """
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)

@@ -138,7 +138,7 @@ def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partit
 
 
 def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) -> tuple[list[Location], list[Split]]:
-    """List a path, and plan its segments. `shorter` has the partition folders to leave out."""
+    """List a path, and plan its segments. `shorter` lists folders of shorter replicas, which are left out."""
     looks = 0
     while True:
         looks += 1

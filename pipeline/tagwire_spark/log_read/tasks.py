@@ -16,8 +16,9 @@ _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
 """If a read would need more than about this many tasks, its tasks become larger: the driver pickles every task."""
 _OPENING: Final = 1 << 17
-"""Cost of opening a local segment, expressed as bytes read in the same time; `_FETCHING` is for a remote segment."""
+"""Cost of opening a local segment, as the number of bytes that a task could read in the same time."""
 _FETCHING: Final = 1 << 20
+"""The same cost for a remote segment."""
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:

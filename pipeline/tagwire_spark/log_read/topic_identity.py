@@ -31,7 +31,7 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
     any such topic was found.
     """
     epochs, others, is_new = offset.get(EPOCHS, {}), _other_ids(logs, offset), False
-    for key in sorted(starts.keys() & logs.keys()):  # the same log has the same error in every run
+    for key in sorted(starts.keys() & logs.keys()):  # sorted, so that every run reports the same log
         log = logs[key]
         epoch, now = epochs.get(key[0], {}).get(str(key[1])), log.epoch_before(starts[key])
         if key in others:

@@ -19,7 +19,7 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""The keys of the topic IDs and of the last records' leader epochs in a stream's offset. They can't be topic names."""
+"""A stream's offset also has keys for topic IDs and the last records' leader epochs. No topic can have these names."""
 
 
 class Log(NamedTuple):

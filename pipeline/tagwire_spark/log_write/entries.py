@@ -79,9 +79,9 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record.
 
-    If the format has a tombstone flag (`has_tombstones`), the record's `tombstone` is the entry's. In other formats, a
-    record is a tombstone if its value is null, so `tombstone` becomes None. But if the entry's `tombstone` contradicts
-    its value, it is kept.
+    `has_tombstones` means that the format has a tombstone flag. The record then gets the entry's `tombstone`. In other
+    formats, a record is a tombstone if its value is null, so `tombstone` is only kept if it contradicts the value, and
+    otherwise becomes None.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):

@@ -23,7 +23,7 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 
 _INT32: Final = 0x7FFFFFFF
 _NOWHERE: Final = -(1 << 63)
-"""An offset that no row has."""
+"""Stands for a null `baseOffset` when rows are compared. It is an offset that no row has."""
 _FEWEST: Final = 16
 """Minimum average number of rows per run; for shorter runs, converting row by row is faster."""
 _DEFAULTS: Final = {

@@ -187,7 +187,7 @@ def _read_response(
     try:
         if body == "bytes":
             cls = registry.response(key)
-            # A broker answers an ApiVersions request of an unsupported version in version 0.
+            # If a broker doesn't support the version of an ApiVersions request, its response has version 0.
             if cls.FALLBACK is not None:
                 version = registry.decode_response(frame.data, key, version, strict=strict).version
             header, start = registry.response_header.decode_from(frame.data, cls.header_version(version), strict=strict)

@@ -6,8 +6,8 @@
 
 Columns are exchanged with any library that supports the Arrow PyCapsule interface, such as pyarrow, polars, duckdb or
 nanoarrow; none of them is required. Columns have the same values as the attributes of decoded objects, with the same
-checks, defaults and errors. The native engine releases the GIL. Without it, pyarrow is required, and columns are made
-from message objects.
+checks, defaults and errors. The native engine releases the GIL. Without the native engine, pyarrow is required, and
+columns are made from message objects.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def decode_column(
     `data` is an Arrow array of binary, large_binary, binary_view or string, with
     `__arrow_c_array__`, or a chunked array with `__arrow_c_stream__`; the result
     has the same interface. `version` is the version of all rows, or an Arrow array
-    of integers with each row's version. In the latter case, the columns have the
-    fields of `versions`, by default of all versions of the message.
+    of integers with each row's version. If it is an array, the result has all fields
+    that exist in any of `versions` (by default, in any version of the message).
 
     `fields` chooses fields by dotted paths (`topics.partitions.leader_id`); the
     other fields are only validated. `unknown_tags=False` drops unknown tagged

@@ -316,7 +316,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tupl
 
 
 def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Return `convert(value)`. If it raises Unfit, raise EncodeError with the message, version and path instead."""
+    """Return `convert(value)`. If it raises Unfit, raise EncodeError with message name, version and path instead."""
     try:
         return convert(value)
     except Unfit as unfit:

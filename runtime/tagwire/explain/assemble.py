@@ -10,8 +10,8 @@ A line has, from the left:
     bytes           00 0c, 000c, or "text" in UTF-8, separated by single spaces, each optionally with *N (N times)
     anything        after two spaces: path, type and value
 
-Empty lines, comments (#), errors (!) and decompressed bytes (+) are ignored. The title line determines the column of
-the bytes.
+Empty lines and lines that begin with # (comments), ! (errors) or + (decompressed bytes) are ignored. The title line
+determines the column of the bytes.
 """
 
 import json

@@ -19,7 +19,7 @@ _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinst
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 """Maps each type whose values begin with a length, such as `string`, to the integer type of that length.
 
-It applies to lines that show only `string`. Other lines also show the type of the length, such as `compact string`.
+It is needed for lines whose type is just `string`. Other types include the encoding of the length (`compact string`).
 """
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
@@ -93,8 +93,8 @@ def _fix_length(line: Line, code: str, opened: int) -> None:
 def _measured(line: Line, struct: str, following: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines whose bytes a length counts.
 
-    A length named after the next field (`headers_length` before `headers`) counts that field's lines. Any other length
-    counts all later lines of its struct.
+    A length named after the next field (`headers_length` before `headers`) counts the bytes of that field. Any other
+    length counts the bytes of the rest of its struct.
     """
     field = line.path.removesuffix("_length")
     if field != line.path and following and _is_in(following[0].path, field):
@@ -151,10 +151,10 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(following: Sequence[Line], array: str) -> int:
-    """Count the elements of an array on lines that a user may have edited.
+    """Count the elements of an array by the indexes in the paths of its lines.
 
-    An element begins at a new index. If the user has duplicated lines without changing the index, an element begins at
-    the copy of the previous element's first line.
+    A line with a new index begins an element. The user may have duplicated an element without changing the index, so a
+    line with the same path and type as the first line of the current element also begins an element.
     """
     count = 0
     number, first = "", ("", "")

@@ -45,10 +45,7 @@ class _Row(NamedTuple):
     length: int = 0
     """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
-    """The bytes in which `offset` is a position: 0 means the input, and other numbers mean decompressed bytes.
-
-    In each trace, the runs of decompressed bytes are numbered from 1.
-    """
+    """Which bytes `offset` refers to: 0 for the input, or N for the Nth run of decompressed bytes in the trace."""
     is_hidden: bool = False
     path: str | None = None
     """The row's path; None if it is the parent's path followed by the name, because `tree.js` can then build it."""

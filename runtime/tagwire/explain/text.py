@@ -114,7 +114,7 @@ def column_widths(trace: Trace, bytes_a_line: int) -> tuple[int, int, int]:
 def parse_annotated(text: str) -> bytes:
     """Return the bytes in the hex column of an annotated dump. Any lines may come before the column titles.
 
-    Raises AnnotationError if there is no line of column titles, if the hex column contains anything else, or if an
+    Raises AnnotationError if there is no line of column titles, if the hex column contains anything but bytes, or if an
     offset is not the number of bytes before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))

@@ -199,7 +199,7 @@ class _Session:
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []
-        """Checks whether the bytes are canonical, which take long and run only if `Trace.canonical` is requested."""
+        """Slow checks of whether the bytes are canonical. They run only when `Trace.canonical` is read."""
         self.structs: list[StructLayout] = []
         self.error: DecodeError | None = None
         self.is_frame = bool(frame)

@@ -43,7 +43,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 def names_request(cls: type[Message]) -> bool:
     """Return whether every header version begins with the API key and version of the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
-        return False  # in the draft dialect, a frame begins with the length of its optional fields
+        return False  # in KIP-482's first draft, a frame begins with its optional fields
     first = cls.FIELDS[:2]
     ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
     return tuple(row.name for row in first) == _NAMES and all(
@@ -118,7 +118,7 @@ def _rejection(message: Message, version: int | None, reason: str) -> EncodeErro
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # only type checkers run this, and they come with `typing_extensions`
+    from typing_extensions import TypeVar  # only type checkers read this, and they come with `typing_extensions`
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)

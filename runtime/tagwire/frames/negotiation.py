@@ -60,7 +60,7 @@ def negotiate(message: type[Message] | Message, peer: Any) -> int:
 
 
 def best_version(message: type[Message] | Message, theirs: Versions) -> int:
-    """Return the version that `negotiate` chooses if the peer has the versions `theirs` of this API."""
+    """Return the version that `negotiate` chooses for a peer that supports the versions `theirs` of the message."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
     common = ours & theirs
@@ -110,7 +110,7 @@ def _versions(lowest: int, highest: int) -> Versions:
 
 
 class Announcement(NamedTuple):
-    """How servers of a protocol announce their versions: a request's name, and field names of its response."""
+    """How servers of a protocol announce their versions: the name of a request, and of fields in its response."""
 
     request: str
     entries: str

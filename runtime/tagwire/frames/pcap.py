@@ -46,9 +46,9 @@ class NetworkGap(NamedTuple):
     connection: str
     is_request: bool
     missing: int
-    """Bytes that no packet of the capture has."""
+    """The number of bytes that are in no packet of the capture."""
     skipped: int
-    """Captured bytes that are in no whole frame."""
+    """The number of captured bytes that are in no whole frame."""
     reason: str
     time: float
     """The capture time of the direction's latest segment when the gap was found: milliseconds since 1970."""

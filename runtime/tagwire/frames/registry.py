@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, overload
 
-    # Only type checkers run this, and they come with `typing_extensions`.
+    # Only type checkers read this block, and they come with `typing_extensions`.
     from typing_extensions import TypedDict, TypeVar, Unpack
 
     from tagwire._engine import FramePlan
@@ -190,9 +190,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     ) -> Frame[Any, RequestH]:
         """Decode the request in a frame, given without its size prefix. The options work as in `Message.decode`.
 
-        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError, with an
-        offset from the start of the frame. Raises UnsupportedVersionError for an unknown version;
-        `decode_header` can then still read the header.
+        `message` is the expected class, which tells type checkers the type of the result. Raises DecodeError for
+        invalid bytes, with an offset from the start of the frame. Raises UnsupportedVersionError for an unknown
+        version; `decode_header` can then still read the header.
         """
         data = held(data) if views else as_bytes(data)
         cls, version = self.request_class(data)

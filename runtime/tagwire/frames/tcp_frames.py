@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 _SIZE: Final = 4
 _APIS: Final = 1 << 10
 _VERSIONS: Final = 1 << 6
-"""Without a registry, API keys and versions are plausible below these limits."""
+"""Without a registry, a header is plausible only if its API key and version are below these numbers."""
 
 
 class LostBytes(NamedTuple):
     """Bytes in one direction of a connection that were not captured, or that belong to no whole frame."""
 
     missing: int
-    """Bytes that no packet of the capture has."""
+    """The number of bytes that are in no packet of the capture."""
     skipped: int
-    """Captured bytes up to the next whole frame."""
+    """The number of captured bytes that were skipped to get to the next whole frame."""
     reason: str
 
 

@@ -30,9 +30,9 @@ CLEARLY: Final = 16.0
 """If the best candidate is this many bits cheaper than the next (65,000 times as likely), it is beyond doubt."""
 
 _ALONE: Final = 30.0
-"""The cost in bits of a message without a header, because such messages are rarer than requests and responses."""
+"""The bits added to the cost of a message without a header, which is rarer than a request or response."""
 _FAULT: Final = 24.0
-"""The cost of an error in bits, in addition to the cost of the unread bytes after it."""
+"""The bits added to the cost of a candidate with an error, in addition to the cost of the unread bytes after it."""
 _SMALLEST_BATCH: Final = 26
 """The size in bytes of the smallest batch: a v0 message without key and value."""
 _HIGHEST_MAGIC: Final = 2
@@ -126,9 +126,9 @@ class Guess:
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
     """Return the messages of `registry` that `data` may be. `data` is any bytes-like object, without a frame size.
 
-    Candidates are sorted by the cost of their values, lowest first. They decode strictly to the last byte, except that
-    a request with a complete header is listed even if its body is damaged. If nothing decodes to the last byte, the
-    best partial decodings are listed. Raises ValueError for a kind that is not in `KINDS`.
+    Candidates are sorted by the cost of their values, lowest first. They are strict decodings of all bytes, except
+    that a request with a complete header is listed even if its body is damaged. If nothing decodes completely, the best
+    partial decodings are listed. Raises ValueError for a kind that is not in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"unknown kind {unknown[0]!r}; kinds are {', '.join(KINDS)}")
@@ -181,7 +181,7 @@ class _Work:
                 yield self.candidate("response", message, versions, seen, prior, [])
 
     def messages(self) -> Iterator[Candidate]:
-        """Yield a candidate for each message that decodes to the last byte as a message without header."""
+        """Try to decode the bytes as each message without a header. Yield a candidate for each complete decoding."""
         classes = self.classes()
         prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:
@@ -210,7 +210,7 @@ class _Work:
         yield Candidate("batches", None, (), seen, bits, facts)
 
     def parts(self, kind: str) -> Iterator[Candidate]:
-        """Yield the best candidates that decode only in part. Called only if nothing decodes to the last byte."""
+        """Yield the best candidates that decode only in part. Called only if nothing decodes completely."""
         if len(self.data) > _PARTS_TRIED or (kind == "response" and "ResponseHeader" not in self.registry):
             return
         see = self.trace_response if kind == "response" else self.trace_message

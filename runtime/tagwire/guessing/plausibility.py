@@ -93,7 +93,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
         return _bytes(kind, value, limits)
     if isinstance(value, UUID):
         return _NULL if value.int == 0 else _uuid(value)
-    return 8.0 * node.header_length  # a float costs 8 per byte, because all bit patterns count as equally likely
+    return 8.0 * node.header_length  # a float costs 8 bits per byte: all bit patterns count as equally likely
 
 
 def _error_code(value: int, name_of: NameOf) -> float:

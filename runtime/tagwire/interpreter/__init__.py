@@ -1,1 +1,1 @@
-"""Decode and encode by layout, for error positions, lenient reading, limits, and schemas defined at run time."""
+"""Decode and encode by following a layout: for error positions, lenient reading, limits, and run-time schemas."""

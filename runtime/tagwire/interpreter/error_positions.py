@@ -33,13 +33,13 @@ class ErrorStage(IntEnum):
 
 
 ErrorPosition = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
-"""Where in an message an error is: (stage, path, position, end, tag, size, counts).
+"""Where in a message an error is: (stage, path, position, end, tag, size, counts).
 
 - `stage`: the number of an `ErrorStage`, which specifies what the native engine could not read.
 - `path` and `position`: the path and the offset at which the interpreter resumes reading.
 - `end`: the offset where the readable bytes end. An enclosing length may set it before the end of the message.
 - `tag` and `size`: for TAG_END, the tag of the invalid tagged field, and the size that precedes its value. For ENTRY,
-  `tag` is the tag of the previous entry. Other sites don't use them.
+  `tag` is the tag of the previous entry. Other stages don't use them.
 - `counts`: the numbers of array elements, of unknown tags, and of bytes of unknown tags before the error.
 """
 

@@ -1,4 +1,4 @@
-"""Check rules that involve several fields while reading by layout: unions of tagged fields, and unique keys.
+"""Check rules that involve several fields while a message is read: unions of tagged fields, and unique keys.
 
 A lenient reader accepts input that breaks these rules, because users may want to inspect it.
 """

@@ -1,7 +1,7 @@
-"""Read sections of tagged fields, and buffers of optional fields, by layout.
+"""Read sections of tagged fields, and buffers of optional fields, as a layout describes them.
 
-A known field is read like any other field, but must fit its entry's size. Unknown fields are kept as bytes, within the
-limits.
+A known field is read like any other field, but its value must have exactly the size that precedes it. Unknown fields
+are kept as bytes, within the limits.
 """
 
 from struct import unpack_from

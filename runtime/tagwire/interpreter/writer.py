@@ -1,4 +1,4 @@
-"""Encode by layout, to support run-time schemas, compute sizes, and find the paths of errors.
+"""Encode by following a layout, to support run-time schemas, compute sizes, and find the paths of errors.
 
 Generated serializers don't track paths. When one of them rejects a value, this writer encodes the value again by the
 same layout, to find the wrong field and the reason. Sizes come from this writer too, with a sink that only counts
@@ -186,7 +186,7 @@ class LayoutWriter(ValueWalk):
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             reason = f"expected {wire.expected}, got {self.got(value)}"
-        # Not in the `except` block: the caught exception may contain a secret, and would become the error's context.
+        # Fail outside the `except` block: the caught exception may contain a secret, and must not become the context.
         self.fail(reason)
 
     def varint(self, type: Varint, value: Any) -> bytes:

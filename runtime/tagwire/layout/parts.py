@@ -80,15 +80,15 @@ class LengthCode(FrozenData):
 
 
 INT16: Final = LengthCode("int16", "h", 2, null=-1)
-"""Lengths of strings outside flexible versions."""
+"""Lengths of strings in versions that are not flexible."""
 INT32: Final = LengthCode("int32", "i", 4, null=-1)
-"""Lengths of bytes and arrays outside flexible versions."""
+"""Lengths of bytes, and counts of arrays, in versions that are not flexible."""
 COMPACT: Final = LengthCode("compact", "", 1, bias=1, null=0)
-"""KIP-482's lengths: an unsigned varint of n + 1."""
+"""Lengths and counts in flexible versions (KIP-482): n is encoded as the unsigned varint n + 1."""
 VARINT: Final = LengthCode("varint", "", 1, zigzag=True, null=-1)
 """Lengths inside records of magic 2."""
 UVARINT: Final = LengthCode("uvarint", "", 1)
-"""A plain unsigned varint: counts that can't be null."""
+"""Lengths and counts that can't be null, each encoded as a plain unsigned varint."""
 
 
 class Fixed(FrozenData):
@@ -269,7 +269,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """The compression of an item. In the field `field`, the bits `bits` contain the codec's number (0: uncompressed).
+    """How an item is compressed: the bits `bits` of the field `field` contain the codec's number (0: uncompressed).
 
     The item is either an array that fills its extent, or a value that has its own length and contains messages of the
     same format.

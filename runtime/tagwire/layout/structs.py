@@ -36,7 +36,7 @@ class _DefaultStruct:
 
 
 DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
-"""The default of struct fields: each new object gets a new struct of defaults."""
+"""The default of a field that is a struct: each new object gets a new struct whose fields have their defaults."""
 
 
 def fresh(cls: type[T]) -> T:
@@ -53,7 +53,8 @@ class Item(FrozenData):
     value in a new object; `DEFAULT_STRUCT` means a struct whose fields have their defaults. The values of `sensitive`
     fields are hidden in output. The other attributes are for record formats. `extent` names the item that contains this
     item's length in bytes. `equals` is the only allowed value. `bits` are the named bits of the value. `relative_to`
-    names the field to which the value is added. Brokers change `rewritten` fields in place.
+    names the field to which the value is added, such as a batch's base offset. Brokers change `rewritten` fields in
+    place.
     """
 
     __slots__ = (

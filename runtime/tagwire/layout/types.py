@@ -94,7 +94,7 @@ class Array(FrozenData):
     def __str__(self) -> str:
         element = str(self.element)
         if isinstance(self.element, Sized) and self.element.length == self.length and self.length is not None:
-            # If array and elements have the same length encoding, name it once.
+            # If the array and its elements encode their lengths in the same way, name this encoding once.
             element = element.removeprefix(f"{self.length.name} ")
         return _sized_name(self, f"[]{element}")
 

@@ -184,7 +184,7 @@ class OpenTransactions:
     def followed_by(self, later: "OpenTransactions") -> "OpenTransactions":
         """Return the transactions that are open after the next segment.
 
-        `later` contains the transactions that were found in that segment alone, without those from earlier segments.
+        `later` is the result of reading that segment alone, without the transactions from earlier segments.
         """
         found = OpenTransactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}

@@ -119,7 +119,7 @@ def check_offsets(path: Path) -> None:
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
     """Check the version and the count of a checkpoint. Yield (byte offset of the line, words) for each entry.
 
-    Each entry must have `width` words; `what` describes them in error messages.
+    Each entry must have `width` words. `what` describes a valid entry in error messages.
     """
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)

@@ -154,7 +154,10 @@ _KEYS: Final = {
     "DelegationTokenRecord": ("token_id",),
     "ZkMigrationStateRecord": (),
 }
-"""Maps records that set an entry of the state to the fields that identify it. A later record replaces the entry."""
+"""Maps each record type that sets an entry of the state to the fields that identify the entry.
+
+A later record with the same values in these fields replaces the entry.
+"""
 
 _REMOVALS: Final = {
     "UnregisterBrokerRecord": ("RegisterBrokerRecord", "broker_id"),
@@ -164,7 +167,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Maps records that remove an entry to the record that sets the entry, and the fields that identify it."""
+"""Maps each record type that removes an entry to the type that sets it, and to the fields that identify the entry."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -189,7 +192,7 @@ _PLURALS: Final = {
     "DelegationTokenRecord": "delegationTokens",
     "ZkMigrationStateRecord": "zkMigrationState",
 }
-"""Maps records that set an entry to the JSON name of the list of these entries."""
+"""Maps each record type that sets an entry to the JSON name of the list that contains these entries."""
 
 
 def _removes(name: str, record: Any) -> bool:

@@ -64,7 +64,7 @@ def columns(
 
     `message` is a message class. It adds a last column `message` with the decoded record values, or only their
     `fields`. `version` is the version of all values; leave it out for coordinator and metadata logs, whose records
-    contain their version. There, records of another type are null. If a value can't be decoded, `errors="raise"`
+    contain their version. In these logs, records of other types are null. If a value can't be decoded, `errors="raise"`
     raises a DecodeError or UnsupportedVersionError. The error's attribute `row` is the number of the record's row in
     the array that was being read, not in the whole log. With "skip", the message is null.
 
@@ -246,7 +246,7 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """Read a file's batches, up to offset `end` in the file, and yield each array as soon as it is full.
+        """Read a file's batches, up to position `end` in the file, and yield each array as soon as it is full.
 
         The last rows, which don't fill an array, stay in `self.rows`. A batch that begins before `end` is read whole.
         """
@@ -385,7 +385,11 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Return "unclear" if the caller must read a batch in Python, "full" if it must `take` the rows, or "done"."""
+        """Read nothing, but return what the caller must do next, in the same form as the native `walk`.
+
+        "unclear" means that it must read a batch in Python, and "full" that it must `take` the rows. "done" means that
+        everything up to `end` has been read.
+        """
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:

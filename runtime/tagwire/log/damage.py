@@ -90,7 +90,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # every chain of batches that begins before this position breaks off at this position
+    refuted = position  # candidates before this position are known to fail the test of adjacent batches
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

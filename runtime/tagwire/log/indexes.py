@@ -26,7 +26,10 @@ from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
 
 _MOST_BYTES: Final = 1 << 26
-"""The maximum size of an index in bytes: 16 times the index of a 2 GiB segment with an entry for every 4096 bytes."""
+"""The maximum size of an index in bytes: 64 MiB.
+
+That is plenty: the `.index` of a 2 GiB segment, with an entry of 8 bytes for every 4096 bytes, has only 4 MiB.
+"""
 
 
 class OffsetEntry(NamedTuple):

@@ -6,8 +6,9 @@
             00000000000000000091.log.swap      a compacted segment that is about to replace its source segments
             00000000000000000091.log.cleaned   a segment whose compaction was not finished
             00000000000000000091-0000000003.checkpoint   snapshot of a metadata log: offset and epoch
-    alpha-0.<32 hex digits>-delete             a partition being deleted, moved from another disk (-future), or
-                                               unknown to the cluster (-stray)
+    alpha-0.<32 hex digits>-delete             a partition that is being deleted
+    alpha-0.<32 hex digits>-future             a partition that is being moved from another disk
+    alpha-0.<32 hex digits>-stray              a partition that is unknown to the cluster
 
 In Kafka's local tiered storage, folder names end with the topic id. This id never ends in a digit, so it isn't mistaken
 for a partition number. File names consist of the first offset, with or without leading zeros, and the id of the copy:

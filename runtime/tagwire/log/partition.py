@@ -3,8 +3,8 @@
 The segments are those that a broker would load at its start. `.deleted` files no longer belong to the log, and
 `.cleaned` files are unfinished. A `.swap` file is a complete segment that compaction has written, but the broker
 stopped before the file replaced its source segments. It is used instead of the source segments, some of which may
-already be deleted. A `.swap` file is ignored if there is a `.cleaned` file at or below its offset: then compaction had
-not finished writing the group of files to which it belongs.
+already be deleted. A `.swap` file is ignored if there is a `.cleaned` file at or below its offset, because it then
+belongs to a group of files that compaction had not finished writing.
 """
 
 import os

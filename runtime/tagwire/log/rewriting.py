@@ -1,9 +1,9 @@
 """Write compacted segments: the batches that compaction keeps, with new indexes.
 
-A new segment has the modification time of its last source segment, because older formats need it to compute the age of
-tombstones. An empty segment is removed, unless it is the first one of the log. Neighboring segments are joined up to a
-total size (`groups`). Each group can be written by a separate process, which first calls `look_back` to find the
-transactions that are open at its start.
+A new segment gets the modification time of its last source segment, because in older formats, compaction uses this time
+to compute the age of tombstones. An empty segment is removed, unless it is the first one of the log. Neighboring
+segments are joined up to a total size (`groups`). Each group can be written by a separate process, which first calls
+`look_back` to find the transactions that are open at its start.
 """
 
 import os

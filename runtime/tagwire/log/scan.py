@@ -216,14 +216,14 @@ class Scan:
             raise log_error(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Prepare to try many positions in damaged bytes: verify checksums with `SumCheck`, which is then faster."""
+        """Verify checksums with `SumCheck` from now on. This is faster if many positions in damaged bytes are tried."""
         from tagwire.log.sum_check import SumCheck
 
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     @cached_property
     def search(self) -> "HeaderSearch | None":
-        """The native search for positions at which a batch may begin; None if only Python can search."""
+        """A native object that finds the positions at which a batch may begin; None if Python must search for them."""
         forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
         if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
             return None
@@ -259,7 +259,8 @@ class Scan:
 
     def span(self, position: int) -> BatchSpan:
         """Return the span of the batch at a position. Raises LogError if there is no batch."""
-        # Native code reads a small batch faster than Python reads a header. Large batches are not in FileBytes' window.
+        # Native code reads a whole small batch faster than Python reads its header. It doesn't read a large batch here,
+        # because FileBytes' window does not contain all of it.
         if not isinstance(self.data, bytes) and (batch := self._quick_batch(position)) is not None:
             return BatchSpan(position, batch.size, batch.last_offset)
         size = self.size(position)

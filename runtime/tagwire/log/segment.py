@@ -67,7 +67,7 @@ class Segment:
 
         Raises OSError or LogPathError if a file can't be read or written.
         """
-        from shutil import copy2  # a slow import
+        from shutil import copy2  # imported here, because the import is slow
 
         copy2(path, target)
 
@@ -138,7 +138,7 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # the caller finds the same error when it reads from `start`
+            pass  # the caller gets the same error when it reads from `start`
         return start
 
     def sibling(self, kind: str) -> Path | None:

@@ -51,7 +51,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the message's own JSON can't be used: a value is hidden, or a field name is in `ahead`."""
+        """Return whether the message's JSON must be changed, because a value is hidden or a field is in `ahead`."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 
@@ -83,7 +83,7 @@ def state_text(tree: Any) -> str:
 
 def _members(members: Mapping[str, Any]) -> str:
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
-    return _MEMBER + lines.replace("\n", _MEMBER)  # JSON strings contain no line breaks
+    return _MEMBER + lines.replace("\n", _MEMBER)  # indents each line: JSON strings contain no line breaks
 
 
 @lru_cache

@@ -198,7 +198,7 @@ def leader_epoch_problems(path: Path) -> list[LogProblem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:
-    """Return a check function for files that are valid if `read` doesn't raise an error."""
+    """Return a function that checks a file only by calling `read`, which raises an error if the file is invalid."""
 
     def check(path: Path) -> list[LogProblem]:
         read(path)

@@ -210,7 +210,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """Discard a loss. Used as the loss callback when another conversion of the same batch already reports it."""
+    """Discard a loss. Each batch is converted several times, but only the first conversion reports losses."""
 
 
 def _header(batch: RecordBatch) -> int:

@@ -1,7 +1,7 @@
 """Write segments with new indexes.
 
 As in a broker with default settings, an index has an entry for the first batch after every 4096 bytes. A time index has
-one more entry at its end.
+one more entry at its end, for the segment's highest timestamp.
 """
 
 from pathlib import Path

@@ -178,9 +178,10 @@ class Message(Struct, Generic[H]):
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
     ) -> Frame[M, H]:
-        """Decode this request, or this response to a request of `version`, from a frame given without its size prefix.
+        """Decode a frame that contains this message. `data` is the frame without its size prefix.
 
-        Raises DecodeError for invalid bytes, and for a frame that belongs to another request.
+        For a response, `version` is the version of its request. Raises DecodeError for invalid bytes, and for a frame
+        that belongs to another request.
         """
         from importlib import import_module
 

@@ -109,7 +109,7 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
         elif words["default"] is DEFAULT_UUID:
             given["default"] = given.pop("number", 0)
         element = wire[1].replace("[]", "")
-        if element[0].isupper() and "struct" not in given:  # only struct names are capitalized
+        if element[0].isupper() and "struct" not in given:  # a capitalized type is a struct
             given["struct"] = vars(modules[owner.__module__])[element]
         rows.append(FieldRow(name, *wire, **given))
     with _binding:  # table rows are compared by identity, so all threads must get the same table

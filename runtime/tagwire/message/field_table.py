@@ -67,10 +67,10 @@ class FieldRow:
     - `owner`: the class that declares the field.
     - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
     - `own_default`: the default as declared. A UUID's default is declared as an int; use `default` to get the UUID.
-    - `record_formats`: version ranges of the message. For each range, it specifies the format of the field's records.
+    - `record_formats`: the format of the field's records, for each range of the message's versions.
     - `struct`: the class of the field's value or elements. `enum` is the enum that names its numbers.
-    - `struct_versions`: version ranges of the message. For each range, it specifies which version of the shared struct
-      the field contains.
+    - `struct_versions`: for a field that contains a shared struct, a map from the message's versions to the struct's
+      versions; otherwise None.
     - `framing`: further properties of fields in record formats, such as what a length, count or checksum refers to.
     - `sensitive`: whether values are hidden in output for people.
     - `required`: whether the field must be passed to the constructor.

@@ -59,7 +59,9 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 
 
 class Framing(FrozenData):
-    """Describes how a field of a record format is written. Other fields are given by attribute name; "" means none.
+    """Describes how a field of a record format is written.
+
+    If an argument refers to another field, it is the name of that field's attribute; "" means none.
 
     - `length` and `count`: keys of `LENGTHS`, for the length before bytes and strings and the count before elements.
     - `length_of`: the field whose length in bytes this field contains; "rest" means all later fields.

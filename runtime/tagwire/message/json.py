@@ -306,7 +306,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         result = self.field_value(row, value, version)
-        self.is_hidden = around  # skipped if an error was raised, because the error text must also hide the value
+        self.is_hidden = around  # not reset after an error, because the error text must also hide the value
         return result
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:

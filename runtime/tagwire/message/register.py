@@ -39,7 +39,7 @@ class Register(IntEnum):
     text: str
     """The display name of the key: the name of the constant, unless the register specifies a different name."""
     codec: str
-    """The codec of header values with this key, or "" if the register specifies none (see `tagwire.records`)."""
+    """The codec for values of record headers with this key, or "" if none is specified (see `tagwire.records`)."""
 
     def __new__(cls, key: int, text: str = "", codec: str = "") -> "Register":
         member = int.__new__(cls, key)

@@ -57,7 +57,8 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    has_records = format.records is not None  # if there are records, `plan` reads them as a single bytes field
+    # The records of a batch are decoded as a single bytes field, which is a view of `buf`. A message has no such field.
+    has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
@@ -84,8 +85,8 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 class RecordBatch:
     """A batch of any format. In message set formats, it is one outermost message with any messages that it wraps.
 
-    Iteration yields `Record`s. An attribute for which the format has no field has the value that Kafka uses for "none":
-    -1, False or None.
+    Iteration yields `Record`s. If the format has no field for an attribute, the attribute has the value that Kafka
+    uses for "none": -1, False or None.
     """
 
     __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_limits", "_quick", "_start", "_strict")
@@ -200,22 +201,22 @@ class RecordBatch:
 
     @property
     def partition_leader_epoch(self) -> int:
-        """The epoch of the partition leader, or -1."""
+        """The epoch of the partition leader; -1 if the batch has none."""
         return self._format.role(self._header, "partition_leader_epoch")
 
     @property
     def producer_id(self) -> int:
-        """The producer's id, or -1."""
+        """The producer's id; -1 if the batch has none."""
         return self._format.role(self._header, "producer_id")
 
     @property
     def producer_epoch(self) -> int:
-        """The producer's epoch, or -1."""
+        """The producer's epoch; -1 if the batch has none."""
         return self._format.role(self._header, "producer_epoch")
 
     @property
     def base_sequence(self) -> int:
-        """The producer's sequence number of the first record, or -1."""
+        """The producer's sequence number of the first record; -1 if the batch has none."""
         return self._format.role(self._header, "base_sequence")
 
     @property

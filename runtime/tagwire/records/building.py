@@ -76,7 +76,7 @@ class BatchBuilder:
         "timestamp_type",
         "wrapper_key",
     )
-    # Slots, because method lookup is faster without a `__dict__`, and `append` is called for each record.
+    # `__slots__` makes method lookups faster, which matters because `append` is called for each record.
 
     def __init__(
         self,

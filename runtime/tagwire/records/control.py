@@ -93,7 +93,7 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a marker's value. It begins with a version, which some messages also have as their first field."""
+    """Decode a marker's value. Its first two bytes are the version, which is also the first field of some messages."""
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

@@ -4,8 +4,8 @@ The name of a field determines its role, so this module has no code for particul
 names in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format does not have,
 readers get the value that means "none".
 
-There are two kinds of format: a batch ends with an array of records; a message is a single record, or a wrapper whose
-value contains other messages.
+There are two kinds of format. In the first, a batch has a header, followed by an array of records. In the second, the
+message set formats, a batch is a message: a single record, or a wrapper whose value contains other messages.
 """
 
 from functools import cached_property

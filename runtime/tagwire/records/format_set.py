@@ -82,16 +82,17 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have.
 
-        `left` is the number of bytes from `pos` to the end of the data, by default to the end of `header`. Several
-        formats may match, because some have the magic byte at another position than v2. Such a format is left out if in
-        this format, the batch would exceed the data. If that leaves no format, all formats that match are returned.
+        `left` is the number of bytes from `pos` to the end of the data; None if `header` contains all of the data.
+        Several formats may match, because some have the magic byte at another position than v2. A format with another
+        position is left out if, by its length field, the batch would extend past the end of the data. If that leaves no
+        format, all formats that match are returned.
         """
         if self.alone is not None:
             return [self.alone]
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            # In the usual case, at most one format has this magic byte, at byte 16 as in Kafka's formats.
+            # This is the usual case: at most one format matches, with its magic byte at byte 16, as in v0, v1 and v2.
             return found
         return [
             each
@@ -132,7 +133,7 @@ class FormatSet:
         return self.native_reader_with(lambda plans: plans.quick)
 
     def native_reader_with(self, functions: "Callable[[Plans], Magic2 | None]") -> "BatchReader | None":
-        """Return a `native_reader` that reads batches with the native functions that `functions` returns."""
+        """Return a reader like `native_reader` that uses the native functions which `functions(plans)` returns."""
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]

@@ -12,7 +12,7 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import native_source
 
 _AT_ONCE: Final = 1 << 20
-"""The maximum number of bytes of lines in memory. All lines of a batch could be thousands of times more."""
+"""The maximum size of the lines in memory, in bytes. The lines of a whole batch could be thousands of times larger."""
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:

@@ -33,7 +33,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Attribute bits that are computed from a `Record`. Each has a rule, and one or two attributes that the rule uses."""
+"""Maps each attribute bit that is computed from a `Record` to a rule, and to the attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The values of record attributes in formats that do not have them."""
 
@@ -77,7 +77,10 @@ class Plans:
         return self.quick_for(RecordBatch)
 
     def quick_for(self, batch: "type[RecordBatch]", *, is_alone: bool = False) -> "Magic2 | None":
-        """Return the functions of `quick` for a subclass of RecordBatch. See `Magic2` for `is_alone`."""
+        """Return an object that reads and builds magic 2 batches as instances of `batch`, a subclass of RecordBatch.
+
+        Returns None if native code does not support this format or class. See `Magic2` for `is_alone`.
+        """
         from tagwire.records.format_set import format_of
 
         if self.records is None or self._format.layout != format_of("v2").layout:

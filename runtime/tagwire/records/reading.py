@@ -53,7 +53,10 @@ _MOST_READERS: Final = 64
 
 
 class _UsualReaders(dict[Any, "BatchReader | None"]):
-    """The native reader for each string of formats, or None. A lookup is faster than a call of a cached function."""
+    """Maps a string of format names to its native reader, or to None if it has none.
+
+    Looking up a key in a dict is faster than calling a cached function.
+    """
 
     def __missing__(self, format: Any) -> "BatchReader | None":
         if len(self) >= _MOST_READERS:

@@ -37,8 +37,8 @@ class Totals(NamedTuple):
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals, or None if the caller must read the records one by one.
 
-    Returns None without native code, with a limit on records or headers, and if the format's record fields differ from
-    magic 2. Also returns None for invalid records, because only reading them one by one raises the error.
+    The caller must do so if there is no native code, if the number of records or headers is limited, or if the format's
+    record fields differ from magic 2. The same applies to invalid records: reading them one by one raises the error.
     """
     if _native is None or (found := native_source(batch)) is None:
         return None

@@ -86,7 +86,10 @@ class Walk:
         return reader
 
     def count(self) -> int | None:
-        """Return the header's record count, or None. Raises DecodeError if the batch is too small for that count."""
+        """Return the record count in the header; None if the header has no count.
+
+        Raises DecodeError if the batch is too small for that count.
+        """
         count = self.header[self.array.counted_by] if self.array.counted_by else None
         if count is None:
             return None
@@ -138,7 +141,10 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """(base offset, timestamp, is_append_time). The timestamp is the append time, or the base of the deltas."""
+        """(base offset, timestamp, is_append_time).
+
+        The timestamp is the append time if there is one, or else the base of the records' timestamp deltas.
+        """
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
 
@@ -164,7 +170,8 @@ class Walk:
         """Use the layout interpreter to read and yield the records, starting with number `index`.
 
         `elements` is the number of array elements that already count towards the limit, initially the record count in
-        the header. If record `index` is invalid, `good` lists its array elements that needn't be read again.
+        the header. If native code has rejected record `index`, `good` describes the array elements of that record which
+        are known to be valid, so that they are not read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -218,7 +225,10 @@ def tombstone_flag(format: Format, attributes: int) -> bool | None:
 
 
 def max_timestamp(format: Format, header: dict[str, Any]) -> int:
-    """Return the highest timestamp in a batch header, which may be stored as a delta. For a message, its timestamp."""
+    """Return the highest timestamp according to a batch header, which may store it as a delta.
+
+    For a message (v0 or v1), return the message's own timestamp.
+    """
     item = format.fields.get("max_timestamp")
     if item is None:
         return format.role(header, "base_timestamp")

@@ -28,7 +28,7 @@ class _Drop:
 
 
 DROP: Final = _Drop()
-"""The value that a rewrite function returns for a row to remove its element."""
+"""A rewrite function returns this value to remove an array element from the message."""
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:

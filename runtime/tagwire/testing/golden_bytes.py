@@ -48,5 +48,5 @@ def _first_difference(encoded: bytes, expected: bytes) -> str:
 
 
 def _annotated(cls: type[Message], data: bytes, version: int) -> str:
-    with showing_sensitive():  # test data is not secret
+    with showing_sensitive():  # test data is not secret, so sensitive values are shown
         return annotate(trace(cls, data, version))

@@ -35,7 +35,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Extend `value`, the checksum of the bytes before `data`, by `data`.
+    """Return the checksum of some bytes followed by `data`. `value` is the checksum of those bytes.
 
     Raises MissingExtraError if no library can compute it.
     """

@@ -99,7 +99,7 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    # If the buffer is too small, decompression must start again. So estimate its size from the last compression ratio.
+    # Estimate the size of the buffer from the last compression ratio. If it is too small, decompression starts again.
     ratio = 4.0
     library: Any = None
 
@@ -113,7 +113,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # Only an error with these words means that the buffer was too small.
+                # Only these words mean that the buffer was too small. Any other error means that the data is invalid.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:

@@ -79,7 +79,7 @@ def fixed_array(name: str) -> FixedArray:
 
 
 # Arrays of types other than numbers. One call reads or writes all elements. Readers take the number of elements, and
-# return the elements and the position after them, which is never below the given one. Their errors contain no position.
+# return the elements and the position after them, which is never lower than the start. Their errors have no position.
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ class _DefaultUuid:
 
 
 DEFAULT_UUID: Final[Any] = _DefaultUuid()
-"""The default argument of constructors for a uuid field."""
+"""The default of constructor parameters for uuid fields. `uuid_or_default` replaces it with a UUID."""
 
 
 def uuid_or_default(value: UUID, default: int) -> UUID:

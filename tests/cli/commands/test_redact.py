@@ -172,7 +172,8 @@ UNKNOWN_TOKEN = {
 def test_explain_hides_secrets(kind: str, data: bytes, form: tuple[str, ...]) -> None:
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden
-    # How the secret would appear: its first bytes in hex (a line may break after them), all bytes in hex, and base64.
+    # The forms in which the output could show the secret: its first bytes in hex (a line may break after them), all of
+    # its bytes in hex, and base64.
     begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"
     assert not any(text in hidden for text in begun)
     shown = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout

@@ -25,7 +25,10 @@ EXTENDED = '"dialect": "tagwire",'
 
 
 def alternatives(*unions: str, since: str = "1+") -> str:
-    """Return a tagged string field for each argument: the name of the field's union, or "" if it is in no union."""
+    """Return the specs of tagged string fields, one per argument.
+
+    An argument is the name of the union that contains the field, or "" if no union contains it.
+    """
     null = f', "nullableVersions": "{since}", "default": "null"'
     fields = []
     for tag, union in enumerate(unions):

@@ -182,7 +182,7 @@ def test_errors_as_nulls_and_as_a_column() -> None:
 
 
 def test_negative_zero_in_a_leniently_decoded_row() -> None:
-    """Check that -0.0 stays negative in a row that only lenient decoding accepts: the byte of its boolean is 2."""
+    """Check that -0.0 stays negative in a row whose boolean is the byte 2, which only lenient decoding accepts."""
     op = OpData(key="k", value=-0.0, remove=True)
     data = AlterClientQuotasRequest(entries=[EntryData(ops=[op])], validate_only=True).encode(1)
     rows = pa.array([data, data.replace(b"\x01\x00\x00", b"\x02\x00\x00")])

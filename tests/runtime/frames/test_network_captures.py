@@ -176,7 +176,10 @@ IPV6 = struct.pack(">IHBB", 6 << 28, len(TCP), 6, 64) + bytes(15) + b"\x01" + by
     ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"],
 )
 def test_link_types(link: int, packet: bytes) -> None:
-    """Headers are as in tcpdump.org's tables. In the pcapng file, only the second interface has this link type."""
+    """Find a frame behind the headers of each link type, which follow tcpdump.org's tables.
+
+    In the pcapng file, the first of two interfaces has another link type.
+    """
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link)
     file = header + struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet
     padded = packet.ljust(-(-len(packet) // 4) * 4, b"\0")

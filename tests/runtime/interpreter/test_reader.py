@@ -152,7 +152,7 @@ def test_strict_readers_report_the_position_of_an_error(
 
 
 LENIENT = [
-    # Each case: bytes of version 2, and the fields that lenient readers return (None: Kafka rejects the bytes).
+    # Each case: bytes in version 2, and the decoded fields, or None if lenient readers reject the bytes, as Kafka does.
     ("8100" + TAIL + "00", {}),
     ("01 07" + TAIL[3:] + "00", {"urgent": True}),
     (BODY + "80 00", {}),

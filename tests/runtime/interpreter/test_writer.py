@@ -232,7 +232,8 @@ def test_attributes_that_a_version_drops_may_be_missing() -> None:
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    del message.quota  # version 0 doesn't have this field, but writers read it: only its default is allowed
+    # Version 0 doesn't have this field either. It isn't ignorable, so writers check that it has its default.
+    del message.quota
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
 

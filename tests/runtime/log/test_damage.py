@@ -153,7 +153,7 @@ OWN = format_of("v2").layout.replace(
     name="own",
     root=StructLayout("own", (Item("mark", Fixed(WIRE_TYPES["int8"]), default=0), *format_of("v2").root.items)),
 )
-"""A format like v2 with an extra byte first, so that neither offset nor length is at its usual position."""
+"""A format like v2, but with an extra byte at the start, so that offset and length aren't at their usual positions."""
 
 
 @pytest.mark.parametrize("only", [True, False])

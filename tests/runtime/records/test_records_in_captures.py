@@ -34,7 +34,7 @@ def test_all_are_read() -> None:
             records += sum(1 for _ in batch)
             end += batch.size
             assert batch.encode() == data[end - batch.size : end]
-        # A broker may truncate the last batch at the client's size limit.
+        # In a Fetch response, the last batch may be truncated at the client's size limit.
         assert end == len(data) or (is_fetched and end < len(data))
     assert records == RECORDS
     assert {magic for magic, _ in seen} == {0, 1, 2}

@@ -1,8 +1,9 @@
 """Merge the specs of several releases into one set, and check that no version's bytes change.
 
 A message is identified by its component, kind and API key, because names have changed between releases. A message
-without a key is identified by its kind and name. If its name has changed, a spec with the same bytes matches if
-one of the two names begins with the other. The merged spec has the newest name, and older names become aliases.
+without a key is identified by its component, kind and name. Two specs without a key but with different names are
+merged if their bytes are the same and one name begins with the other. The merged spec has the newest name, and older
+names become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A field's values are kept if they are few, because such values show which features a client or server supports.
 
 _FEW: Final = 16
-"""Fields with more different values are not compared by value."""
+"""Maximum number of different values of a field. If a field has more, its values are not compared."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ Spec = Mapping[str, Any]
 Tree = dict[str, Any]
 
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
-"""The keys of fields and structs whose value is a version range."""
+"""The keys that have a version range as their value, in the JSON of fields and structs."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
 """Keys of the released dialect, which mean nothing in inflexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
@@ -73,7 +73,8 @@ def with_new_version(spec: Spec) -> Tree:
 def restated(spec: Spec) -> Tree:
     """Convert a message that was always flexible to the draft dialect.
 
-    A draft extends inflexible versions. Without any, the lowest version is converted, without its tagged fields.
+    A draft adds a version to inflexible versions, but this message has none. So its lowest version is converted to an
+    inflexible one, without its tagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))

@@ -250,7 +250,10 @@ def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch 
 
 
 def _optional_prefix(data: bytes, holder: InputPart, grown: int) -> Patch:
-    """Return the patch for the size of an optional field (KIP-482 draft). The field's two-byte tag follows the size."""
+    """Return the patch for the size of an optional field (KIP-482 draft).
+
+    The patch also contains the field's two-byte tag, which follows the size and does not change.
+    """
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
     size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)

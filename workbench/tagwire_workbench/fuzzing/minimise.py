@@ -1,7 +1,7 @@
 """Find smaller inputs that keep a property, such as the exception that a fuzzer found.
 
     minimise(data, keeps, framing)        Minimised: the smallest input found, and the number of tries
-    same_failure(target, data)            a `keeps` function: raises the same exception at the same line
+    same_failure(target, data)            a `keeps` function: is it still the same exception from the same line?
 
 The search first removes parts: array elements, tagged fields, nullable structs, the content of strings and bytes. Then
 it sets other fields to their defaults. Enclosing counts and sizes are adjusted, so an invalid input keeps its error and

@@ -31,7 +31,7 @@ class Offer:
     detail: str = ""
     description: str = ""
     after_cursor: int = 0
-    """Number of characters between the cursor and the end of the inserted text."""
+    """Where to put the cursor in the inserted text: the number of characters that follow the cursor."""
 
 
 def completions(

@@ -26,7 +26,7 @@ from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language.workspace import SetProblems, Workspace
 
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
-"""The LSP severity of each severity. All others become Information."""
+"""Maps tagwire's severities to those of LSP. Any other severity becomes Information."""
 
 
 class Document:

@@ -36,7 +36,10 @@ class Begun(NamedTuple):
     is_held: bool
     """Whether to hold the frame back until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Called with the complete frame and the stream offset of its size. Returns the replacement of a held frame."""
+    """Called with the complete frame, and with the position in the stream of the size that precedes it.
+
+    If the frame was held back, the returned bytes are sent instead.
+    """
 
 
 class Passing:

@@ -99,7 +99,10 @@ def _stored(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _write(data: bytes) -> None:
-    """Append all bytes to the capture file (standard output). On failure, restore the file's size and raise OSError."""
+    """Append all bytes to the capture file, which is this process's standard output.
+
+    If that fails, restore the size that the file had before, and raise OSError.
+    """
     rest = memoryview(data)
     try:
         while rest:

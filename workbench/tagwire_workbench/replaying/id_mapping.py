@@ -38,7 +38,7 @@ _EPOCHS: Final = {
 }
 """Fields that contain an epoch, with the kind of the ID next to the epoch."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
-"""Fields whose values are equal in corresponding elements of two responses."""
+"""Fields that name what an ID belongs to. Two structs must agree in these fields for their IDs to be paired."""
 
 
 class IdMapping:

@@ -1,6 +1,6 @@
 """Render the results as a self-contained HTML page.
 
-All strings and numbers are computed in this module; the template only prints them. Bars are plain HTML elements, and
+All strings and numbers are computed in this module; the template only inserts them. Bars are plain HTML elements, and
 colors follow the viewer's light or dark mode.
 """
 
@@ -16,7 +16,7 @@ from tagwire.text_format import count
 from tagwire_cli.output.echo import shown_value
 from tagwire_workbench.whatif.summary import Summary, percent
 
-# Bar plots for the page. This module computes positions and widths as percentages; the template prints them.
+# Bar plots for the page. This module computes positions and widths as percentages; the template inserts them.
 # Plots of values that can be compared use the same scale.
 
 _MOST_TICKS = 5

@@ -116,7 +116,7 @@ cdef class Decoder(Conversion):
         read_array(<tw_source *>block.at, &rows.type.c, &rows.c, format, "data")
         d.rows = <const tw_source *>block.at
         strict, limits = options
-        # The C loop doesn't check the depth of rows. If the limit is low enough to matter, Python decodes all rows.
+        # The C loop doesn't check how deeply structs are nested. If rows can exceed the limit, Python decodes them.
         if limits.depth is None or self.depth <= limits.depth:
             d.tried = True
             d.nulls_bad = strict and errors == "null"

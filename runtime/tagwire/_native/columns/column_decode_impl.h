@@ -1,7 +1,7 @@
 /* Decode a message into one row of Arrow columns, without the GIL.
  *
  * The checks and their order are the same as in decode.h, which creates objects. Functions return 0 or an error code.
- * After an error, the caller removes the whole row with tw_truncate, so these functions never undo their stores. */
+ * After an error, the caller removes the whole row with tw_truncate, so these functions don't undo what they stored. */
 #ifndef TAGWIRE_COLUMN_DECODE_IMPL_H
 #define TAGWIRE_COLUMN_DECODE_IMPL_H
 

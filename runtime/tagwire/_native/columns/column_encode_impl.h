@@ -119,8 +119,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Starting at the tagged field with index `*next`, write the fields whose bit is set in `bits`. Stop at the first field
- * whose tag is not below `before`, and store its index in `*next`. */
+/* Write the tagged fields whose bit is set in `bits`, starting at index `*next`. Stop at the first field whose tag is
+ * `before` or higher, and store its index in `*next`. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

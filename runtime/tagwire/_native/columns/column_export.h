@@ -9,7 +9,7 @@
 #include "columns/arrow_abi.h"
 #include "columns/column_frames.h"
 
-/* Create a schema with `children` children. Each child counts as released until the caller fills it in. */
+/* Create a schema with `children` children. Each child is marked as released until the caller fills it in. */
 int tw_make_schema(struct ArrowSchema *schema, const char *format, const char *name, int64_t flags, int64_t children);
 
 /* Turn a schema into a dictionary-encoded type whose values are indexes into an array of strings. Releases the schema

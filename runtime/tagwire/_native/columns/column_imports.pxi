@@ -88,7 +88,7 @@ cdef dict FITTING = {
 
 
 cdef str fitting(str expected):
-    """Describe, for an error message, the Arrow types that are accepted in place of the Arrow format `expected`."""
+    """Return the part of an error message that lists the Arrow types accepted for a column of format `expected`."""
     if expected.startswith("w:"):
         return f"a {type_name(expected)} or binary values"
     if is_time(expected):

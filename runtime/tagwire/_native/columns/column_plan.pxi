@@ -1,4 +1,7 @@
-"""Convert a message's layouts to plans, which the C loops over columns follow. `tw_field.slot` is a column's index."""
+"""Convert a message's layouts to plans, which the C loops over columns follow.
+
+In these plans, `tw_field.slot` is the index of a column.
+"""
 
 cdef enum:
     DEEPEST_COLUMNS = 100  # limit on nested structs, because the C functions are recursive

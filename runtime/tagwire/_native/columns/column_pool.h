@@ -11,7 +11,7 @@
 #include "columns/columns.h"
 
 struct tw_frame_pool {
-    int64_t holders;     /* reference count; a frame in use has a reference, because it will return to the pool */
+    int64_t holders;     /* reference count; includes each frame in use, because the frame will return to the pool */
     int64_t most;        /* limit on the total size of the unused frames, in bytes */
     char busy;
     tw_frame *spares;    /* linked list of the unused frames, most recently added first */

@@ -234,8 +234,8 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). If the wrapper has
-     * offset 0, the messages therefore keep their offsets, and the batch's last offset is the last message's. */
+    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). The messages in
+     * such a wrapper keep their offsets, and the last message's offset becomes the last offset of the batch. */
     if (b->header[plan->base_offset] == 0) {
         b->header[plan->header->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {

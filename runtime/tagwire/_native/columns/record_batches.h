@@ -12,8 +12,8 @@
 #define TW_SLOTS 64
 
 /* Where a field of a batch header or record is stored: in a column, in one of the `slots` of tw_record_reader, in both,
- * or in neither. -1 means no column or no slot. If `null_number` is set, the number -1 is stored as null. For an array,
- * `inner` has the sinks for the fields of its elements. */
+ * or in neither. If there is no column or no slot, its index is -1. If `null_number` is set, the number -1 is stored as
+ * null. For an array, `inner` has the sinks for the fields of its elements. */
 typedef struct tw_sink tw_sink;
 struct tw_sink {
     int32_t column;
@@ -85,13 +85,15 @@ typedef struct {
     int32_t tombstone;       /* index of the column that marks tombstones, or -1 */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
-    int32_t is_message;      /* whether a batch is a single message, which may be a wrapper, as in magic 0 and 1 */
+    /* whether a batch is a single message, as in magic 0 and 1; a compressed one is a wrapper around other messages */
+    int32_t is_message;
     int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    int32_t offset_base, timestamp_base, timestamp_scale; /* registers (framing.h) for these numbers, or -1 */
+    /* indexes of the registers (framing.h) that receive these numbers; -1 if the records don't depend on a number */
+    int32_t offset_base, timestamp_base, timestamp_scale;
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */
     int64_t least;           /* minimum size of an encoded record, in bytes */

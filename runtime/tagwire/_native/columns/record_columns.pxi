@@ -203,7 +203,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up `c` for a dictionary column with the names of attribute values, such as the name of the codec."""
+        """Set up `c` for a dictionary-encoded column that names the value of some attribute bits, such as the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no attribute bits with this name

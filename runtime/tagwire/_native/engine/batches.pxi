@@ -35,7 +35,7 @@ cdef enum:
 
 
 def crc32c(uint32_t value, data):
-    """Return the CRC-32C of earlier bytes followed by `data`. `value` is the checksum of the earlier bytes, or 0."""
+    """Return the CRC-32C of some bytes followed by `data`. `value` is the CRC-32C of those bytes, or 0 for none."""
     cdef const uint8_t[::1] view = data
     cdef Py_ssize_t size = view.shape[0]
     return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
@@ -51,7 +51,7 @@ cdef extern from "records/batch.h":
 
 
 cdef enum:
-    # The indexes of a batch's slots in BATCH_NAMES and BATCH.
+    # Indexes into BATCH_NAMES (attribute names of a batch) and BATCH (the slots of these attributes).
     FORMAT = 0
     BUF = 1
     START = 2

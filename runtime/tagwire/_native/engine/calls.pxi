@@ -86,7 +86,7 @@ cdef str CODEC = "_codec"
 cdef PyTypeObject *CODEC_TYPE = <PyTypeObject *><PyObject *>Codec
 cdef PyMethodDef ENCODE
 cdef PyMethodDef ENCODED_SIZE
-cdef dict PYTHON_CALLS = {}  # by name, the Python methods that native methods replace: see `method`
+cdef dict PYTHON_CALLS = {}  # maps names to the Python methods that native methods replace: see `method`
 
 
 cdef int define(PyMethodDef *method, const char *name, void *function, int flags, const char *doc) except -1:

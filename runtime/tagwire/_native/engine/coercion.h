@@ -1,5 +1,5 @@
-/* Functions for rare cases of encoding, defined in coercion.pxi: values of types that decoding never creates (such as
- * lists), unknown tags, and some comparisons. */
+/* Functions that encoding calls in rare cases, defined in coercion.pxi. They convert values of types that decoding
+ * never creates (such as lists), check unknown tags, and compare values. */
 #ifndef TAGWIRE_COERCION_H
 #define TAGWIRE_COERCION_H
 

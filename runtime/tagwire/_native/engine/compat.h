@@ -104,7 +104,7 @@ static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { retur
 #endif
 
 /* Return whether a value is an exact int (not of a subclass) with a single internal digit, so that it fits in 32 bits.
- * The limited API can't tell. */
+ * With the limited API, always return 0, because that API can't tell. */
 static inline int tw_is_short_int(PyObject *value)
 {
 #if defined(Py_LIMITED_API)
@@ -227,7 +227,7 @@ static inline int tw_16_bytes_of_int(PyObject *number, uint8_t *data)
 #endif
 }
 
-/* Return whether a number can be stored by tw_16_bytes_of_int; 0 possibly with an exception set. */
+/* Return 1 if tw_16_bytes_of_int can store a number. Otherwise return 0, possibly with an exception set. */
 static inline int tw_is_16_bytes(PyObject *number)
 {
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000

@@ -51,7 +51,7 @@ cdef class Gathering:
         for index in range(GIVEN):
             given[index] = held[index] = tw_slot(<PyObject *>element, self.plan.given_slots[index])
             is_complete = is_complete and given[index] != NULL
-        if not TW_FREE_THREADED:  # the references in `held` are borrowed
+        if not TW_FREE_THREADED:  # the references in `held` are borrowed, so none is released
             return is_complete and self.add(given)
         try:
             return is_complete and self.add(given)
@@ -290,14 +290,14 @@ cdef class BuilderConstructor:
     cdef tw_class made
     cdef object cls, init, usual_format
     cdef tuple parameters  # the names of the constructor's parameters; the first is the format
-    cdef Py_ssize_t slots[MOST_PARAMETERS]  # the slots of the parameters, then all others
+    cdef Py_ssize_t slots[MOST_PARAMETERS]  # the slots of the parameters, followed by all other slots of a builder
     cdef Py_ssize_t count
-    cdef dict templates  # by format name, the builders to copy
+    cdef dict templates  # maps format names to the builders that are copied
 
     cdef int learn(self, object cls) except -1:
         cdef Py_ssize_t index
         if self.cls is not None:
-            self.templates.clear()  # tests may have changed the engine
+            self.templates.clear()  # a test may have switched the engine since these builders were made
             return 0
         init = vars(cls)["__init__"]
         parameters = ("format", *init.__kwdefaults__)
@@ -340,7 +340,7 @@ cdef object construct_builder(object cls, PyObject **args, size_t flags, PyObjec
     ):
         return taken(tw_construct(NULL, init, <PyObject *>cls, args, flags, names))
     template = c.template(<object>given[0])
-    given[0] = NULL  # the template has the `Format`
+    given[0] = NULL  # use the template's value, which is a `Format`, instead of the format's name
     made = taken(tw_new_object(&c.made, False))
     for index in range(c.count):
         value = given[index] if given[index] != NULL else TW_SLOT(<PyObject *>template, c.slots[index])

@@ -55,9 +55,9 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return the size of an int32 array, including its count prefix. The struct's `looks_width` already includes the
- * shortest possible prefix, so only the additional bytes of a longer prefix are counted here. Return 0 for null, and -1
- * if a slower check is needed. */
+/* Return how many bytes an int32 array adds to the struct's `looks_width`, which already includes the shortest possible
+ * count prefix: the size of the elements, and the additional bytes of a longer prefix. Return 0 for null, and -1 if a
+ * slower check is needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;

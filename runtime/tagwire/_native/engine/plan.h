@@ -51,7 +51,7 @@ struct tw_field {
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
-    int32_t run_count;    /* number of fields in that run; 0 if it has bools, which must be validated one by one */
+    int32_t run_count;    /* number of fields in the run; 0 if it has bools, which must be validated one by one */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -99,13 +99,13 @@ struct tw_struct {
     uint8_t section;
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
     uint8_t entry_length;   /* a tw_length_code: how the KIP-482 draft encodes the length of an optional field */
-    uint8_t counts_tag;     /* whether that length includes the two bytes of the field's tag */
+    uint8_t counts_tag;     /* whether the length of an optional field includes the two bytes of the field's tag */
     const tw_field *enclosing; /* the length field before the struct; only `name` and `number` are set, for traces */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h; NULL in record formats */
     const tw_look *looks_end[TW_LOOK_KINDS];
-    int64_t looks_width;    /* minimum size in bytes of all fields except TW_LOOK_CLOSELY and tagged fields */
+    int64_t looks_width;    /* minimum encoded size of an object, without its TW_LOOK_CLOSELY and tagged fields */
     const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */
@@ -145,7 +145,7 @@ typedef struct {
 /* The array elements that C found valid before an error in a record format. The layout interpreter skips them. */
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
-    int64_t count, elements; /* `count`: number of valid elements; `elements`: remaining limit on array elements */
+    int64_t count, elements; /* `count`: number of valid elements; `elements`: how many more the limits allow */
     int64_t last;            /* for arrays sorted by a number: that number in the last valid element */
 } tw_good;
 

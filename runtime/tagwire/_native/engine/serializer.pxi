@@ -263,7 +263,7 @@ cdef class Walk:
     cdef readonly object error_position
     """The `ErrorPosition` of the error, for `reject_bytes`; None if the bytes are valid."""
     cdef readonly list open
-    """Numbers of the rows in `rows` whose spans contain the error, outermost first."""
+    """Indexes of the rows in `rows` whose spans contain the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w

@@ -22,7 +22,7 @@ static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
         if (element == NULL || PyType_IS_GC(Py_TYPE(element)))
             return 0;
     }
-    if (!TW_FREE_THREADED) /* otherwise, another thread may be using the tuple */
+    if (!TW_FREE_THREADED) /* in a free-threaded build, another thread may be using the tuple */
         PyObject_GC_UnTrack(tuple);
     return 1;
 }

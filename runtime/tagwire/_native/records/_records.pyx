@@ -111,8 +111,8 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
 def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, lasts):
     """Return one byte of flags for each of the `count` records from `pos` to `end`; None if Python must read them.
 
-    Flag 1: the record's offset is in `lasts`, a sorted buffer of int64. Flag 2: its key is null. Flag 4: its value is
-    null. `Source` describes the other arguments.
+    The byte is the sum of these flags: 1 if the record's offset is in `lasts`, a sorted buffer of int64; 2 if its key
+    is null; 4 if its value is null. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases)
     cdef Py_buffer numbers

@@ -8,7 +8,7 @@ cdef enum:
 ctypedef struct Form:
     int64_t length_at, least, magic_after_length, sum_at, sum_begin
     bint is_varint, is_zigzag, counts_itself
-    int magic, algorithm  # `algorithm`: index into `HeaderSearch.sums`; -1 without a checksum
+    int magic, algorithm  # `algorithm`: index into `HeaderSearch.sums`; -1 if the format has no checksum
 
 
 @final

@@ -13,7 +13,9 @@
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    uint32_t powers[5][256]; /* x**(8 * n) is the product of powers[i][byte i of n] for all i, modulo the polynomial */
+    /* Factors of x**(8 * n), by which a CRC register is multiplied to append n zero bytes. Modulo the polynomial, it is
+     * the product of powers[i][byte i of n] for all i. */
+    uint32_t powers[5][256];
 } tw_sums;
 
 /* Except for the result of tw_sum_between, checksums in this file are plain CRC registers: they start at 0 and are not

@@ -1,7 +1,7 @@
 """A mock peer: a test server that sends scripted answers, in Kafka's protocol or your own.
 
-    MockPeer(registry)                    a peer; the default is Kafka's messages
-    peer.on(MetadataRequest).reply(...)   answer requests with a message, a function's result, or a list in turn
+    MockPeer(registry)                    a peer; without a registry, it uses Kafka's messages
+    peer.on(MetadataRequest).reply(...)   answer with a message, a function's result, or each item of a list
     Reply(message, delay=1, cut_at=7)     an answer with injected faults
     with peer.running() as address        run on a socket, in its own thread
     async with peer.serving() as address  run on a socket, in the running event loop

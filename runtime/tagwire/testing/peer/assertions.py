@@ -19,7 +19,7 @@ Expected = Message | type[Message]
 
 
 def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
-    """Implement `MockPeer.assert_received`, and `assert_not_received` (`times` is 0)."""
+    """Implement `MockPeer.assert_received` and, with `times=0`, `MockPeer.assert_not_received`."""
     __tracebackhide__ = True
     requests = journal.requests
     found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
@@ -37,7 +37,7 @@ def check_received(journal: Journal, expected: Expected, version: int | None, ti
 
 def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
     """Return lines that show how received requests of the expected class differ from `expected`, the closest first."""
-    with showing_sensitive():  # test data is not secret
+    with showing_sensitive():  # test data is not secret, so sensitive values are shown
         compared = [
             (list(differences(expected, each.message)), each)
             for each in requests

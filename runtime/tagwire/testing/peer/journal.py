@@ -53,7 +53,7 @@ class Received:
         return f"connection {self.connection}, request {self.index}, byte {self.offset}"
 
     def __str__(self) -> str:
-        with showing_sensitive():  # test data is not secret
+        with showing_sensitive():  # test data is not secret, so sensitive values are shown
             return f"#{self.number} ({self.position}): v{self.version} {self.message!r}"
 
 

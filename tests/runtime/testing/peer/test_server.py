@@ -152,7 +152,7 @@ def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
     with peer.running() as address:
         for _ in range(5):
             with connected(address) as client:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # closes with a reset
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # close with a reset
                 client.sendall(REQUEST * 50)
         with connected(address) as client:
             client.sendall(REQUEST)

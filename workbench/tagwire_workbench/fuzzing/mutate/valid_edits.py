@@ -184,7 +184,7 @@ def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of the encoded count of a one-element array."""
+    """Return the last byte of the count of a one-element array. Its other bytes are the same as for an empty array."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
