@@ -68,19 +68,20 @@ def test_a_misspelled_command() -> None:
     assert done.stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
 
 
-@pytest.mark.parametrize(("module", "extra"), [("jinja2", "generate"), ("black", "generate")])
-def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> None:
+@pytest.mark.parametrize(("module", "key"), [("jinja2", "about"), ("black", "about"), ("jsonschema", "abuot")])
+def test_a_missing_extra_is_named(tmp_path: Path, module: str, key: str) -> None:
+    """jsonschema is imported only for a spec that is wrong, such as one with the unknown key `abuot`."""
     specs = tmp_path / "message_specs"
     specs.mkdir()
     (specs / "FooRequest.json").write_text(
-        '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none"}'
+        f'{{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none", "{key}": "a test"}}'
     )
     # None in sys.modules makes importing the module fail as if it were not installed.
     script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
     script += "from tagwire_cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tagwire: {module} is not installed; install it with: pip install 'tagwire[{extra}]'\n"
+    assert done.stderr == f"tagwire: {module} is not installed; install it with: pip install 'tagwire[generate]'\n"
 
 
 @pytest.mark.parametrize("module", ["pygls", "lsprotocol"])
