@@ -152,7 +152,7 @@ VALUES: dict[tuple[str, int], dict[str, Any]] = {
     ("digits", 1): {"plain": 123, "number": 7, "many": (5, 42), "tagged": 9, "many_tagged": (7,)},
 }
 KINDS = ("fixed16", "digits")
-PLACES = list(BYTES)
+CASES = list(BYTES)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -171,7 +171,7 @@ def message_of(package: ModuleType, kind: str) -> Any:
     return getattr(package, f"{kind.title()}Message")
 
 
-@pytest.mark.parametrize(("kind", "version"), PLACES)
+@pytest.mark.parametrize(("kind", "version"), CASES)
 def test_bytes(package: ModuleType, kind: str, version: int) -> None:
     cls, data = message_of(package, kind), BYTES[kind, version]
     message = cls(**VALUES[kind, version])
@@ -186,13 +186,13 @@ def test_bytes(package: ModuleType, kind: str, version: int) -> None:
             cls.decode(data[:size], version)
 
 
-@pytest.mark.parametrize(("kind", "version"), PLACES)
+@pytest.mark.parametrize(("kind", "version"), CASES)
 def test_engine_explains_why_it_does_not_support_a_version(package: ModuleType, kind: str, version: int) -> None:
     obstacle = native_obstacle(message_of(package, kind), version)
     assert obstacle == ("" if tagwire.engine() == "python" else f"native code does not support the wire type {kind}")
 
 
-@pytest.mark.parametrize(("kind", "version"), PLACES)
+@pytest.mark.parametrize(("kind", "version"), CASES)
 def test_json(package: ModuleType, kind: str, version: int) -> None:
     cls = message_of(package, kind)
     message = cls(**VALUES[kind, version])
@@ -229,7 +229,7 @@ def test_bytes_that_deviate(package: ModuleType) -> None:
     assert package.DigitsMessage.decode(data, 0, strict=False).plain == 0
 
 
-@pytest.mark.parametrize(("kind", "version"), PLACES)
+@pytest.mark.parametrize(("kind", "version"), CASES)
 def test_explain(package: ModuleType, kind: str, version: int) -> None:
     cls, data = message_of(package, kind), BYTES[kind, version]
     found = tagwire.trace(cls, data, version)
@@ -239,7 +239,7 @@ def test_explain(package: ModuleType, kind: str, version: int) -> None:
     assert tagwire.guess(package.registry, data) is not None
 
 
-@pytest.mark.parametrize(("kind", "version"), PLACES)
+@pytest.mark.parametrize(("kind", "version"), CASES)
 def test_strategies(package: ModuleType, kind: str, version: int) -> None:
     cls = message_of(package, kind)
 

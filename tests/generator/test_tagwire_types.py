@@ -190,7 +190,7 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         "  03  00 01 80  01 08 ffffffffffffffff  02 04 7f800000",
     ),
 }
-PLACES = list(GOLDEN)
+CASES = list(GOLDEN)
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def converted(package: ModuleType, values: Any) -> Any:
     return {name: one(value) for name, value in values.items()}
 
 
-@pytest.mark.parametrize(("name", "version"), PLACES)
+@pytest.mark.parametrize(("name", "version"), CASES)
 def test_bytes(package: ModuleType, name: str, version: int) -> None:
     cls, message, data = sample(package, name, version)
     assert message.encode(version).hex() == data.hex() and message.encoded_size(version) == len(data)
@@ -229,7 +229,7 @@ def test_bytes(package: ModuleType, name: str, version: int) -> None:
     assert native_obstacle(cls, version) == "" or tagwire.engine() == "python"
 
 
-@pytest.mark.parametrize(("name", "version"), PLACES)
+@pytest.mark.parametrize(("name", "version"), CASES)
 def test_truncated_bytes_and_additional_bytes_are_rejected(package: ModuleType, name: str, version: int) -> None:
     cls, _, data = sample(package, name, version)
     pure = python_serializer(cls, version)
@@ -241,7 +241,7 @@ def test_truncated_bytes_and_additional_bytes_are_rejected(package: ModuleType, 
         assert str(rejected.value) == str(by_pure_code.value)
 
 
-@pytest.mark.parametrize(("name", "version"), PLACES)
+@pytest.mark.parametrize(("name", "version"), CASES)
 def test_json(package: ModuleType, name: str, version: int) -> None:
     cls, message, _ = sample(package, name, version)
     for style in ("lossless", "kafka"):
@@ -251,7 +251,7 @@ def test_json(package: ModuleType, name: str, version: int) -> None:
         assert cls.from_json(form, version) == message == cls.from_json_text(text, version)
 
 
-@pytest.mark.parametrize(("name", "version"), PLACES)
+@pytest.mark.parametrize(("name", "version"), CASES)
 def test_fresh_objects(package: ModuleType, name: str, version: int) -> None:
     cls, _, _ = sample(package, name, version)
     fresh = cls()
@@ -259,7 +259,7 @@ def test_fresh_objects(package: ModuleType, name: str, version: int) -> None:
     assert encode(cls.serializer(version).layout(), fresh) == fresh.encode(version)
 
 
-@pytest.mark.parametrize(("name", "version"), PLACES)
+@pytest.mark.parametrize(("name", "version"), CASES)
 def test_explain(package: ModuleType, name: str, version: int) -> None:
     cls, _, data = sample(package, name, version)
     found = tagwire.trace(cls, data, version)
@@ -269,7 +269,7 @@ def test_explain(package: ModuleType, name: str, version: int) -> None:
         assert isinstance(value, tuple) or [node.value for node in nodes if not node.type.startswith("tag")] == [value]
 
 
-@pytest.mark.parametrize(("name", "version"), PLACES)
+@pytest.mark.parametrize(("name", "version"), CASES)
 def test_strategies(package: ModuleType, name: str, version: int) -> None:
     cls, _, _ = sample(package, name, version)
     pure, layout = python_serializer(cls, version), cls.serializer(version).layout()
@@ -285,7 +285,7 @@ def test_strategies(package: ModuleType, name: str, version: int) -> None:
     check()
 
 
-@pytest.mark.parametrize(("name", "version"), PLACES)
+@pytest.mark.parametrize(("name", "version"), CASES)
 def test_arrow_columns(package: ModuleType, name: str, version: int) -> None:
     pa = pytest.importorskip("pyarrow")
     cls, _, data = sample(package, name, version)

@@ -23,7 +23,7 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, sc
 
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
-_PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
+_NESTED_KINDS: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
 """Keys whose values are lists of objects, with the name of the schema definition for these objects."""
 
 
@@ -160,7 +160,7 @@ def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
         if value is None:
             continue
         yield node, key, owner
-        inner = _PLACES.get(kind)
+        inner = _NESTED_KINDS.get(kind)
         for each in _objects(value) if inner else ():
             yield from _keys(each, inner or "")
 
@@ -174,7 +174,7 @@ def _plain(tree: dict[str, Any], owner: str, registers: Registers) -> dict[str, 
     """Remove tagwire's own keys from a spec tree, and replace enum names in defaults with numbers."""
     result: dict[str, Any] = {}
     for key, value in tree.items():
-        inner = _PLACES.get(key_kinds(owner)[key])
+        inner = _NESTED_KINDS.get(key_kinds(owner)[key])
         if not _verdict(owner, key):
             result[key] = [_plain(each, inner, registers) for each in value] if inner else value
     register = registers.get(tree.get("enum", ""))

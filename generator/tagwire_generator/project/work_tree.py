@@ -12,7 +12,7 @@ from typing import Final
 
 from tagwire.errors import TagwireError
 
-_PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+_GIT_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Variables that git sets for hooks. Without them, git finds the repository from the folder in which it runs."""
 
 
@@ -26,7 +26,7 @@ def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Pa
     Raises GitError with git's message.
     """
     command = ["git", "--literal-pathspecs", *arguments]
-    environment = {key: value for key, value in os.environ.items() if key not in _PLACES}
+    environment = {key: value for key, value in os.environ.items() if key not in _GIT_VARIABLES}
     if index is not None:
         environment["GIT_INDEX_FILE"] = str(index)
     try:

@@ -18,7 +18,7 @@ from tagwire_spark.columns.codec import Decoding, RowName, decoding
 from tagwire_spark.options import invalid
 from tagwire_spark.session import settle_worker
 
-_PLACES: Final = ("file", "topic", "partition", "offset", "position")
+_LOCATION: Final = ("file", "topic", "partition", "offset", "position")
 """The columns of `kafka_log` that locate a record."""
 
 
@@ -95,7 +95,7 @@ def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
 
     Returns None without an offset or position column, because no other column identifies a row.
     """
-    columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
+    columns = {name: batch.column(kept[name]) for name in _LOCATION if name in kept}
     if "offset" not in columns and "position" not in columns:
         return None
     return lambda row: ", ".join(f"{name} {column[row].as_py()}" for name, column in columns.items())

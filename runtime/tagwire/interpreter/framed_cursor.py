@@ -14,7 +14,7 @@ from tagwire.errors import DecodeError, LimitError
 from tagwire.interpreter.cursor import LayoutCursor, byte_count
 from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, Order, StructLayout, Type
 
-PLACES = ""
+CHECKSUM_STARTS = ""
 """The key under which a struct's dict of values (see `Scopes`) stores checksum positions; not a field name."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
@@ -65,7 +65,7 @@ class FramedCursor(LayoutCursor):
         for name, check in struct.checks:
             if check.first == item.name:
                 self.path[-1] = name
-                self.verify(check, scopes[-1][name], scopes[-1][PLACES][name])
+                self.verify(check, scopes[-1][name], scopes[-1][CHECKSUM_STARTS][name])
                 self.path[-1] = item.name
         if item.extent:
             return self.within(item, scopes)
@@ -79,7 +79,7 @@ class FramedCursor(LayoutCursor):
             # because it may also count the bytes of the length itself.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
-            scopes[-1].setdefault(PLACES, {})[item.name] = start
+            scopes[-1].setdefault(CHECKSUM_STARTS, {})[item.name] = start
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:

@@ -16,7 +16,7 @@ from struct import unpack_from
 from typing import Any
 
 from tagwire.interpreter.cursor import byte_count
-from tagwire.interpreter.framed_cursor import PLACES, Good, Scopes, lookup
+from tagwire.interpreter.framed_cursor import CHECKSUM_STARTS, Good, Scopes, lookup
 from tagwire.interpreter.tag_sections import TagSectionReader
 from tagwire.interpreter.value_rules import Keys
 from tagwire.layout import (
@@ -276,7 +276,7 @@ def holds(condition: Condition, scopes: Scopes) -> bool:
 
 def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
-    values.pop(PLACES, None)
+    values.pop(CHECKSUM_STARTS, None)
     for name in struct.framing:
         # A struct that becomes a dict keeps its checksum, so that users can inspect it.
         if cls is not None or name not in dict(struct.checks):

@@ -25,7 +25,7 @@ from tagwire_workbench.browsing.listing import ExplainedEntry
 _AT_ONCE: Final = 1000
 _LONGEST_TEXT: Final = 1000
 """Bytes longer than this are never shown as text."""
-_ASKED: Final = 8
+_TRIED_FIELDS: Final = 8
 """Number of fields to try when looking for the label of an array element."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 
@@ -166,7 +166,7 @@ def _value(node: Node, details: _Details) -> str:
 def _telling(node: Node, details: _Details) -> str:
     """Return the text that identifies an array element in the tree: its value, first string or first number."""
     found = _value(node, details)
-    for child in islice(node.parts(), 0 if found else _ASKED):
+    for child in islice(node.parts(), 0 if found else _TRIED_FIELDS):
         value = _value(child, details)
         if "'" in value:
             return f"{_name(child, node)} {value}"

@@ -22,7 +22,7 @@ from tagwire_workbench.language.text_tree import TextTree, Value
 _MOST: Final = 48
 """Maximum number of example bytes to show."""
 _ENTRIES: Final = 40
-_TOLD: Final = ("name", "type", "about", "$schema")
+_OMITTED_KEYS: Final = ("name", "type", "about", "$schema")
 """Keys left out of the list of facts: the first lines show their values, and `$schema` is only for editors."""
 
 
@@ -182,7 +182,7 @@ def _about(owner: Value, what: str = "", name: str = "") -> str:
     facts = [
         f"- {entry.key}: `{_code(entry.value.text)}`"
         for entry in owner.entries
-        if entry.value is not None and entry.key not in _TOLD and entry.value.kind in ("string", "word")
+        if entry.value is not None and entry.key not in _OMITTED_KEYS and entry.value.kind in ("string", "word")
     ]
     return "\n\n".join(filter(None, [title, owner.string("about"), "\n".join(facts)]))
 

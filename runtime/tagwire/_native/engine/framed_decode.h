@@ -219,7 +219,7 @@ static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_
 
 /* Read a field (a number, bytes, or an empty array) on the fast path. The caller has already read the field's first
  * varint, `bits`. Advance `*p` to the end of the field. `held` is the slot's old value, which may be reused. */
-static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
+static inline PyObject *tw_read_fast(const tw_field *f, const tw_reader *r, const uint8_t **p, uint64_t bits, PyObject *held)
 {
     const uint8_t *data = *p;
     int64_t size = tw_from_zigzag(bits);
@@ -260,7 +260,7 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *object)
                 r->end = p + (bits >> 1);
                 continue;
             }
-            value = tw_read_shortly(f, r, &p, bits, TW_SLOT(object, f->slot));
+            value = tw_read_fast(f, r, &p, bits, TW_SLOT(object, f->slot));
         }
         if (TW_UNLIKELY(value == NULL))
             return -1;

@@ -206,7 +206,7 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 }
 
 /* Write a bytes object with its length, or None, at `p`. The caller has made room. Return the end of the output. */
-static inline uint8_t *tw_put_shortly(uint8_t *p, PyObject *value)
+static inline uint8_t *tw_put_fast(uint8_t *p, PyObject *value)
 {
     Py_ssize_t size;
     if (value == Py_None) {
@@ -252,7 +252,7 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
         } else if (fast_path == TW_LIST)
             *p++ = 0;
         else if (fast_path == TW_BYTES)
-            p = tw_put_shortly(p, TW_SLOT(object, f->slot));
+            p = tw_put_fast(p, TW_SLOT(object, f->slot));
         else {
             PyObject *value = TW_SLOT(object, f->slot);
             int64_t x;
