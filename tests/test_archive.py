@@ -34,7 +34,7 @@ TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 
 
-def test_every_version_of_a_class_is_in_the_history_and_the_other_way_round() -> None:
+def test_classes_and_history_have_the_same_versions() -> None:
     classes = {REGISTRY[name] for name in REGISTRY.names()}
     of_classes = {(cls.COMPONENT, cls.NAME, version) for cls in classes for version in cls.VERSIONS}
     of_history = {(*key, version) for key, message in HISTORY.messages.items() for version in message.versions}

@@ -139,11 +139,11 @@ def test_errors_of_senders_are_rejected_with_clear_messages(fault: Fault) -> Non
     assert str(rejection.value) == fault.text
 
 
-def test_every_listed_fault_is_explained_here() -> None:
+def test_every_rejected_frame_is_explained_here() -> None:
     assert {fault.digest for fault in REJECTED} - {REBUILT} == set(FAULTS)
 
 
-def test_a_broker_can_still_answer_the_request_of_no_version() -> None:
+def test_header_of_a_request_with_an_unknown_version_is_readable() -> None:
     header: Any
     header, _ = messages.registry.decode_header(REJECTED[0].data)
     assert (header.request_api_version, header.correlation_id, header.client_id) == (99, 20, "raw~q")

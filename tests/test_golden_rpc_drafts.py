@@ -44,7 +44,7 @@ def test_golden_bytes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in HEADERS])
-def test_each_has_its_new_version_alone(name: str) -> None:
+def test_each_draft_has_only_its_new_version(name: str) -> None:
     cls = registry[name]
     assert len(cls.VERSIONS) == 1
     assert cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions.lowest == cls.LATEST_STABLE

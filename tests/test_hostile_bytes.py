@@ -65,7 +65,7 @@ def error_fault(sample: Sample, data: bytes, error: DecodeError) -> str | None:
 
 
 @pytest.mark.slow
-def test_nothing_but_decode_errors_leaves_decode() -> None:
+def test_decode_raises_only_decode_errors() -> None:
     random = Random(2026)
     faults = []
     for number in range(100_000):
@@ -82,7 +82,7 @@ def test_nothing_but_decode_errors_leaves_decode() -> None:
     assert not faults, f"{len(faults)} of 100,000, such as {faults[:3]}"
 
 
-def test_an_error_without_a_place_would_be_seen() -> None:
+def test_detects_an_error_without_a_position() -> None:
     sample = samples()[0]
     facts: dict[str, Any] = {"message_name": sample.cls.NAME, "version": sample.version, "path": "", "offset": 0}
     facts |= {"found": "nothing", "expected": "something"}
@@ -118,7 +118,7 @@ CLAIMS = {
 
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize(("version", "data"), CLAIMS.values(), ids=CLAIMS)
-def test_a_claim_alone_costs_no_memory(version: int, data: bytes, strict: bool) -> None:
+def test_claimed_sizes_allocate_no_memory(version: int, data: bytes, strict: bool) -> None:
     def decode() -> None:
         with pytest.raises(DecodeError):
             messages.MetadataResponse.decode(data + bytes(100), version, strict=strict)
@@ -242,7 +242,7 @@ def test_work_is_linear(name: str, version: int, build: Callable[[int], bytes]) 
         assert twice <= 2.1 * once + 100, f"{call}: {once} for 500, {twice} for 1000"
 
 
-def test_quadratic_work_would_be_seen() -> None:
+def test_detects_quadratic_work() -> None:
     def rest_copied_each_time(size: int) -> None:
         data = CountedBytes(bytes(size))
         for position in range(size):

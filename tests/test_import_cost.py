@@ -150,5 +150,5 @@ def test_scans_of_logs_need_no_interpreter() -> None:
     assert not modules & (INTERPRETER | {"tagwire.captures", "tagwire.log.column_stream", "tagwire.records.building"})
 
 
-def test_a_slow_import_would_be_seen() -> None:
+def test_detects_a_slow_import() -> None:
     assert loaded("", "import json") & SLOW

@@ -77,7 +77,7 @@ def has_records(fields: list[dict[str, Any]]) -> bool:
     return any(field["type"] == "records" or has_records(field.get("fields", [])) for field in fields)
 
 
-def test_it_writes_what_kafka_wrote_before_it_removed_old_versions() -> None:
+def test_encoder_agrees_with_kafka_on_removed_versions() -> None:
     """Messages with record batches are left out, because Kafka's JSON output omits the bytes of batches."""
     vectors = (
         (row, row["json_out"])
@@ -192,7 +192,7 @@ def test_a_bare_value_has_every_mandatory_field_with_its_default() -> None:
     assert encode(struct, 0, bare_value(struct, 0)) == encode(struct, 0, {}) == b"\x07\x00\xff\x00"
 
 
-def test_a_bare_value_is_what_nothing_set_encodes_to() -> None:
+def test_value_without_fields_encodes_like_an_empty_one() -> None:
     for spec in KAFKA.values():
         for version in versions_of(spec):
             assert encode(spec, version, bare_value(spec, version)) == encode(spec, version, {})

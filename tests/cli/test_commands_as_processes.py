@@ -189,7 +189,7 @@ def test_decoding_needs_click_alone(module: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", ".", "a..b", "a/b"])
-def test_a_package_that_is_no_import_name(name: str) -> None:
+def test_package_name_that_can_not_be_imported(name: str) -> None:
     result = run("messages", "--package", name)
     assert result.returncode == 2 and b"is not an import name" in result.stderr
 

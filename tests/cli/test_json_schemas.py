@@ -156,7 +156,7 @@ def options_of(command: click.Command) -> set[str]:
     return found
 
 
-def test_every_schema_is_of_a_command_and_printed_by_it() -> None:
+def test_every_schema_belongs_to_a_command_and_is_printed() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == set(SCHEMAS.values())
     assert run("json-schema").split("\n")[:-1] == list(SCHEMAS)
     for name in SCHEMAS:

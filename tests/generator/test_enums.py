@@ -323,7 +323,7 @@ def test_register_that_is_not_valid_is_reported_once() -> None:
     assert problems({"type": "int8", "enum": "Odd"}, broken) == []
 
 
-def test_without_a_set_names_are_taken_on_trust() -> None:
+def test_references_are_not_checked_outside_of_a_set() -> None:
     assert read_spec(json.dumps(TASK)).problems == ()
 
 

@@ -74,7 +74,7 @@ def test_only_changed_specs_are_rendered_again(spec_set: SpecSet, rendered: list
     assert len(rendered) == 5
 
 
-def test_a_spec_that_moves_is_made_again(spec_set: SpecSet, rendered: list[str]) -> None:
+def test_moved_spec_is_generated_again(spec_set: SpecSet, rendered: list[str]) -> None:
     generate(spec_set)
     (spec_set.specs / "more").mkdir()
     for name in ("PingRequest.json", "PingResponse.json"):
@@ -83,7 +83,7 @@ def test_a_spec_that_moves_is_made_again(spec_set: SpecSet, rendered: list[str])
     assert len(rendered) == 4
 
 
-def test_the_cache_holds_no_more_than_the_last_run(spec_set: SpecSet) -> None:
+def test_cache_contains_only_entries_of_the_last_run(spec_set: SpecSet) -> None:
     def entries() -> int:
         return len(list((spec_set.root / FOLDER / "pings").iterdir()))
 
@@ -211,7 +211,7 @@ def test_folders_of_specs_that_are_rejected(spec_set: SpecSet, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ['a", "b', "Aux", "com1", "a b", "a\nb", "{{ x }}", "a\\b"])
-def test_no_component_that_is_not_safe_in_code(spec_set: SpecSet, name: str) -> None:
+def test_invalid_component_name_is_rejected(spec_set: SpecSet, name: str) -> None:
     folder = spec_set.specs / name
     folder.mkdir()
     (folder / "Foo.json").touch()

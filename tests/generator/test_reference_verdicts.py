@@ -39,7 +39,7 @@ docs/spec-language.md, which calls Kafka's generator "the reference generator", 
 """
 
 
-def test_there_are_cases_of_both_verdicts() -> None:
+def test_cases_include_both_verdicts() -> None:
     verdicts = [case["reference"] for case in CASES]
     assert (verdicts.count("accept"), verdicts.count("reject")) == (63, 99)
     assert DIFFERENCES.keys() <= {case["name"] for case in CASES}

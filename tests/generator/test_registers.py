@@ -95,7 +95,7 @@ def test_key_outside_its_range_is_reported_with_the_range() -> None:
     assert "the key 16 (0x00000010) of 'a.b' is outside its range Low (0x00000000 to 0x0000000F)" in problem.message
 
 
-def test_a_register_is_no_message(tmp_path: Path) -> None:
+def test_register_is_rejected_as_a_message(tmp_path: Path) -> None:
     (tmp_path / "Keys.json").write_text(json.dumps(register(entry())))
     with pytest.raises(SpecError, match="this spec defines a register"):
         load(tmp_path / "Keys.json")

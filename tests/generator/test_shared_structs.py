@@ -107,7 +107,7 @@ def test_there_is_one_class(shapes: Any) -> None:
 
 @pytest.mark.parametrize("version", range(4))
 @pytest.mark.parametrize("file", ["PlaceRequest.json", "PlaceResponse.json"])
-def test_the_generator_expands_as_the_runtime_does(shapes: Any, file: str, version: int) -> None:
+def test_generator_and_runtime_compute_equal_layouts(shapes: Any, file: str, version: int) -> None:
     shared = SharedStructs([SpecData(name, "", json.dumps(spec).encode()) for name, spec in SPECS.items()])
     spec = read_spec(json.dumps(SPECS[file]), file=file, shared=shared).message
     assert spec is not None
@@ -164,7 +164,9 @@ def test_strategies(shapes: Any, data: st.DataObject) -> None:
     assert shapes.PlaceResponse.decode(message.encode(version), version) == message
 
 
-def test_a_change_of_a_shared_struct_makes_its_users_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_shared_struct_regenerates_the_messages_that_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root, rendered = make_shapes(tmp_path), list[str]()
     (spec_set,) = load(root).sets
     make = pipeline._make

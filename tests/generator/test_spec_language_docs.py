@@ -39,7 +39,7 @@ def test_every_key_is_explained(name: str) -> None:
     assert [key for key in schema()["$defs"][name]["properties"] if f"`{key}`" not in section] == []
 
 
-def test_every_word_is_named() -> None:
+def test_all_types_and_kinds_are_documented() -> None:
     for word in (*WIRE_TYPES, *ENTITY_TYPES, *KINDS):
         assert f"`{word}`" in TEXT, word
 

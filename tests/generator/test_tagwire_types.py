@@ -408,7 +408,7 @@ def test_columns_hold_times_and_decimals(package: ModuleType) -> None:
     assert (row["price"], row["fee"]) == (Decimal("12.34"), Decimal("-0.001"))
 
 
-def test_columns_reject_bytes_that_are_no_decimal(package: ModuleType) -> None:
+def test_columns_reject_invalid_decimals(package: ModuleType) -> None:
     pa = pytest.importorskip("pyarrow")
     for price in (b"", b"\x7f" * 8):
         data = package.ValuesMessage(price=price).encode(0)
@@ -536,7 +536,7 @@ def test_limits_count_the_elements_of_all_arrays(package: ModuleType) -> None:
             decode_(data, 0, limits=tagwire.Limits(elements=count - 1))
 
 
-def test_elements_are_no_nulls(package: ModuleType) -> None:
+def test_null_elements_are_rejected(package: ModuleType) -> None:
     message = package.GridsMessage(numbers=((1,), None))
     for reject in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
         with pytest.raises(tagwire.EncodeError, match=r"numbers\[1\]: is None"):

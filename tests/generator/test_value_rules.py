@@ -242,7 +242,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
             package.Parcel.from_json_text(json.dumps(broken), 2)
 
 
-def test_the_constructor_wants_required_fields(package: Any) -> None:
+def test_constructor_rejects_missing_required_fields(package: Any) -> None:
     for _ in range(3):  # Python code creates the first object, the active engine creates the others
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()

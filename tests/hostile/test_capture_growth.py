@@ -56,7 +56,7 @@ STREAMS = [overlapping, frames_between_bad_sizes, chains_that_break, ends_in_one
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("is_request", [True, False], ids=["requests", "responses"])
 @pytest.mark.parametrize(("measure", "width"), [(lines_run, 1400), (lines_run, 1 << 30), (cpu_seconds, 1 << 30)])
-def test_a_search_looks_at_each_byte_once(
+def test_work_of_a_search_is_linear(
     measure: Callable[..., float], width: int, is_request: bool, stream: Callable[[int], bytes]
 ) -> None:
     def work_of(count: int) -> Callable[[], object]:

@@ -58,7 +58,7 @@ def test_bytes_that_do_not_pack(counted: Counted, size: int) -> None:
     assert counted.copied <= len(packed) and counted.calls <= 20 + len(packed) / 50_000
 
 
-def test_members_of_all_sizes() -> None:
+def test_gzip_members_of_many_sizes() -> None:
     random = Random(2)
     parts = [random.randbytes(random.choice((0, 1, 200, 255, 256, 70_000))) * random.choice((1, 9)) for _ in range(60)]
     packed = b"".join(gzip.compress(part, random.choice((0, 6))) for part in parts)

@@ -34,7 +34,7 @@ class LyingTuple(tuple[Any, ...]):
 
 @pytest.mark.parametrize("kind", [Lying, LyingTuple])
 @pytest.mark.parametrize("version", [4, 12])
-def test_a_length_that_is_not_that_of_the_elements(kind: Any, version: int) -> None:
+def test_sequences_that_misreport_their_length(kind: Any, version: int) -> None:
     message = messages.MetadataRequest()
     message.topics = kind([MetadataRequestTopic(name="a")])
     right = messages.MetadataRequest(topics=[MetadataRequestTopic(name="a")])

@@ -75,7 +75,7 @@ def test_a_produce_request_without_acks_gets_no_answer() -> None:
     (messages.MetadataRequest(include_topic_authorized_operations=True), (0, 7), LossyVersionsError),
     (METADATA, None, NoCommonVersionError),
 ])  # fmt: skip
-def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] | None, want: Any) -> None:
+def test_best_version_without_losses_is_selected(request_: Any, theirs: tuple[int, int] | None, want: Any) -> None:
     name = messages.ApiKey(request_.API_KEY).name
     client, server = connected(**({} if theirs is None else {name: theirs}))
     if isinstance(want, int):
@@ -101,7 +101,7 @@ def test_older_peer_gets_another_request(lists: bool) -> None:
     assert client.has_versions and client.versions[3].highest == 2
 
 
-def test_a_peer_that_cannot_be_asked() -> None:
+def test_peer_without_api_versions() -> None:
     client, server = Connection(REGISTRY, versions={3: Versions(0, 2)}), ServerConnection(REGISTRY)
     assert client.handshake() is None and next(iter(client.negotiating())) == (None,)
     assert server.receive(client.send(METADATA))[0].version == 2

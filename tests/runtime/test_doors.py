@@ -42,7 +42,7 @@ def promised(door: str) -> set[str]:
 
 
 @pytest.mark.parametrize("door", [tagwire.message, tagwire.wire], ids=lambda door: door.__name__)
-def test_a_door_has_the_names_that_its_levels_promise(door: ModuleType) -> None:
+def test_public_module_has_the_names_of_its_runtime_levels(door: ModuleType) -> None:
     assert set(door.__all__) == promised(door.__name__)
     assert max(NAMES[door.__name__]) <= tagwire.RUNTIME_LEVEL
 
@@ -74,7 +74,7 @@ def imports_of(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.thorough
-def test_generated_code_imports_through_the_doors() -> None:
+def test_generated_code_imports_only_public_modules() -> None:
     used: dict[str, set[str]] = {}
     for pattern in ("*.py", "*.pyi"):
         for path in GENERATED.rglob(pattern):

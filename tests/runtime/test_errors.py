@@ -10,7 +10,7 @@ from tagwire.message.level import RUNTIME_LEVEL, RuntimeLevelError, require_leve
 @pytest.mark.parametrize(
     "name", [name for name in tagwire.__all__ if name.endswith("Error") and name != "TagwireError"]
 )
-def test_all_errors_are_of_one_tree(name: str) -> None:
+def test_all_errors_are_tagwire_errors(name: str) -> None:
     assert issubclass(getattr(tagwire, name), tagwire.TagwireError)
 
 

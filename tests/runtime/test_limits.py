@@ -36,7 +36,7 @@ def test_each_bound_is_exact(limit: str, needed: int, path: str) -> None:
 
 @pytest.mark.parametrize("limit", [-1, True, 1.5, "x", -(2**70)])
 @pytest.mark.parametrize("name", ["elements", "decompression_ratio"])
-def test_a_limit_is_an_integer_from_0_on(name: str, limit: Any) -> None:
+def test_negative_and_non_integer_limits_are_rejected(name: str, limit: Any) -> None:
     with pytest.raises(LimitsError, match=f"Limits.{name}: expected an integer"):
         Limits(**{name: limit})
     assert PollRequest.decode(DATA, 2, limits=Limits(**{name: 2**70})) == MESSAGE
@@ -47,7 +47,7 @@ def test_a_limit_holds_for_lenient_reading_too() -> None:
         PollRequest.decode(DATA, 2, strict=False, limits=Limits(elements=1))
 
 
-def test_values_are_values() -> None:
+def test_limits_behave_like_values() -> None:
     limits = Limits(depth=3, bytes=100)
     assert repr(limits) == "Limits(bytes=100, depth=3)"
     assert repr(DEFAULT_LIMITS) == "Limits()"

@@ -62,7 +62,7 @@ def test_submodules_do_not_hide_the_functions() -> None:
 
 
 @pytest.mark.parametrize("name", ["tagwire_workbench.fuzzing.corpus", "tagwire_workbench.fuzzing.mutate"])
-def test_what_fuzzing_takes_is_there_and_says_what_it_is(name: str) -> None:
+def test_public_names_of_fuzzing_exist_and_are_documented(name: str) -> None:
     module = import_module(name)
     assert set(module.__all__) == {each for names in module._MODULES.values() for each in names} <= set(dir(module))
     assert all(getattr(module, each).__doc__ for each in module.__all__)

@@ -20,7 +20,7 @@ def row(direction: str, data: bytes, **more: Any) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_frames_have_what_is_known_of_them(tmp_path: Path, pack: Any) -> None:
+def test_frames_contain_all_known_facts(tmp_path: Path, pack: Any) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(
         pack(row("req", REQUEST, timestamp=1500) + b"\n" + row("resp", ANSWER, client_label="c", timestamp=LATEST))

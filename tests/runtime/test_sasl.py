@@ -41,7 +41,7 @@ def test_peers_that_lie(received: list[bytes], text: str) -> None:
 
 
 @pytest.mark.parametrize(("mechanism", "user"), [("GSSAPI", "u"), ("PLAIN", "u\0")])
-def test_logins_that_cannot_be(mechanism: str, user: str) -> None:
+def test_invalid_logins_are_rejected(mechanism: str, user: str) -> None:
     with pytest.raises(SaslError):
         login(mechanism, user, "p")
 

@@ -28,11 +28,11 @@ def test_no_names() -> None:
 
 
 @pytest.mark.parametrize(("name", "text"), [("Int32", "; did you mean 'int32'?"), ("zzz", ""), (None, "")])
-def test_near(name: object, text: str) -> None:
+def test_suggested_names(name: object, text: str) -> None:
     assert near(name, NAMES) == text
 
 
-def test_one_place_finds_near_names() -> None:
+def test_only_one_module_searches_for_similar_names() -> None:
     roots = [Path(__file__).parents[2] / root for root in ("runtime", "generator", "cli", "workbench", "pipeline")]
     files = [path for root in roots for path in root.rglob("*.py")]
     assert [path.name for path in files if "get_close_matches" in path.read_text()] == ["text_format.py"]

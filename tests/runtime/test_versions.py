@@ -44,7 +44,7 @@ def test_bounds_outside_an_int16_are_rejected(bounds: tuple[int, int]) -> None:
 
 
 @given(RANGES, RANGES)
-def test_sets_are_sets(one: Versions, other: Versions) -> None:
+def test_version_ranges_behave_like_sets(one: Versions, other: Versions) -> None:
     assert set(one & other) == set(one) & set(other)
     assert (one <= other) == (set(one) <= set(other))
     assert len(one) == len(set(one)) and bool(one) == bool(set(one))

@@ -82,7 +82,7 @@ def test_search_finds_a_message(window: Browser, site: str, way: str) -> None:
     assert "/messages/offset_fetch_response.html" in first
 
 
-def test_a_message_s_page_lights_bytes_with_their_field(window: Browser, site: str) -> None:
+def test_page_of_a_message_highlights_the_bytes_of_a_field(window: Browser, site: str) -> None:
     window.open(site + "messages/metadata_request.html")
     window.wait("return document.querySelector('.tx-hex .tx-piece')")
     row = window.run("""const pieces = [...document.querySelectorAll('.tx-hex .tx-piece')];

@@ -50,7 +50,7 @@ def test_every_message_has_a_view() -> None:
     assert sorted(views()) == sorted(messages.registry.names())
 
 
-def test_the_matrix_has_what_each_version_has() -> None:
+def test_matrix_shows_the_fields_of_each_version() -> None:
     rows = {row.path: row for row in matrix(views()["MetadataRequest"])}
     marks = {path: "".join(cell.mark or "." for cell in row.cells) for path, row in rows.items()}
     assert marks == {

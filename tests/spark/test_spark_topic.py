@@ -54,7 +54,7 @@ def example(name: str) -> Any:
     return module
 
 
-def test_each_message_has_a_table_and_what_is_bad_another(spark: "SparkSession", tmp_path: Path) -> None:
+def test_each_message_has_a_table_and_invalid_rows_another(spark: "SparkSession", tmp_path: Path) -> None:
     topic = example("spark_topic")
 
     def run() -> None:
@@ -83,7 +83,7 @@ def test_each_message_has_a_table_and_what_is_bad_another(spark: "SparkSession",
     assert [row[0] for row in rows("HeartbeatRequest")] == [0, 1, 10]
 
 
-def test_a_day_is_two_tables_and_a_plot(spark: "SparkSession", tmp_path: Path) -> None:
+def test_day_gives_two_tables_and_a_plot(spark: "SparkSession", tmp_path: Path) -> None:
     """Check the report for six heartbeats in three hours, a truncated heartbeat, and a record without a value."""
     start, values = datetime(2026, 11, 26, 8, tzinfo=UTC), [*([BEAT.encode(4)] * 6), BEAT.encode(4)[:-3], None]
     rows = [("requests", start + timedelta(minutes=25 * n), value) for n, value in enumerate(values)]

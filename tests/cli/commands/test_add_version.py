@@ -122,7 +122,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("case", FIELDS)
-def test_one_more_field(project: Path, case: str) -> None:
+def test_added_field_is_inserted_into_the_spec(project: Path, case: str) -> None:
     words, before, after = FIELDS[case]
     assert REQUEST.count(before) == 1
     run("specs/PingRequest.json", *words.split())
@@ -147,7 +147,7 @@ def test_new_version_is_added_and_old_versions_do_not_change(project: Path) -> N
     assert ['"0-4"' in text for text in specs(project)] == [True, True]
 
 
-def test_a_response_alone_catches_up(project: Path) -> None:
+def test_response_gets_the_version_that_only_its_request_has(project: Path) -> None:
     (project / "specs/PingRequest.json").write_text(new(REQUEST))
     run("PingResponse")
     assert specs(project) == (new(REQUEST), new(RESPONSE))
@@ -335,7 +335,7 @@ def test_messages_without_a_next_version(project: Path, case: str) -> None:
     assert (project / "specs/Odd.json").read_text() == text
 
 
-def test_a_pair_that_is_not_in_step(project: Path) -> None:
+def test_request_and_response_with_different_versions_are_rejected(project: Path) -> None:
     (project / "specs/PingRequest.json").write_text(REQUEST.replace('"0-2"', '"0-3"'))
     result = run("PingRequest", code=1)
     assert "PingResponse has versions 0-2, but PingRequest has 0-3; give both the same versions first" in result.stderr

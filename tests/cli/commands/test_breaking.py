@@ -372,7 +372,7 @@ def test_an_exception_that_expired(project: Path, broken: str) -> None:
     )
 
 
-def test_an_exception_that_excuses_nothing(project: Path) -> None:
+def test_unneeded_exception_gives_a_warning(project: Path) -> None:
     old = copy_specs(project)
     add_settings(project, f'{EXCEPTION}"never"\n')
     done = breaking(old, "message_specs")

@@ -158,7 +158,7 @@ def test_lines_of_hex_are_messages_alone() -> None:
     assert decoded.stdout == lines(LEAVE, LEAVE)
 
 
-def test_a_message_of_no_bytes_is_an_empty_line() -> None:
+def test_empty_message_is_an_empty_line() -> None:
     assert run("encode", "ListGroupsRequest", "0", "--jsonl", "--hex", stdin="{}\n{}\n").stdout == "\n\n"
     assert run("decode", "ListGroupsRequest", "0", "--jsonl", "--hex", stdin="\n\n").stdout == "{}\n{}\n"
 
@@ -301,7 +301,7 @@ def test_missing_files(tmp_path: Path) -> None:
     rejected(run(*words), "nosuch.bin can't be read: No such file", code=2)
 
 
-def test_a_response_to_nothing(tmp_path: Path) -> None:
+def test_response_without_a_matching_request_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "sent.bin").write_bytes(GOOD)
     words = ["decode", "--frames", "response", "--requests", str(tmp_path / "sent.bin")]
     rejected(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "ID 8", code=1)

@@ -45,7 +45,7 @@ def test_getting_fields_of_a_message() -> None:
     assert json.loads(whole)["values"]["brokers"][0] == {"nodeId": 1, "host": "b1", "port": 9093, "rack": None}
 
 
-def test_texts_that_would_break_a_line() -> None:
+def test_control_characters_in_strings_are_escaped() -> None:
     body = messages.MetadataResponse(cluster_id="a\tb\nc").encode(12)
     assert printed("get", "MetadataResponse", "12", "cluster_id", "controller_id", stdin=body) == "a\\tb\\nc\t-1\n"
 
@@ -68,7 +68,7 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
         (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
     ],
 )
-def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str], message: str) -> None:
+def test_file_given_without_its_option_is_explained(tmp_path: Path, words: list[str], message: str) -> None:
     file = tmp_path / "body.bin"
     file.write_bytes(b"")
     done = run(*(word.format(file=file) for word in words))

@@ -41,7 +41,7 @@ def test_a_summary_examples_and_exit_statuses(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMAND_PATHS)
-def test_examples_ask_for_options_that_there_are(name: str) -> None:
+def test_examples_use_existing_options(name: str) -> None:
     known = {flag for param in command_of(name).params for flag in (*param.opts, *param.secondary_opts)}
     for line in examples(text_of(name)):
         for call in re.findall(rf"tagwire {name}(?: [^|]*)?", line):
@@ -57,7 +57,7 @@ def test_documentation_runs_each_command(name: str) -> None:
     assert re.search(rf"\btagwire {name}\b", executed)
 
 
-def test_every_row_is_of_a_command() -> None:
+def test_every_table_row_names_a_command() -> None:
     assert set(FOUND) <= set(COMMAND_PATHS)
 
 

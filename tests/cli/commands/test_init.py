@@ -63,7 +63,7 @@ def test_new_project_passes_its_checks(folder: Path, flags: list[str]) -> None:
 
 
 @pytest.mark.thorough
-def test_its_golden_bytes_can_fail(folder: Path) -> None:
+def test_golden_byte_tests_of_a_new_project_can_fail(folder: Path) -> None:
     init("pings")
     spec = folder / "message_specs/HelloRequest.json"
     spec.write_text(spec.read_text(encoding="utf-8").replace('"string"', '"bytes"'), encoding="utf-8")
@@ -72,7 +72,7 @@ def test_its_golden_bytes_can_fail(folder: Path) -> None:
     assert done.returncode == 1 and "test_golden_bytes" in done.stdout
 
 
-def test_hooks_and_workflow_run_commands_that_there_are(folder: Path) -> None:
+def test_hooks_and_workflow_run_existing_commands(folder: Path) -> None:
     init("pings")
     [repo] = yaml.safe_load((folder / ".pre-commit-config.yaml").read_text())["repos"]
     steps = yaml.safe_load((folder / ".github/workflows/protocol.yml").read_text())["jobs"]["protocol"]["steps"]
@@ -118,7 +118,7 @@ pythonpath = ["src"]
 """
 
 
-def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
+def test_existing_project_is_extended(folder: Path) -> None:
     (folder / "pyproject.toml").write_text(SETTINGS)
     (folder / ".pre-commit-config.yaml").write_text("repos: []\n")
     result = init("pings")
@@ -150,7 +150,7 @@ def test_names_that_no_package_can_have(folder: Path, name: str, message: str) -
 @pytest.mark.parametrize(
     "taken", ["tests/test_golden_bytes.py", "src/pings/mine.py", "message_specs/HelloRequest.json"]
 )
-def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
+def test_existing_files_are_not_replaced(folder: Path, taken: str) -> None:
     path = folder / taken
     path.parent.mkdir(parents=True)
     path.write_text("mine\n")

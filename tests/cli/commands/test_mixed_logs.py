@@ -45,7 +45,7 @@ def test_every_command_reads_the_whole_log(tmp_path: Path, mixture: Mixture) -> 
     assert len(run("log", "state", folder, *named, code=1)) > 0
 
 
-def test_one_format_alone(tmp_path: Path) -> None:
+def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     segment = tmp_path / "00000000000000000000.log"
     parts = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
     segment.write_bytes(b"".join(part.encode() for part in parts))
@@ -69,11 +69,11 @@ def test_one_format_alone(tmp_path: Path) -> None:
         ("kip87,auto", "there is no record format 'auto'"),
     ],
 )
-def test_sets_that_cannot_be(tmp_path: Path, name: str, sentence: str) -> None:
+def test_contradictory_format_sets_are_rejected(tmp_path: Path, name: str, sentence: str) -> None:
     assert sentence in " ".join(run("log", "verify", tmp_path, "--format", name, code=2).split())
 
 
-def test_two_proposals_in_one_log(tmp_path: Path) -> None:
+def test_two_draft_formats_in_one_log(tmp_path: Path) -> None:
     segment = tmp_path / "00000000000000000000.log"
     formats = ["v0", "kip87", "v3-zigzag", "v1"]
     parts = [build([Record(n, -1, b"k", b"v")], each) for n, each in enumerate(formats)]

@@ -80,7 +80,7 @@ def test_logs_are_recognized(tmp_path: Path) -> None:
     assert "contains no log segments" in run(tmp_path / "none").stderr
 
 
-def test_bytes_that_nothing_reads_completely() -> None:
+def test_bytes_that_match_no_message_completely() -> None:
     result = run(stdin=b"\x00\x03\x00\x0c" + b"\xff" * 40)
     assert result.exit_code == 1 and "bits" not in result.stdout
     assert "stops at" in result.stdout

@@ -61,7 +61,7 @@ def test_errors_are_shown_if_the_header_identifies_the_message() -> None:
     assert parse_annotated(result.stdout) == REQUEST[:-1]
 
 
-def test_nothing_reads_it() -> None:
+def test_bytes_that_match_no_message() -> None:
     result = run("--guess", stdin=b"\xfe" * 50)
     assert result.exit_code == 1 and "no message matches all of these bytes" in result.stderr
 
@@ -84,7 +84,7 @@ def test_json() -> None:
     assert listed["traces"] == [] and len(listed["candidates"]) > 2
 
 
-def test_sizes_are_found_out() -> None:
+def test_size_prefixes_are_detected() -> None:
     result = run("--guess", stdin=sized(REQUEST, RESPONSE))
     assert result.exit_code == 0
     assert "# frame 1 at byte 0\n" in result.stdout
@@ -110,13 +110,13 @@ def test_frames_after_an_invalid_one_are_read() -> None:
 
 
 @pytest.mark.parametrize("end", [b"\0", b"\0\0\0\x09ab", b"\xff\xff\xff\xff"])
-def test_a_stream_that_ends_badly_is_shown_up_to_there(end: bytes) -> None:
+def test_stream_is_shown_up_to_its_damaged_end(end: bytes) -> None:
     result = run("--frames", "--request", stdin=sized(REQUEST) + end)
     assert result.exit_code == 1
     assert "# HeartbeatRequest v4: " in result.stdout and "frame: size at byte" in result.stderr
 
 
-def test_some_of_many() -> None:
+def test_selected_frames_of_a_stream() -> None:
     result = run("--frames", "--request", "--only", "1,3-4", stdin=sized(*5 * [REQUEST]))
     assert [line.split()[2] for line in result.stdout.splitlines() if line.startswith("# frame")] == ["1", "3", "4"]
 

@@ -62,7 +62,7 @@ WRITERS: dict[str, list[Callable[[bytes], str]]] = {
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, len(LONG)])
 @pytest.mark.parametrize("form", WRITERS)
-def test_forms_are_found_out(form: str, size: int) -> None:
+def test_encodings_are_detected(form: str, size: int) -> None:
     data = LONG[-size:]
     for write in WRITERS[form]:
         text = f"{write(data)}\n".encode()
@@ -76,7 +76,7 @@ def test_other_input_is_bytes(data: bytes) -> None:
     assert (encoding_of(data), bytes_of(data, "auto")) == ("binary", data)
 
 
-def test_hex_that_begins_with_zeros_is_no_dump() -> None:
+def test_hex_that_begins_with_zeros_is_not_taken_for_a_dump() -> None:
     assert encoding_of(b"0000 0009 00000001 0000\n") == "hex"
 
 

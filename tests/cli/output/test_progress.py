@@ -85,7 +85,7 @@ def test_a_bar_is_not_drawn_for_every_batch(words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["stat", "salvage"])
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TTY_INTERACTIVE": "0"}])
-def test_a_terminal_that_can_erase_nothing(words: list[str], environment: dict[str, Any]) -> None:
+def test_terminal_that_can_not_erase_shows_no_progress(words: list[str], environment: dict[str, Any]) -> None:
     expected = away_from_terminals(words)
     code, seen = on_terminal(*words, stdout=Path("out"), **environment)
     assert (code, seen) == (expected.returncode, expected.stderr)

@@ -98,7 +98,7 @@ def test_nothing_found() -> None:
     assert log["runs"][0]["results"] == []
 
 
-def test_standard_input_is_no_place() -> None:
+def test_problem_in_standard_input_has_no_file_location() -> None:
     result = tagwire_result("validate", "-", "--output-format", "sarif", stdin="{")
     [found] = json.loads(result.stdout)["runs"][0]["results"]
     assert found["ruleId"] == "TW103" and "locations" not in found

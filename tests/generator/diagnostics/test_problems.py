@@ -3,7 +3,7 @@ import pytest
 from tagwire_generator.diagnostics.problems import CheckedText, Problem, named, quoted, render
 
 
-def test_the_text_form_names_place_rule_and_line() -> None:
+def test_rendered_problem_shows_position_rule_and_source_line() -> None:
     source = CheckedText("specs/Foo.json", '{\n\t"tag": 3\n}')
     problem = source.problem("TW602", 2, 9, "field Foo has tag 3")
     assert render(problem) == ('specs/Foo.json:2:9: error TW602: field Foo has tag 3\n    \t"tag": 3\n    \t       ^')

@@ -27,7 +27,7 @@ def breaks(row: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
-def test_a_case_is_judged_as_its_bytes_are(row: dict[str, Any]) -> None:
+def test_verdict_agrees_with_the_bytes(row: dict[str, Any]) -> None:
     judgement = row["judgement"]
     assert breaks(row) is (judgement.startswith(("bad", "lint")) or "bad here" in judgement)
 

@@ -94,7 +94,7 @@ def test_changes_of_a_format(new: MessageSpec, expected: list[tuple[str, str]]) 
     assert sorted((finding.rule, finding.path) for finding in compare_specs([spec()], [new])) == sorted(expected)
 
 
-def test_a_renamed_field_is_found_by_those_that_speak_of_it() -> None:
+def test_references_follow_a_renamed_field() -> None:
     fields = json.loads(
         json.dumps(FIELDS)
         .replace("BaseOffset", "FirstOffset")
@@ -113,7 +113,7 @@ def test_a_format_that_became_a_message() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(SPECS.glob("records/*.json")), ids=lambda path: path.stem)
-def test_formats_of_the_field_hold_against_themselves(path: Path) -> None:
+def test_format_compared_with_itself_has_no_changes(path: Path) -> None:
     assert compare_specs([load(path)], [load(path)]) == ()
 
 

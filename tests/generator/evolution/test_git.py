@@ -39,7 +39,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", ["from inside", "from outside", "absolute"])
-def test_a_folder_as_it_was(repository: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+def test_folder_at_an_earlier_revision(repository: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     monkeypatch.chdir(repository / "specs" if form == "from inside" else repository)
     path = {"from inside": Path(), "from outside": Path("specs"), "absolute": repository / "specs"}[form]
     found = {(each.file, each.component): each.data for each in specs_at("v1", path)}
@@ -48,7 +48,7 @@ def test_a_folder_as_it_was(repository: Path, monkeypatch: pytest.MonkeyPatch, f
 
 
 @pytest.mark.parametrize("name", [*ODD, "Plain"])
-def test_a_file_as_it_was(repository: Path, name: str) -> None:
+def test_file_at_an_earlier_revision(repository: Path, name: str) -> None:
     [found] = specs_at("v1", repository / "specs" / f"{name}.json")
     assert (found.name, found.component, found.data) == (name, "", f"old {name}\r\n".encode())
 
@@ -72,7 +72,7 @@ def test_an_unknown_revision(repository: Path, revision: str) -> None:
         specs_at(revision, repository / "specs")
 
 
-def test_a_path_that_was_not_there(repository: Path) -> None:
+def test_path_missing_from_a_revision(repository: Path) -> None:
     with pytest.raises(NotAtRevisionError, match=r"Later\.json is neither a file nor a folder with .* at revision v1"):
         specs_at("v1", repository / "specs" / "Later.json")
     (repository / "other").mkdir()

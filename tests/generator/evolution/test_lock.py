@@ -98,7 +98,7 @@ def test_versions_missing_from_the_lock_are_not_free(tmp_path: Path) -> None:
     assert rules(removed, spec(name="S", apiKey=2), spec(field(), valid="0-3")) == [("TW929", "0")]
 
 
-def test_versions_that_are_back_leave_the_archive(tmp_path: Path) -> None:
+def test_restored_versions_leave_the_archive(tmp_path: Path) -> None:
     lock = released(tmp_path, [spec(field())], [spec(field(), valid="2-3")], [spec(field(), valid="0-3")])
     assert lock.messages[0].archive == ()
 
@@ -247,6 +247,6 @@ def test_files_that_are_not_locks(tmp_path: Path, reason: str) -> None:
     assert caught.value.file == str(path)
 
 
-def test_a_folder_is_no_lock(tmp_path: Path) -> None:
+def test_folder_is_rejected_as_a_lock_file(tmp_path: Path) -> None:
     with pytest.raises(LockError, match="can't be read"):
         read_lock(tmp_path)

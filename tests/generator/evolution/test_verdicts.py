@@ -32,7 +32,7 @@ def test_a_renamed_struct_is_followed() -> None:
     assert [(each.rule, each.path) for each in (kind, name)] == [("TW903", "l.a"), ("TW942", "l")]
 
 
-def test_without_a_place_in_the_text_a_finding_stays_at_the_name() -> None:
+def test_finding_without_a_position_points_to_the_name() -> None:
     [finding] = compare_messages(read(spec(A)), read(spec(field(type="int64"))))
     assert (finding.line, finding.column) == (1, 10)
 

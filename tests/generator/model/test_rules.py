@@ -469,7 +469,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, rule: str, content: bytes | 
     assert problem.file == str(path)
 
 
-def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
+def test_folder_instead_of_a_spec_file(tmp_path: Path) -> None:
     assert [problem.rule for problem in read_file(tmp_path).problems] == ["TW101"]
 
 

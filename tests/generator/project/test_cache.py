@@ -94,7 +94,7 @@ def spec_set(tmp_path: Path) -> SpecSet:
     return replace(spec_set, templates=templates)
 
 
-def test_the_environment_is_all_that_the_output_follows_from(
+def test_environment_key_covers_everything_that_determines_the_output(
     spec_set: SpecSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = environment_key(spec_set)

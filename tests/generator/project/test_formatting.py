@@ -23,7 +23,7 @@ from tagwire_generator.project.output import formatter_line, formatter_of, is_sa
         ("x = 1\n", "if x:\n  y\n z\n", False),
     ],
 )
-def test_formatting_is_no_code(before: str, after: str, same: bool) -> None:
+def test_changes_of_formatting_do_not_change_code(before: str, after: str, same: bool) -> None:
     assert is_same_code("m.py", before, after) is same
     assert is_same_code("m.pyi", after, before) is same
 

@@ -128,7 +128,7 @@ def test_files_behind_a_link_are_not_stale(tmp_path: Path, link: str) -> None:
     assert (theirs / "a.py").exists()
 
 
-def test_a_linked_file_is_left_alone(tmp_path: Path) -> None:
+def test_linked_file_is_not_overwritten(tmp_path: Path) -> None:
     package, outside = tmp_path / "package", tmp_path / "outside.py"
     package.mkdir()
     outside.write_text(HEAD)
@@ -138,12 +138,12 @@ def test_a_linked_file_is_left_alone(tmp_path: Path) -> None:
     assert outside.read_text() == HEAD
 
 
-def test_line_ends_of_a_checkout_are_no_change(tmp_path: Path) -> None:
+def test_line_ends_do_not_count_as_changes(tmp_path: Path) -> None:
     written(tmp_path, {"a.py": (HEAD + "1\n").replace("\n", "\r\n")})
     assert plan({"a.py": HEAD + "1\n"}, tmp_path).changes == ()
 
 
-def test_texts_are_written_as_they_are(tmp_path: Path) -> None:
+def test_files_are_written_as_utf_8(tmp_path: Path) -> None:
     text = HEAD + "# é 漢\n"
     plan({"a.py": text}, tmp_path).apply()
     assert (tmp_path / "a.py").read_bytes() == text.encode()

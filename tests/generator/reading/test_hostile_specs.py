@@ -92,7 +92,7 @@ def test_any_bytes_in_a_file(tmp_path_factory: pytest.TempPathFactory, content: 
     check(read_file(path))
 
 
-def test_undamaged_they_are_valid() -> None:
+def test_undamaged_specs_are_valid() -> None:
     assert len(TEXTS) >= 20
     for text in (DRAFT, *TEXTS):
         result = read_spec(text)
@@ -142,7 +142,7 @@ def test_no_hostile_name_gets_through(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["class", "None", "self", "import", "Encode", "id"])
-def test_keywords_are_names_like_others(name: str) -> None:
+def test_python_keywords_may_be_field_names(name: str) -> None:
     text = '{"name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "0+", "fields": [%s]}'
     result = read_spec(text % f'{{"name": "{name}", "type": "int8", "versions": "0+"}}')
     assert result.message is not None and result.message.fields[0].name == name

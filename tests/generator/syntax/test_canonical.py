@@ -228,7 +228,7 @@ def test_unprintable_characters_are_escaped() -> None:
 
 
 @pytest.mark.parametrize("path", OTHER_SPECS, ids=lambda path: path.stem)
-def test_the_form_keeps_the_meaning(path: Path) -> None:
+def test_canonical_form_keeps_the_meaning(path: Path) -> None:
     text = path.read_text()
     assert model(canonical(text)) == model(text)
     assert canonical(canonical(text)) == canonical(text)

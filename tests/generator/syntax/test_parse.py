@@ -74,7 +74,7 @@ def test_numbers_keep_their_text() -> None:
     assert raw == ["1e3", "1.50", "-0", "12345678901234567890"]
 
 
-def test_of_a_repeated_key_the_first_counts() -> None:
+def test_first_value_of_a_repeated_key_counts() -> None:
     document = parse('{"a": 1, "b": 2, "a": 3}', file="Foo.json")
     assert document.root is not None
     assert plain(document.root) == {"a": 1, "b": 2}
@@ -103,7 +103,7 @@ def test_the_draft_dialect_may_end_with_commas(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["{,}", "[,]", '{"optionalFields": [,]}', '{"optionalFields": [],,}'])
-def test_a_comma_needs_something_before_it(text: str) -> None:
+def test_comma_without_a_value_before_it_is_rejected(text: str) -> None:
     assert [problem.rule for problem in parse(text, file="Foo.json").problems] == ["TW103"]
 
 

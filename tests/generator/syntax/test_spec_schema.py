@@ -181,7 +181,7 @@ def test_each_key_changes_the_model(definition: str, keys: str) -> None:
     assert before != after
 
 
-def test_each_key_is_among_those_that_change_the_model() -> None:
+def test_each_key_is_tested_for_an_effect_on_the_model() -> None:
     tested = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
     tested |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
     tested |= {"$schema"}  # only editors use this key
@@ -221,7 +221,7 @@ def test_schema_key_is_ignored_and_kept_at_the_top() -> None:
 
 
 @pytest.mark.parametrize("name", ["letters", "register"])
-def test_other_specs_may_name_it_too(name: str) -> None:
+def test_unions_in_other_kinds_of_specs(name: str) -> None:
     text = {
         "letters": """{ "type": "format", "name": "Foo", "format": "foo", "discriminator": "M",
             "fields": [ { "name": "M", "type": "int8", "equals": 9 } ] }""",

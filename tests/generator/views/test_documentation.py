@@ -156,7 +156,7 @@ def test_show(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_type_checkers_see_it(folder: Path) -> None:
+def test_type_checkers_report_deprecated_fields(folder: Path) -> None:
     (folder / "use.py").write_text(USE)
     words = ["--strict", "--config-file=", "--enable-error-code", "deprecated", "use.py"]
     result = subprocess.run([sys.executable, "-m", "mypy", *words], cwd=folder, capture_output=True, text=True)
@@ -217,7 +217,7 @@ def deprecated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_structs_and_members_of_enums_that_will_go(deprecated: Path) -> None:
+def test_deprecated_structs_and_enum_members_are_documented(deprecated: Path) -> None:
     package = deprecated / "deprecated_messages"
     texts = {path.stem: " ".join(path.read_text().split()) for path in package.glob("*.py")}
     assert "A book. (`books[]` of RoomData, all versions) Deprecated: use Volume" in texts["room_data"]

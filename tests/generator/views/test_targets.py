@@ -152,7 +152,7 @@ class TestTheKit:
 
 
 class TestMarkdown:
-    def test_hostile_texts_are_texts(self, project: Path) -> None:
+    def test_hostile_descriptions_are_escaped(self, project: Path) -> None:
         about = "| <script>x</script> `a` *b* [c](d)\n# e"
         fields = [{"name": "Nonce", "type": "int64", "versions": "0+", "about": about}]
         write_spec(project, "PingRequest", fields=fields)

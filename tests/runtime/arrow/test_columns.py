@@ -36,7 +36,7 @@ def test_types() -> None:
     assert quota.value_type.field("values").type.value_type.field("value").type == pa.float64()
 
 
-def test_wide_unsigned_numbers() -> None:
+def test_unsigned_numbers_as_signed_columns() -> None:
     schemas = [
         str(arrow.schema(messages.BrokerRegistrationRequest, 0, fields=["listeners"], wide_unsigned=wide))
         for wide in (False, True)

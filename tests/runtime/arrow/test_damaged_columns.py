@@ -32,7 +32,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "how", [{}, {"strict": False}, {"limits": Limits(elements=3, unknown_tags=1, depth=2, bytes=300)}]
 )
-def test_the_same_verdict(how: dict[str, Any]) -> None:
+def test_columns_and_rows_reject_the_same_messages(how: dict[str, Any]) -> None:
     random = Random(5)
     rejected = 0
     for sample in samples():
@@ -105,7 +105,7 @@ def encoded(message: Any, version: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_odd_values_are_rejected_as_row_by_row() -> None:
+def test_columns_and_rows_reject_the_same_values() -> None:
     random = Random(8)
     tried = rejected = 0
     for number in range(30_000):

@@ -191,7 +191,7 @@ def test_spare_memory_is_bounded() -> None:
 
 @pytest.mark.usefixtures("traced")
 @traces
-def test_a_log_leaves_its_memory_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_a_finished_log_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = segment(tmp_path / "t-0", Random(6))
     assert len(list(log.columns(file))) == 1
     spares = import_module("tagwire._columns").Spares(1 << 24)

@@ -88,7 +88,7 @@ def test_no_message() -> None:
         ("'g'", "'''", "02 67 00000003 02 6d 00 00"),
     ],
 )
-def test_bytes_are_what_counts(old: str, new: str, data: str) -> None:
+def test_bytes_take_precedence_over_values(old: str, new: str, data: str) -> None:
     assert TEXT.count(old) == 1
     edited = TEXT.replace(old, new)
     if new.strip() == "" or new.startswith("# 02"):
@@ -195,7 +195,7 @@ def metadata() -> messages.MetadataResponse:
 
 
 @pytest.mark.parametrize("version", [1, 8, 9, 12])
-def test_lengths_fit_texts(version: int) -> None:
+def test_lengths_follow_edited_strings(version: int) -> None:
     prefix = "02 68 " if version >= 9 else "00 01 68 "
     seen = described(metadata(), version, (prefix, f'{prefix} "ost.example.org" '.replace("  ", " ")))
     assert seen.brokers[0].host == "host.example.org"

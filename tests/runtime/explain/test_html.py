@@ -9,7 +9,7 @@ def shown(trace: tagwire.Trace) -> ElementTree.Element:
     return ElementTree.fromstring(f"<div>{trace._repr_html_()}</div>")
 
 
-def test_every_line_is_there() -> None:
+def test_html_contains_every_line() -> None:
     trace = tagwire.trace(HeartbeatRequest, HeartbeatRequest(group_id="</td><b>&").encode(4), 4)
     rows = shown(trace).findall("./table/tbody/tr")
     expected = ["0", "0a 3c 2f 74 64 3e 3c 62 3e 26", "group_id", "compact string", "'</td><b>&'"]

@@ -35,7 +35,7 @@ def test_a_request_with_a_byte_too_many() -> None:
     assert parse_annotated(text) == data
 
 
-def test_a_response_that_is_cut() -> None:
+def test_truncated_response() -> None:
     data = registry.encode_response(PollResponse(names=["a", "bcde"]), 2)[:12]
     text = annotate(trace_response(registry, data, 7, 2))
     assert text == (TEXTS / "response.txt").read_text()
@@ -64,7 +64,7 @@ def test_non_canonical_bytes_are_marked() -> None:
     assert parse_annotated(lenient) == data + b"zz"
 
 
-def test_nothing_at_all() -> None:
+def test_empty_input() -> None:
     text = annotate(trace(PollRequest, b"", 2))
     assert text.splitlines()[2].split()[:3] == ["!", "topics", "error"]
     assert parse_annotated(text) == b""
@@ -84,7 +84,7 @@ def test_a_value_never_breaks_a_line(name: str) -> None:
     assert parse_annotated(text) == data
 
 
-def test_golden_files_may_open_with_words() -> None:
+def test_golden_file_may_begin_with_prose() -> None:
     assert parse_annotated("bytes of Kafka's own classes\n\n" + REQUEST)[:4] == bytes.fromhex("00070000")
 
 
@@ -102,7 +102,7 @@ def test_golden_files_may_open_with_words() -> None:
         ),
     ],
 )
-def test_tampering_is_seen(text: str, message: str) -> None:
+def test_changed_annotations_are_rejected(text: str, message: str) -> None:
     with pytest.raises(AnnotationError) as caught:
         parse_annotated(text)
     assert message in str(caught.value)

@@ -109,7 +109,7 @@ def test_each_byte_up_to_the_error_is_in_one_node(data: bytes, version: int, str
         assert offsets == sorted(offsets)
 
 
-def test_the_reader_and_the_trace_agree() -> None:
+def test_reader_and_trace_report_equal_errors() -> None:
     for cut in range(len(DATA)):
         with pytest.raises(DecodeError) as caught:
             PollRequest.decode(DATA[:cut], 2)

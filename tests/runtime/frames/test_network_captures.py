@@ -112,7 +112,7 @@ def test_packets_of_which_only_the_beginning_was_captured() -> None:
     assert (gaps[0].missing, gaps[0].skipped) == (len(packets[1].data) - 50, 50)
 
 
-def test_a_port_that_is_used_again_begins_anew() -> None:
+def test_reused_port_starts_a_new_connection() -> None:
     again = [Segment(70, b"", flags="S"), Segment(71, request(2))]
     frames, gaps = read([SYN, Segment(START, request(1)[:20]), *again])
     assert numbers(frames) == [2] and [gap.reason for gap in gaps] == ["the capture ends within a frame"]

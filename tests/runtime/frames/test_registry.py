@@ -327,7 +327,7 @@ def test_fallback_response_to_an_unsupported_version(version: int) -> None:
         ("00000009 0023 00000001 0001", 99, UnsupportedVersionError),
     ],
 )
-def test_else_the_first_error_counts(hex_text: str, version: int, error: type[TagwireError]) -> None:
+def test_first_error_is_reported_if_no_fallback_fits(hex_text: str, version: int, error: type[TagwireError]) -> None:
     with pytest.raises(error) as caught:
         registry.decode_response(bytes.fromhex(hex_text), 7, version)
     assert caught.value.version == version  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ def test_every_version_of_kafka_has_its_releases() -> None:
         assert list(releases) == list(messages.registry[name].VERSIONS), name
 
 
-def test_older_names_ask_for_the_same() -> None:
+def test_older_names_have_the_same_releases() -> None:
     assert messages.registry.releases("AlterIsrRequest") == messages.registry.releases("AlterPartitionRequest")
     assert messages.registry.releases("AlterPartitionRequest")[0] == (("2.7.2", "3.9.2"),)
 

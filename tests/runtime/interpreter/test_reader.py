@@ -245,7 +245,7 @@ def test_the_null_marker_of_a_tagged_struct_is_a_varint() -> None:
         (64, False, "8080808080808080808000", "a varint of more than 10 bytes, expected at most 10"),
     ],
 )
-def test_varints_hold_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | str | None) -> None:
+def test_varints_are_limited_to_their_bits(bits: int, zigzag: bool, hex_text: str, value: int | str | None) -> None:
     layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
     data = bytes.fromhex(hex_text)
     if not isinstance(value, int):
@@ -263,7 +263,7 @@ def test_a_signalling_nan_keeps_its_bits() -> None:
 
 
 @given(st.binary(max_size=80), st.integers(0, 3), st.booleans())
-def test_nothing_but_decode_errors_with_a_place(data: bytes, version: int, strict: bool) -> None:
+def test_random_bytes_raise_only_decode_errors_with_a_position(data: bytes, version: int, strict: bool) -> None:
     reader = LayoutReader(layout_of(PollRequest, version), data, strict=strict)
     try:
         message = reader.message(whole=True)

@@ -252,7 +252,7 @@ def test_a_batch_of_a_real_broker() -> None:
     assert encoded_size(V2, value) == len(data)
 
 
-def test_a_batch_of_a_real_broker_as_v3_is_smaller_by_what_the_proposal_says() -> None:
+def test_v3_saves_as_many_bytes_as_the_proposal_states() -> None:
     body = dict(read(V2, real_batch())["body"])
     body["max_timestamp_delta"] = body.pop("max_timestamp") - body["base_timestamp"]
     body["magic"], body["attributes"] = 3, body["attributes"] | 0x80

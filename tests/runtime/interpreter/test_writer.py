@@ -75,7 +75,7 @@ REJECTIONS = [
 
 
 @pytest.mark.parametrize(("version", "fields", "path", "words"), REJECTIONS)
-def test_values_that_a_version_can_not_carry(version: int, fields: dict[str, Any], path: str, words: str) -> None:
+def test_values_that_a_version_can_not_represent(version: int, fields: dict[str, Any], path: str, words: str) -> None:
     message = PollRequest()
     for name, value in fields.items():
         setattr(message, name, value)
@@ -88,7 +88,7 @@ def test_values_that_a_version_can_not_carry(version: int, fields: dict[str, Any
 
 
 @pytest.mark.parametrize("value", ["ab", b"ab", memoryview(b"ab")])
-def test_text_and_bytes_are_no_arrays(value: Any) -> None:
+def test_strings_and_bytes_are_rejected_as_arrays(value: Any) -> None:
     topic = PollTopic()
     topic.partitions = value
     with pytest.raises(EncodeError, match="expected a tuple or list of int32"):
@@ -135,7 +135,7 @@ def test_floats_are_compared_with_their_default_by_bits(default: float, value: f
 @pytest.mark.parametrize(
     ("bits", "zigzag", "bad"), [(32, True, 2**31), (32, False, -1), (64, False, 2**64), (64, True, "1")]
 )
-def test_varints_hold_their_bits(bits: int, zigzag: bool, bad: Any) -> None:
+def test_varints_are_limited_to_their_bits(bits: int, zigzag: bool, bad: Any) -> None:
     layout = Layout("v", None, StructLayout("v", (Item("x", Varint(bits, zigzag=zigzag)),)))
     with pytest.raises(EncodeError, match=r"expected u?var(int|long) \("):
         encode(layout, {"x": bad})

@@ -137,7 +137,7 @@ def parts(value: Any) -> Iterator[FrozenData]:
     ],
     ids=str,
 )
-def test_each_part_can_be_made_again_of_its_arguments(layout: Layout) -> None:
+def test_parts_of_a_layout_equal_their_copies(layout: Layout) -> None:
     for part in parts(layout):
         assert part.replace() == part and repr(part.replace()) == repr(part)
         for name, value in part.given():
@@ -171,7 +171,7 @@ ATTRIBUTES = (
         (0b11001000, ["level 3"]),  # bit 3 has no meaning, so it is not shown
     ],
 )
-def test_words_of_bits(number: int, words: list[str]) -> None:
+def test_names_of_bits(number: int, words: list[str]) -> None:
     assert bit_names(ATTRIBUTES, number) == words
 
 

@@ -131,7 +131,7 @@ def test_type_of_a_marker_is_an_int16_after_the_version(key: bytes | None, kind:
     ("offsets", "ascends"),
     [([5, 7], True), ([5, 9], True), ([5, 6], False), ([5, 5], False), ([5, 6, 9], False), ([9, 5, 20], False)],
 )
-def test_whether_batches_ascend(offsets: list[int], ascends: bool) -> None:
+def test_summary_detects_descending_batches(offsets: list[int], ascends: bool) -> None:
     found = summary([batch("plain", offset) for offset in offsets])
     assert (found.first, found.end, found.ascends) == (offsets[0], offsets[-1] + 2, ascends)
 

@@ -39,7 +39,7 @@ def verdict_of_columns(path: Path, format: str, level: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("name", format_names()[:10])
-def test_damage_is_found_at_the_same_place(name: str, tmp_path: Path) -> None:
+def test_columns_and_reader_find_damage_at_the_same_position(name: str, tmp_path: Path) -> None:
     random = Random(name)
     path = tmp_path / "segment"
     whole = build(records_for(name, random, 3), name).encode()

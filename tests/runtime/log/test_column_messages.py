@@ -102,7 +102,7 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
     ],
     ids=lambda value: "",
 )
-def test_messages_that_can_not_be(options: dict[str, Any], text: str, tmp_path: Path) -> None:
+def test_invalid_message_options_are_rejected(options: dict[str, Any], text: str, tmp_path: Path) -> None:
     path = tmp_path / "segment"
     path.write_bytes(b"")
     with pytest.raises(ColumnError, match=text):

@@ -99,7 +99,7 @@ def test_formats_similar_to_magic_2(layout: Layout, columns: list[str] | None, t
     same(found(path, columns=columns, format=layout), [{name: row[name] for name in columns or row} for row in rows])
 
 
-def test_v3_is_found_out(tmp_path: Path) -> None:
+def test_v3_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "segment"
     sets = [build([Record(n, 5, b"k", b"v")], format).encode() for n, format in enumerate(("v3", "v2", "v3", "v1"))]
     path.write_bytes(b"".join(sets))
@@ -185,7 +185,7 @@ def test_arrays_are_bounded_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [len(array) for array in log.columns(path)] == [3, 3, 3, 1]
 
 
-def test_each_pass_begins_anew(logs: Path) -> None:
+def test_columns_can_be_iterated_twice(logs: Path) -> None:
     columns = log.columns(logs / "kafka4/alpha-txn-many-0", ["offset"])
     assert pa.table(columns) == pa.table(columns)
 

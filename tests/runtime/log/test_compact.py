@@ -103,7 +103,7 @@ def test_append_time_stays(tmp_path: Path) -> None:
     assert (compacted.timestamp_type, compacted.max_timestamp, list(compacted)) == ("append", NOW, records[2:])
 
 
-def test_nothing_to_do_is_nothing_done(tmp_path: Path) -> None:
+def test_compaction_without_removals_keeps_the_bytes(tmp_path: Path) -> None:
     batches = [build([Record(n, OLD, b"k%d" % n, b"v")], "v2", compression="gzip") for n in range(9)]
     folder = write(tmp_path / "alpha-0", batches)
     compact(folder)
@@ -177,7 +177,7 @@ def test_tombstone_flag_of_kip_87(tmp_path: Path) -> None:
     assert (offsets(compacted), report.segments[0].removed) == ([1], {"expired_tombstone": 1})
 
 
-def test_aborted_records_go_and_hide_nothing(tmp_path: Path) -> None:
+def test_aborted_records_are_removed_and_replace_nothing(tmp_path: Path) -> None:
     batches = [txn(0, b"a"), marker(1, COMMIT), txn(2, b"a"), txn(3, b"b"), marker(4, ABORT), one(5, b"c", b"v")]
     report, compacted = compact(write(tmp_path / "alpha-0", batches))
     assert offsets(compacted) == [0, 1, 4, 5]
@@ -210,7 +210,7 @@ def test_transactions_of_several_producers_side_by_side(tmp_path: Path) -> None:
     assert offsets(compacted) == [0, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_from_the_segment_of_an_open_transaction_on_nothing_is_touched(tmp_path: Path) -> None:
+def test_segments_after_the_start_of_an_open_transaction_are_kept(tmp_path: Path) -> None:
     segments = [
         [one(0, b"a", b"v"), one(1, b"a", b"w")],
         [one(2, b"a", b"x"), txn(3, b"b"), one(4, b"a", b"y"), one(5, b"a", b"z")],
@@ -312,7 +312,7 @@ def test_small_segments_are_merged(tmp_path: Path) -> None:
     assert offsets(list(log.Partition(tmp_path / "to").batches())) == [1, 11, 21, 30, 31]
 
 
-def test_a_broker_s_files_come_along(copy_of: Callable[[str], Path], tmp_path: Path) -> None:
+def test_other_files_of_the_broker_are_copied(copy_of: Callable[[str], Path], tmp_path: Path) -> None:
     source = copy_of("kafka4/alpha-compact-txn-0")
     compact_partition(log.Partition(source), tmp_path / "to", Compaction(now=NOW))
     names = {path.name for path in (tmp_path / "to").iterdir()}
@@ -379,7 +379,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
 
 
-def test_folder_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+def test_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     folder, there = (write(tmp_path / name, [one(0, b"a", b"v")]) for name in ("alpha-0", "beta-0"))
     with pytest.raises(log.LogPathError, match="already exists"):
         compact_partition(log.Partition(folder), there, Compaction(now=NOW))

@@ -169,7 +169,7 @@ def two(change: dict[str, Any], first: dict[str, Any] | None = None) -> list[tup
     ],
     ids=str,
 )
-def test_records_are_gathered_only_where_all_is_the_same(change: dict[str, Any], batches: int) -> None:
+def test_only_records_with_equal_properties_share_a_batch(change: dict[str, Any], batches: int) -> None:
     assert len(list(rebatched(two(change), BatchSize(records=100)))) == batches
 
 
@@ -192,7 +192,7 @@ def test_batch_is_split() -> None:
 
 
 @pytest.mark.parametrize("most", [70, 100, 150, 1000])
-def test_batches_are_as_full_as_they_may_be(most: int) -> None:
+def test_batches_are_filled_to_their_limit(most: int) -> None:
     records = [Record(n, 1000 * n, b"k" * n, b"v" * n, (("h", None),) * (n % 3)) for n in range(30)]
     batches = [each.batch for each in rebatched([(0, build(records, "v2"))], BatchSize(bytes=most))]
     for batch, following in zip(batches, (*batches[1:], None), strict=True):
@@ -303,7 +303,7 @@ def test_damage_leaves_no_half_folder(copy_of: CopyOf, tmp_path: Path) -> None:
     assert list((tmp_path / "to").iterdir()) == []
 
 
-def test_an_interrupt_leaves_no_half_folder(logs: Path, tmp_path: Path) -> None:
+def test_interrupted_conversion_leaves_no_folder(logs: Path, tmp_path: Path) -> None:
     counts: list[int] = []
 
     def interrupt(count: int) -> None:
@@ -331,7 +331,7 @@ def test_nothing_is_overwritten(logs: Path, tmp_path: Path) -> None:
         ("v9", None, "there is no record format 'v9'"),
     ],
 )
-def test_what_there_is_not(to: str | None, codec: str | None, message: str) -> None:
+def test_unknown_values_are_rejected(to: str | None, codec: str | None, message: str) -> None:
     with pytest.raises(TagwireError, match=message):
         Conversion(to, codec)
 

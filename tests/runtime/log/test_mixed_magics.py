@@ -49,7 +49,7 @@ def test_reading(tmp_path: Path, mixture: Mixture, codec: str) -> None:
 
 
 @each_mixture
-def test_nothing_is_wrong_with_it_and_nothing_is_left_out(tmp_path: Path, mixture: Mixture) -> None:
+def test_verification_finds_no_problems_and_counts_all_records(tmp_path: Path, mixture: Mixture) -> None:
     expected = log_of(tmp_path / "t-0", mixture)
     partition = log.Partition(tmp_path / "t-0")
     reports = list(verify_partition(partition, mixture.named))

@@ -69,7 +69,7 @@ def test_a_damaged_index_hides_nothing(index: bytes, copy_of: CopyOf) -> None:
     assert next(iter(log.read(folder, 200))).last_offset >= 200
 
 
-def test_a_segment_alone(logs: Path, tmp_path: Path) -> None:
+def test_single_segment(logs: Path, tmp_path: Path) -> None:
     segment = logs / "kafka28" / "alpha-m0-segs-0" / "00000000000000000091.log"
     batches = list(log.read(segment))
     assert batches[0].base_offset == 91 and log.Segment(segment).base_offset == 91
@@ -85,7 +85,7 @@ def test_snapshots_of_metadata(logs: Path) -> None:
     assert kinds[0] and kinds[-1] and not all(kinds)
 
 
-def test_nothing_in_it(logs: Path) -> None:
+def test_empty_partition(logs: Path) -> None:
     assert list(log.read(logs / "kafka4" / "alpha-empty-0")) == []
     assert log.Partition(logs / "kafka4" / "alpha-empty-0").segments[0].end_offset() is None
 

@@ -65,7 +65,7 @@ def test_both_sides_are_changed_alike(tmp_path: Path) -> None:
     assert total.uncompressed_before == 2 * build([Record(n, NOW, b"k", b"v" * 50) for n in range(20)], "v2").size
 
 
-def test_another_format_may_be_what_it_is_compared_with(tmp_path: Path) -> None:
+def test_comparison_with_another_format(tmp_path: Path) -> None:
     records = [Record(n, NOW, b"k", b"v") for n in range(5)]
     found = WhatIf(Conversion("kip87"), against="v1")
     found.add(segment(tmp_path, build(records, "v2")), "orders")

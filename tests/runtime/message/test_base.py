@@ -81,7 +81,7 @@ def test_other_types_are_unequal(other: Any) -> None:
     assert PollRequest() != other
 
 
-def test_repr_has_what_differs_from_the_defaults() -> None:
+def test_repr_omits_defaults() -> None:
     assert repr(PollRequest()) == "PollRequest()"
     assert repr(PollTopic(name="t", unknown_tags={9: b""})) == "PollTopic(name='t', unknown_tags={9: b''})"
 

@@ -37,7 +37,7 @@ def test_engine_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @native
-def test_an_engine_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_available_engine_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for setting in ("", "native"):
         monkeypatch.setenv("TAGWIRE_ENGINE", setting)
         assert tagwire.engine() == "native"
@@ -115,7 +115,7 @@ def test_subclasses_have_their_own_methods() -> None:
         assert cls().encode(4) == data
 
 
-def test_a_call_that_a_class_has_written_itself_stays() -> None:
+def test_method_defined_in_a_class_is_not_replaced() -> None:
     def encode(self: Any, version: int) -> bytes:
         return b"mine"
 
@@ -250,7 +250,7 @@ class ByHand(tagwire.Message):
         object.__setattr__(self, name, value)
 
 
-def test_a_class_that_the_engine_leaves_works_all_the_same() -> None:
+def test_class_without_native_support_works() -> None:
     assert ByHand(number=7).encode(1) == b"\x07"
     assert ByHand(number=7).encoded_size(1) == 1
     assert ByHand.decode(b"\x07", 1, gc=False) == ByHand(number=7)

@@ -66,7 +66,7 @@ class TestDeletedDefaults:
             with pytest.raises(AttributeError, match="diverging_epoch"):
                 call(partition)
 
-    def test_replacing_it_is_a_way_back(self, partition: Any) -> None:
+    def test_default_struct_can_be_restored_with_replace(self, partition: Any) -> None:
         whole = PartitionData()
         replaced = partition.replace(diverging_epoch=whole.diverging_epoch)
         assert replaced == whole == PYTHON["replace"](partition, diverging_epoch=whole.diverging_epoch)

@@ -214,7 +214,7 @@ def test_json_values_that_do_not_fit(change: dict[str, Any], path: str, message:
 
 
 @pytest.mark.parametrize("obj", [None, [], "x", 5])
-def test_no_object_at_all(obj: Any) -> None:
+def test_json_that_is_not_an_object_is_rejected(obj: Any) -> None:
     with pytest.raises(EncodeError, match="expected a JSON object"):
         PollResponse.from_json(obj, 0)
 

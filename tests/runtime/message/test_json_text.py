@@ -72,7 +72,7 @@ def mutations(text: str, seed: int) -> Iterator[str]:
 
 
 @native
-def test_texts_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -> None:
+def test_slightly_invalid_json(both: Callable[[Callable[[], Any]], Any]) -> None:
     rejected = 0
     for number, (cls, version, value) in enumerate(GOLDEN[::8]):
         text = json.dumps(value, ensure_ascii=number % 2 == 0)
@@ -118,7 +118,7 @@ def changed(value: Any, chosen: random.Random) -> Any:
 
 
 @native
-def test_values_that_are_nearly_right(both: Callable[[Callable[[], Any]], Any]) -> None:
+def test_slightly_invalid_values(both: Callable[[Callable[[], Any]], Any]) -> None:
     chosen = random.Random(7)
     rejected = 0
     for cls, version, value in GOLDEN[::3]:

@@ -37,7 +37,7 @@ def facts(engine: str) -> list[str]:
 
 @pytest.mark.thorough
 @native
-def test_both_engines_make_the_same_of_objects_of_every_message() -> None:
+def test_engines_agree_on_objects_of_every_message() -> None:
     assert facts("native") == facts("python")
 
 
@@ -68,7 +68,7 @@ def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: 
 
 
 class TestConstructing:
-    def test_the_signature_is_the_text(self) -> None:
+    def test_signature_is_read_from_the_class(self) -> None:
         for _ in range(2):  # the signature must be the same after objects were created
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
@@ -114,7 +114,7 @@ class TestConstructing:
                 Partition(replica_nodes=(1,), isr_nodes=nodes())
         assert len(gc.get_objects()) < before + 50
 
-    def test_subclasses_go_their_own_way(self) -> None:
+    def test_subclasses_with_other_constructors(self) -> None:
         class Counted(MetadataResponseTopic):
             def __init__(self, *, name: str) -> None:
                 super().__init__(name=name * 2)
@@ -222,7 +222,7 @@ class TestHostileValues:
         with pytest.raises(ZeroDivisionError):
             copy.deepcopy(one)
 
-    def test_a_struct_in_itself_ends(self) -> None:
+    def test_repr_of_a_struct_that_contains_itself_ends(self) -> None:
         one: Any = Topic()
         one.partitions = (one,)
         two: Any = Topic()
@@ -304,7 +304,7 @@ class TestPickles:
         assert message.encode(MetadataResponse.VERSIONS.highest) in kept
         assert pickle.loads(kept) == message
 
-    def test_values_that_bytes_do_not_carry_are_kept_as_they_are(self) -> None:
+    def test_pickling_keeps_values_that_can_not_be_encoded(self) -> None:
         old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version no longer has this field
         out_of_range: Any = MetadataResponse(controller_id=2**40)
         assert pickle.loads(pickle.dumps(old_only)) == old_only

@@ -331,7 +331,7 @@ def test_layouts_that_the_native_engine_does_not_support(layout: Layout, message
 
 
 @native
-def test_as_deep_as_the_engine_goes() -> None:
+def test_deepest_supported_layout() -> None:
     layout = Layout("deep", None, deep(100))
     assert Plan(layout).encode(Plan(layout).decode(b"\x07")) == b"\x07"
 

@@ -89,7 +89,7 @@ def fresh(call: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", format_names())
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_appended_is_as_listed(name: str, codec: str) -> None:
+def test_appending_equals_building_from_a_list(name: str, codec: str) -> None:
     failed = 0
     for odd, changed in product(ODD, range(3)):
         calls = [{**FIRST, "timestamp": FIRST["timestamp"] + index} for index in range(3)]
@@ -178,7 +178,7 @@ def test_wrong_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> None:
     assert len(builder.build()) == 1
 
 
-def test_names_that_are_no_constants() -> None:
+def test_keyword_names_created_at_run_time() -> None:
     name = "".join(["ti", "mestamp"])
     by_name: dict[str, Any] = {name: 3}
     apart = outcome(lambda: appended([FIRST]).append(b"k", **by_name))

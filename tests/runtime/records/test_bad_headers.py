@@ -26,7 +26,7 @@ def test_headers_that_are_not_pairs(taker: Callable[[Any], object], path: str, h
 
 
 @pytest.mark.parametrize("message", [None, "x", 5, b"", object()])
-def test_what_is_no_message(message: Any) -> None:
+def test_objects_that_are_not_messages_are_rejected(message: Any) -> None:
     for encode in (messages.registry.encode_request, messages.registry.encode_response):
         with pytest.raises(EncodeError, match=r"expected a re.*, got"):
             encode(message, 4)

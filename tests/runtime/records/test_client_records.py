@@ -236,7 +236,7 @@ def test_tombstones(value: bytes | None, tombstone: bool | None, expected: bool)
     assert found.is_tombstone is expected and (found.key, found.value) == (b"k", value)
 
 
-def test_a_null_value_that_is_no_tombstone_is_rejected() -> None:
+def test_null_value_without_the_tombstone_flag_is_rejected() -> None:
     with pytest.raises(EncodeError, match="older readers would treat the record as a tombstone"):
         ProducerRecord("t", None, tombstone=False)
     record = ProducerRecord("t", b"v", b"k", tombstone=False)
@@ -338,6 +338,6 @@ def test_a_marker_without_its_messages() -> None:
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\0\0\0"])
-def test_a_key_that_is_no_marker_s(key: bytes | None) -> None:
+def test_control_record_with_an_invalid_key(key: bytes | None) -> None:
     with pytest.raises(DecodeError, match="a version and a type"):
         control_record(Record(0, 1, key, b""))

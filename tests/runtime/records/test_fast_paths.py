@@ -148,7 +148,7 @@ def with_lengths_at(*indexes: int) -> Layout:
 
 
 @pytest.mark.parametrize("indexes", [(), (0,), (1,), (3,), (5,), (0, 1), (0, 5), (0, 2, 4)])
-def test_lengths_at_odd_places(indexes: tuple[int, ...]) -> None:
+def test_lengths_at_unusual_positions(indexes: tuple[int, ...]) -> None:
     formats = in_each_engine(with_lengths_at(*indexes))
     records = [Record(n, n, None if n % 3 else b"k" * n, b"v" * (60 * n), (("h", b"1"),) * (n // 4)) for n in range(6)]
     data = {engine: written(format, records) for engine, format in formats.items()}
@@ -226,7 +226,7 @@ def test_values_assigned_to_a_record_do_not_change() -> None:
     assert seen == [record.key for record in SAME_SIZE] and own == bytes(range(6))
 
 
-def test_iterators_side_by_side_and_left_half_way() -> None:
+def test_interleaved_and_unfinished_iterators() -> None:
     batch, expected = next(read_batches(build(SAME_SIZE).encode())), [fields(record) for record in SAME_SIZE]
     one, other = iter(batch), iter(batch)
     found = []

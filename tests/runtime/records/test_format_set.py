@@ -40,7 +40,7 @@ def test_format_class_selects_its_magic_byte() -> None:
 
 
 @pytest.mark.parametrize("name", ["v0", "v1", "v2", "kip82-int", "kip82-str", "kip87", "v3", "v3-zigzag"])
-def test_one_alone(name: str) -> None:
+def test_only_one_format_is_read(name: str) -> None:
     others = [each for each in ("v0", "v1", "kip87", "v3") if format_of(each).magic != format_of(name).magic]
     own = build(ONE, name).encode()
     assert [batch.format for batch in read_batches(own, name, only=True)] == [name]
@@ -61,7 +61,7 @@ def test_one_alone(name: str) -> None:
         ((), True, "only=True requires a specific format"),
     ],
 )
-def test_sets_that_cannot_be(names: tuple[str, ...], only: bool, sentence: str) -> None:
+def test_contradictory_format_sets_are_rejected(names: tuple[str, ...], only: bool, sentence: str) -> None:
     with pytest.raises(FormatError, match=sentence):
         FormatSet(*names, only=only)
     with pytest.raises(FormatError):
@@ -101,7 +101,7 @@ def test_a_set_is_named_as_a_user_would_write_it() -> None:
         ("records", "the record format short needs an array of records, or the fields key and value"),
     ],
 )
-def test_a_layout_that_is_no_record_format(removed: str, sentence: str) -> None:
+def test_layout_without_a_required_item_is_not_a_record_format(removed: str, sentence: str) -> None:
     root = format_of("v2").root
     items = tuple(item for item in root.items if item.name != removed)
     with pytest.raises(SchemaError) as caught:

@@ -253,7 +253,7 @@ def test_both_ways(name: str, what: str, text: str, value: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(("name", "what", "text", "value"), CASES, ids=IDS)
-def test_no_shorter_and_no_longer(name: str, what: str, text: str, value: Any) -> None:
+def test_truncated_and_extended_bytes_are_rejected(name: str, what: str, text: str, value: Any) -> None:
     data = golden(text)
     for cut in range(len(data)):
         with pytest.raises(DecodeError):

@@ -53,7 +53,7 @@ def test_a_wrong_checksum() -> None:
 
 
 @pytest.mark.parametrize("count", [2**31 - 1, 6, -1, 4])
-def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
+def test_record_count_that_exceeds_the_bytes(count: int) -> None:
     data = batch()
     struct.pack_into(">i", data, V2_COUNT_AT, count)
     assert error_of(resealed(data)).path.startswith("records")
@@ -247,7 +247,7 @@ INNER = bytes(build([Record(0, 300, b"k", b"v")], "v1").encode())
         (b"", "truncated gzip data"),
     ],
 )
-def test_a_wrapper_that_holds_no_message_set(value: bytes | None, found: str) -> None:
+def test_wrapper_without_a_message_set(value: bytes | None, found: str) -> None:
     assert found in error_of(wrapper(1, 1, value)).found
 
 

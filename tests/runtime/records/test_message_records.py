@@ -81,7 +81,7 @@ def test_fetch_of_every_version(version: int, views: bool) -> None:
     assert sum(len(batch) for batch in field) == sum(len(batch) for batch in field) == 2
 
 
-def test_the_others_that_carry_records() -> None:
+def test_other_messages_with_records() -> None:
     assert [*messages.ShareFetchResponse.VERSIONS] == [0, 1, 2]
     for name, version, format in (("ProduceRequest", 9, "v2"), ("FetchResponse", 12, "v2")):
         message = request if name == "ProduceRequest" else answer

@@ -98,14 +98,16 @@ def compare_reading(formats: dict[str, Format], name: str, random: Random, count
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
-def test_all_ways_read_the_same(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
+def test_engines_and_interpreter_read_the_same(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
     rejected = compare_reading(formats_of(name), name, Random(name), 150)
     assert 30 < rejected < 145
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-def test_all_ways_read_the_same_at_length(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
+def test_engines_and_interpreter_read_the_same_in_many_cases(
+    name: str, formats_of: Callable[[str], dict[str, Format]]
+) -> None:
     compare_reading(formats_of(name), name, Random(f"{name} at length"), 2_000)
 
 
@@ -137,7 +139,7 @@ def test_headers_before_an_error_are_not_read_again(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FORMATS)
-def test_all_ways_write_the_same(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
+def test_engines_and_interpreter_write_the_same(name: str, formats_of: Callable[[str], dict[str, Format]]) -> None:
     random = Random(name)
     formats = formats_of(name)
     outcomes = set()

@@ -154,7 +154,7 @@ def test_control_records(row: dict[str, Any]) -> None:
         assert marker.message is not None
 
 
-def test_the_kinds_that_there_are() -> None:
+def test_real_batches_cover_all_formats_and_codecs() -> None:
     found = {(row["batch"]["magic"], row["batch"]["compression"]) for row in ROWS}
     old = {(magic, codec) for magic in (0, 1) for codec in ("none", "gzip", "snappy", "lz4")}
     assert found == old | {(2, codec) for codec in ("none", "gzip", "snappy", "lz4", "zstd")}

@@ -73,7 +73,7 @@ def test_batches_that_are_kept_whole() -> None:
     assert exact_header_of(build(marked, "v2"), LATEST) is None  # the header alone would lose the record's attributes
 
 
-def test_records_that_are_others() -> None:
+def test_changed_records_are_built_anew() -> None:
     header, found = parts(build(PLAIN, "v2"))
     changed: list[list[Record]] = [
         found[:-1],

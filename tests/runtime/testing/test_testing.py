@@ -69,7 +69,7 @@ def test_values_of_the_strategy_fit_the_version(case: tuple[Any, int], data: st.
     assert_wire(message, version, message.encode(version))
 
 
-def test_the_strategy_reaches_every_corner() -> None:
+def test_strategy_generates_all_edge_cases() -> None:
     seen: set[str] = set()
 
     @given(messages(HeartbeatRequest, 4))

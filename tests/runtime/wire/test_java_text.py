@@ -35,7 +35,7 @@ def test_each_malformed_sequence_is_one_replacement(hex_text: str, text: str) ->
 
 
 @given(st.text())
-def test_good_text_is_itself(text: str) -> None:
+def test_valid_text_is_decoded_unchanged(text: str) -> None:
     encodable = text.encode(errors="ignore")
     assert decode_as_java(encodable) == encodable.decode()
 

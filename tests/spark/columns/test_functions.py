@@ -72,7 +72,7 @@ def test_fields_of_some_versions() -> None:
     assert "retention_time_ms" in names and "group_instance_id" not in names
 
 
-def test_a_row_that_is_wrong_is_a_row_of_nulls(commits: "DataFrame") -> None:
+def test_invalid_row_becomes_a_row_of_nulls(commits: "DataFrame") -> None:
     column = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE, fields=["group_id"]).alias("m")
     rows = commits.orderBy("n").select(column).collect()
     assert [row.m and row.m.group_id for row in rows] == ["billing", "old", None, None]
@@ -133,13 +133,13 @@ def test_a_whole_dataframe(commits: "DataFrame", into: str | None) -> None:
     assert decoded.columns == ["n", into or "group_id"]
 
 
-def test_columns_whose_names_are_no_names_for_sql(commits: "DataFrame") -> None:
+def test_columns_whose_names_need_quotes_in_sql(commits: "DataFrame") -> None:
     odd = commits.where("n = 1").selectExpr("data `the.data`", "v `a version`", "n `x.n`", "n `y``n`")
     [row] = decode_messages(odd, "OffsetCommitRequest", "a version", data="the.data", fields=["group_id"]).collect()
     assert row.asDict(recursive=True) == {"a version": 8, "x.n": 1, "y`n": 1, "message": {"group_id": "billing"}}
 
 
-def test_a_column_that_is_there_twice(commits: "DataFrame") -> None:
+def test_duplicate_column_is_rejected(commits: "DataFrame") -> None:
     twice = commits.select("n", "data", "n")
     with pytest.raises(PipelineError, match="Column 'n' exists 2 times"):
         decode_messages(twice, "OffsetCommitRequest", 8, data="data")
@@ -152,7 +152,7 @@ def test_a_whole_dataframe_without_rows(spark: "SparkSession") -> None:
 
 
 @pytest.mark.parametrize("version", [True, 8.0, None, b"8"], ids=repr)
-def test_a_version_that_is_none(commits: "DataFrame", version: Any) -> None:
+def test_version_that_is_not_a_number_is_rejected(commits: "DataFrame", version: Any) -> None:
     with pytest.raises(PipelineError, match="version: expected a number"):
         decode_messages(commits, "OffsetCommitRequest", version, data="data")
     with pytest.raises(PipelineError, match="version: expected a number"):

@@ -88,7 +88,7 @@ def test_udfs_for_one_message_return_structs(view: "SparkSession") -> None:
     assert spark.table("beats").where("n = 0").select(column).first()[0] == "m"  # type: ignore[index]
 
 
-def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
+def test_columns_are_named_after_the_function(view: "SparkSession") -> None:
     df = view.table("beats")
     columns = (from_message("value", "HeartbeatRequest", 4), to_message(F.struct(), "HeartbeatRequest", 4),
                from_record("value", "group"))  # fmt: skip

@@ -143,7 +143,7 @@ def test_two_concurrent_writers(tmp_path: Path) -> None:
     assert offsets(root) == AFTER and not list(root.glob(".*"))
 
 
-def test_an_attempt_that_comes_too_late(tmp_path: Path) -> None:
+def test_task_that_finishes_after_the_commit(tmp_path: Path) -> None:
     root, writer, staged = written(tmp_path)
     writer.commit(staged)
     with pytest.raises(PipelineError, match="had finished before this task"):
@@ -298,7 +298,7 @@ def test_one_of_many_writers_without_locks_commits(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_a_read_that_a_commit_has_come_into_lists_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_interrupted_by_a_commit_lists_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, writer, staged = written(tmp_path)
     find, waiting = splits.partitions_of, [writer]
 

@@ -219,7 +219,7 @@ def s3() -> Iterator[Any]:
         yield system, options, seen
 
 
-def test_s3_is_asked_for_one_listing_and_ranges_of_an_etag(s3: Any) -> None:
+def test_s3_receives_one_listing_and_range_requests_with_an_etag(s3: Any) -> None:
     _, options, seen = s3
     given = {"storageOptions": json.dumps(options)}
     for path, size in (("k", "64m"), ("k/orders-*", "1m"), (f"k/orders-0/{0:020}.log", "3m")):

@@ -351,7 +351,7 @@ def test_concurrent_writers(
         assert has_offsets or sorted(found[1:]) == [b"0", b"1", b"2"]
 
 
-def test_a_commit_between_the_check_of_another_and_its_own(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commit_between_the_check_and_the_change_of_another(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     url, first, staged = begun(bucket)
     second = bucket.writer(url)
     other = [second.write(iter(values(b"x")))]
@@ -484,7 +484,7 @@ def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, n
         raise
 
 
-def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_micro_batch(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     url = bucket.new()
     run(bucket, monkeypatch, url, "q", 0, values(b"0", b"1"), values(b"2"))
     run(bucket, monkeypatch, url, "q", 1, values(b"3"), values())
@@ -575,7 +575,7 @@ def test_conditional_writes_on_s3(s3: Bucket) -> None:
     assert s3.read(f"{url}/t-0") == {"t-0": [b"e", b"f"]} and s3.hidden(url) == []
 
 
-def test_s3_decides_who_is_first(s3: Bucket) -> None:
+def test_s3_lets_only_one_writer_create_an_object(s3: Bucket) -> None:
     storage = log_target({"path": "s3://logs", **s3.options}).storage
     objects = ConditionalObjects(*store(s3.new(), storage))
     assert objects.create("x", b"1") and not objects.create("x", b"2")

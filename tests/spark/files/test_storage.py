@@ -181,7 +181,7 @@ def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
         rows(f"hosted://other{kafka}")
 
 
-def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segment_deleted_during_the_listing(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwire_spark.files.storage.file_status", lambda path: file_status(path.with_suffix(".gone")))
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: No such file"):
         log_plan.plan(log_query({"path": str(kafka)}))

@@ -386,7 +386,7 @@ def test_exports_that_are_rejected(
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "parquet"}
 
 
-def test_places_that_import_rejects(exported: Path, tmp_path: Path) -> None:
+def test_folders_that_import_rejects(exported: Path, tmp_path: Path) -> None:
     spark: Any = None
     with pytest.raises(LogPathError, match="already exists"):
         import_logs(spark, exported, tmp_path / "logs")

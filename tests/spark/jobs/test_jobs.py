@@ -106,7 +106,7 @@ def units_here(spark: Any, units: Sequence[Any], sizes: Sequence[int], work: Cal
         (None, "gzip", "v3-zigzag"),
     ],
 )
-def test_transactions_that_stretch_over_segments(
+def test_transactions_across_segments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str | None, codec: str | None, source: str
 ) -> None:
     monkeypatch.setattr("tagwire_spark.jobs.convert.run_units", units_here)
@@ -166,7 +166,7 @@ def test_output_inside_a_source(tmp_path: Path, job: Callable[..., Any]) -> None
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
+def test_abandoned_attempt_leaves_no_files(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     unit = [str(segment), "orders", "orders-0", segment.stat().st_ino]
     with staging(JobOutput(tmp_path / "out"), cast("SparkSession", None)) as staged:

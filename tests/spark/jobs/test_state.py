@@ -49,6 +49,6 @@ def test_the_tables_have_the_state(spark: "SparkSession", logs: Path, scheme: st
         (["kafka0.8", "kafka0.9"], "offsets", "are replicas of __consumer_offsets-0"),
     ],
 )
-def test_what_has_no_state_is_rejected(logs: Path, paths: list[str], table: str, text: str) -> None:
+def test_input_without_state_is_rejected(logs: Path, paths: list[str], table: str, text: str) -> None:
     with pytest.raises(PipelineError, match=f"INVALID_TAGWIRE_OPTION.*{text}"):
         log_state(cast("SparkSession", None), [logs / each for each in paths], table)

@@ -84,7 +84,9 @@ def test_nothing_is_overwritten(store: Any, broker: Path, tmp_path: Path, job: s
 
 
 @pytest.mark.thorough
-def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_created_during_an_upload(
+    store: Any, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original = commit.carry_out
 
     def carry_out(*arguments: Any) -> None:

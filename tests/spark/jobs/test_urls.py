@@ -218,7 +218,7 @@ def test_damage_is_named_by_url(store: Any, tmp_path: Path, job: Any) -> None:
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("job", JOBS)
-def test_where_nothing_is(store: Any, tmp_path: Path, job: Any) -> None:
+def test_path_without_files(store: Any, tmp_path: Path, job: Any) -> None:
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*counted://nowhere: there is no such file or folder"):
         job("counted://nowhere", tmp_path / "out")
     store.pipe("/k/a/b", b"")

@@ -76,7 +76,7 @@ def test_worker_holds_little_of_a_segment(spark: "SparkSession", tmp_path: Path,
 
 
 @pytest.mark.slow
-def test_a_worker_writes_more_than_it_holds(spark: "SparkSession", tmp_path: Path) -> None:
+def test_worker_writes_more_than_its_memory_limit(spark: "SparkSession", tmp_path: Path) -> None:
     class Measured(LogWriter):
         def write(self, iterator: Iterator[Any]) -> Staged:
             done = super().write(iterator)

@@ -71,7 +71,9 @@ _BY_ANY = "partition in (0, 7) and offset < 4 and length(value) > 30"
     ("offset >= 28 and timestamp > timestamp '2020-01-01 00:00:00'", {}),
     (_BY_ANY, {"mode": "PERMISSIVE"}), (_BY_ANY, {"maxSplitBytes": "500"}),
 ])  # fmt: skip
-def test_rows_are_those_that_spark_filters(spark: "SparkSession", where: str, options: dict[str, str]) -> None:
+def test_pushed_filters_give_the_rows_that_spark_selects(
+    spark: "SparkSession", where: str, options: dict[str, str]
+) -> None:
     def rows(pushdown: str) -> list[Any]:
         read = spark.read.format("kafka_log").options(pushdown=pushdown, **options).load(str(SAMPLE))
         return sorted(tuple(row) for row in read.where(where).select("partition", "offset", "value").collect())
@@ -79,7 +81,7 @@ def test_rows_are_those_that_spark_filters(spark: "SparkSession", where: str, op
     assert rows("true") == rows("false")
 
 
-def test_explain_shows_what_is_pushed(spark: "SparkSession", capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_pushed_filters(spark: "SparkSession", capsys: pytest.CaptureFixture[str]) -> None:
     df = spark.read.format("kafka_log").option("pushdown", "true").load(str(SAMPLE))
     df.where((F.col("partition") == 1) & (F.col("offset") > 5) & (F.length("value") > 3)).explain("formatted")
     text = capsys.readouterr().out

@@ -152,7 +152,7 @@ def test_records_of_replicas_are_read_once(tmp_path: Path, how: str) -> None:
     ({"startingTimestamp": str(TIME + 20)}, range(15, 20)),
     ({"endingOffsetsByTimestamp": f'{{"t": {{"0": {TIME + 20}}}}}'}, range(15)),
 ])  # fmt: skip
-def test_longest_replica_has_what_the_others_lack(
+def test_longest_replica_has_the_offsets_missing_from_the_others(
     tmp_path: Path, scheme: str, options: dict[str, str], left: range
 ) -> None:
     """Offsets and times after the end of a shorter replica must not be reported as lost."""

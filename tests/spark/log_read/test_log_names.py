@@ -47,7 +47,7 @@ def test_a_stream_has_topics_in_its_offsets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_segment_that_is_gone(tmp_path: Path, options: dict[str, str]) -> None:
+def test_deleted_segment_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     path = segment(tmp_path / "t-0", 0, batch(0))
     query = log_query({"path": str(tmp_path), **options})
     splits = plan(query)

@@ -158,7 +158,7 @@ def test_a_null_names_its_own_segment(tmp_path: Path) -> None:
         list(rows_of_task(plan(query), query, schema))
 
 
-def test_a_segment_that_is_gone_leaves_the_others(tmp_path: Path) -> None:
+def test_deleted_segment_does_not_affect_the_others(tmp_path: Path) -> None:
     segments(tmp_path, 6)
     query = log_query({"path": str(tmp_path)})
     splits, errors = plan(query), list[tuple[PipelineError, Split]]()

@@ -83,7 +83,7 @@ def test_streams(tmp_path: Path, mixture: Mixture, bound: dict[str, int]) -> Non
     assert len(batches) > 3
 
 
-def test_one_format_alone(tmp_path: Path) -> None:
+def test_only_the_given_format_is_read(tmp_path: Path) -> None:
     (tmp_path / "t-0").mkdir()
     batches = [build([Record(0, 5, b"k", b"v")], "v1"), build([Record(1, 5, b"k", b"v")], "kip87")]
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(b"".join(batch.encode() for batch in batches))

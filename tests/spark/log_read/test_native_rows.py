@@ -37,7 +37,7 @@ def both_engines(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) ->
 
 
 @pytest.mark.parametrize("columns", [RECORD_COLUMNS, BATCH_COLUMNS])
-def test_every_column_has_a_native_way(columns: tuple[SparkColumn, ...]) -> None:
+def test_every_column_is_read_natively(columns: tuple[SparkColumn, ...]) -> None:
     assert [column.name for column in columns if not (column.needs or column.split)] == ["_error"]
 
 

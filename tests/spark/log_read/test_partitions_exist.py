@@ -76,7 +76,7 @@ def test_a_partition_without_a_segment_is_there(tmp_path: Path) -> None:
     assert offsets(str(tmp_path), subscribe="calls") == []
 
 
-def test_an_output_without_rows_is_no_wrong_name(tmp_path: Path) -> None:
+def test_reading_an_output_without_rows_is_not_an_error(tmp_path: Path) -> None:
     job(tmp_path / "written", table())
     assert offsets(str(tmp_path / "written"), subscribe="orders") == []
 

@@ -120,7 +120,7 @@ def test_no_index_hides_a_record(tmp_path: Path, entries: list[tuple[int, int]],
         assert found == list(range(50))
 
 
-def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
+def test_lookup_agrees_with_the_whole_index(logs: Path) -> None:
     entries = 0
     for folder in sorted(logs.glob("*/*-*")):
         for each in Partition(folder).segments if folder.is_dir() else ():

@@ -56,7 +56,7 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
-def test_a_segment_that_is_another_now(tmp_path: Path, change: Callable[[Path], None], mode: str) -> None:
+def test_replaced_segment_is_detected(tmp_path: Path, change: Callable[[Path], None], mode: str) -> None:
     first = segment(tmp_path / "t-0", 0, batch(0), batch(5))
     segment(tmp_path / "t-0", 10, batch(10))
     read = planned(tmp_path, mode=mode)
@@ -136,7 +136,7 @@ def test_an_overwrite_while_it_is_read(tmp_path: Path) -> None:
         read()
 
 
-def test_a_remote_segment_that_is_another_now() -> None:
+def test_replaced_remote_segment_is_detected() -> None:
     memory = fsspec.filesystem("memory")
     try:
         for base in (0, 10):

@@ -59,7 +59,7 @@ def test_a_file_of_zeros_has_no_rows(tmp_path: Path) -> None:
     assert offsets(tmp_path, 30_000) == [[], [], [], []]
 
 
-def test_a_small_rest_is_no_split(tmp_path: Path) -> None:
+def test_small_remainder_joins_the_last_split(tmp_path: Path) -> None:
     size = segment(tmp_path / "t-0")
     assert [len(each) for each in offsets(tmp_path, 13 * size)] == [65, 65, 70]
     assert [len(each) for each in offsets(tmp_path, 12 * size)] == [60, 60, 60, 20]

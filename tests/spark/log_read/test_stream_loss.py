@@ -40,7 +40,7 @@ def cut(root: Path) -> None:
     (lose_all, "t-0 is gone; its next offset would have been 5", []),
     (cut, "t-0 now ends before offset 1, but had later offsets", []),
 ])  # fmt: skip
-def test_records_that_are_gone(tmp_path: Path, loss: Any, text: str, left: list[int]) -> None:
+def test_deleted_records_are_reported(tmp_path: Path, loss: Any, text: str, left: list[int]) -> None:
     segment(tmp_path / "t-0", 0, batch(0), batch(5))
     segment(tmp_path / "t-0", 10, batch(10))
     start = {"t": {"0": 5}}
@@ -206,7 +206,7 @@ def test_a_file_that_is_cut_while_it_is_read(monkeypatch: pytest.MonkeyPatch, tm
         list(reader.read(task))
 
 
-def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_logs_without_read_permission(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def fail(*_: Any) -> None:
         raise PermissionError(13, "Permission denied", "x.log")
 
@@ -238,7 +238,7 @@ def test_missing_middle_segment(tmp_path: Path, start: int, limit: Any) -> None:
     assert found == [*range(start, 10), *range(15, 20)]
 
 
-def test_a_gap_that_was_read_over_is_no_loss(tmp_path: Path) -> None:
+def test_gap_before_the_start_is_not_a_loss(tmp_path: Path) -> None:
     in_three_segments(tmp_path).unlink()
     assert [row["offset"] for _, part in triggers(stream(tmp_path), {"t": {"0": 15}}) for row in part] == [
         *range(15, 20)

@@ -35,7 +35,7 @@ def found(path: Path | str, **options: str) -> list[tuple[Any, ...]]:
     ],
     ids=str,
 )
-def test_rows_are_those_of_the_broker(logs: Path, tmp_path: Path, name: str, options: dict[str, str]) -> None:
+def test_tiered_rows_equal_those_of_the_broker(logs: Path, tmp_path: Path, name: str, options: dict[str, str]) -> None:
     folder = tiered(logs / name, tmp_path)
     expected = found(logs / name, **options)
     assert expected or "subscribePattern" in options

@@ -84,7 +84,7 @@ def test_damage_in_permissive_mode(tmp_path: Path, spoiled: int, expected: list[
 
 
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
-def test_a_marker_that_says_nothing(tmp_path: Path, mode: str) -> None:
+def test_marker_with_an_invalid_key(tmp_path: Path, mode: str) -> None:
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1), marker(6, 1, b"\0"))
     if mode == "PERMISSIVE":
         assert [offset for offset, _ in read(tmp_path, mode=mode)] == [0, 1, 2]
@@ -230,7 +230,7 @@ class Counted(tuple[tuple[int, int, int], ...]):
         pytest.fail("all transactions are gone over for one batch")
 
 
-def test_look_up_among_thousands_of_transactions() -> None:
+def test_lookup_among_thousands_of_transactions() -> None:
     """Check that look-ups among random transactions agree with a linear search.
 
     Some transactions overlap, as in a damaged log or a wrong index.

@@ -141,7 +141,7 @@ def test_offsets_continue_after_logs_of_any_format(tmp_path: Path, before: str, 
     assert got == [[*range(120)], [*range(120, 240)]]
 
 
-def test_transactions_that_go_on_in_a_format_that_does_not_say_so(tmp_path: Path) -> None:
+def test_transactions_continued_in_a_format_without_them(tmp_path: Path) -> None:
     schema = columns(
         "topic string, key binary, value binary, producerId long, producerEpoch int, isTransactional boolean, "
         "isControl boolean"
@@ -161,7 +161,7 @@ def test_appending_to_a_log_that_nobody_can_tell_the_format_of(tmp_path: Path, f
         job(tmp_path, table(("t", 0, 3, None, b"v")))
 
 
-def test_sizes_of_batches(tmp_path: Path) -> None:
+def test_batches_are_limited_in_size(tmp_path: Path) -> None:
     rows = [("t", 0, n, None, bytes(100)) for n in range(1000)] + [("t", 0, 1000, None, bytes(50_000))]
     job(tmp_path, table(*rows))
     batches = list(log.read(tmp_path / "t-0"))
@@ -426,7 +426,7 @@ def test_tables_are_rejected(spark: "SparkSession", tmp_path: Path, has_path: bo
     assert not spark.catalog.tableExists("table_of_logs")
 
 
-def test_places_that_can_not_be_written(tmp_path: Path) -> None:
+def test_paths_that_can_not_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
         job(tmp_path / "file" / "logs", table(("t", 0, 0, None, b"v")))

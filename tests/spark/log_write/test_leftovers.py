@@ -43,7 +43,7 @@ def test_later_write_removes_old_leftovers(tmp_path: Path, hours: int, options: 
     assert (tmp_path / "t-0").is_dir()
 
 
-def test_a_file_that_is_still_written_keeps_its_folder(tmp_path: Path) -> None:
+def test_folder_with_a_recently_changed_file_is_kept(tmp_path: Path) -> None:
     left = killed(tmp_path, 1000)
     [file] = left.rglob("*.log")
     os.utime(file)

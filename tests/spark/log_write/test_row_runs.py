@@ -207,7 +207,7 @@ def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[An
         *("baseOffset", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
     ],
 )
-def test_columns_of_no_type_are_nulls(tmp_path: Path, name: str) -> None:
+def test_columns_of_arrow_type_null(tmp_path: Path, name: str) -> None:
     check(tmp_path, [batch(value=[b"v"] * 40, offset=NUMBERS).append_column(name, pa.nulls(40))])
 
 

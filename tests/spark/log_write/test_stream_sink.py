@@ -148,7 +148,7 @@ def test_attempts_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest
     assert writer.write(iter(rows(9))).segments
 
 
-def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any) -> None:
+def test_commit_with_a_different_batch_number_than_its_tasks(tmp_path: Path, run: Any) -> None:
     run(tmp_path, "q", 0, rows(0))
     before = files(tmp_path)
     with pytest.raises(
@@ -226,7 +226,7 @@ def test_streams_that_are_rejected_before_they_begin(tmp_path: Path, options: di
         ({"batchId": "3"}, "the query of that batch is unknown; set option queryId"),
     ],
 )
-def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], text: str) -> None:
+def test_sink_options_that_do_not_identify_batches(tmp_path: Path, options: dict[str, Any], text: str) -> None:
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\]") as rejected:
         job(tmp_path, rows(1), **options)
     assert text in str(rejected.value) and files(tmp_path) == {}

@@ -56,7 +56,7 @@ def lines(path: Path, *rows: Any) -> Path:
     ({"data": True}, "data: expected bytes, got bool"),
     ({"data": "00"}, "data: expected bytes, got str"),
 ])  # fmt: skip
-def test_rows_that_are_no_frames(tmp_path: Path, facts: dict[str, Any], text: str, mode: str) -> None:
+def test_invalid_rows_are_rejected_as_frames(tmp_path: Path, facts: dict[str, Any], text: str, mode: str) -> None:
     path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK.hex()}, {"dir": "req", "hex": ASK.hex(), **facts})
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.jsonl: line 2 is no") as rejected:
         read(path, mode=mode)
@@ -72,7 +72,7 @@ def test_rows_that_are_no_frames(tmp_path: Path, facts: dict[str, Any], text: st
     ("data", pa.array([1_000_000])),
     ("conn", pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([b"\xff"]).view(pa.string()))),
 ])  # fmt: skip
-def test_rows_of_parquet_that_are_no_frames(tmp_path: Path, name: str, column: Any) -> None:
+def test_invalid_rows_of_parquet_are_rejected_as_frames(tmp_path: Path, name: str, column: Any) -> None:
     columns = {"dir": pa.array(["req"]), "data": pa.array([ASK]), name: column}
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     with pytest.raises(PipelineError, match=r"^\[MALFORMED_CAPTURED_FRAMES\] .*a\.parquet(: row 1 is| can't be read)"):
@@ -121,7 +121,7 @@ def test_pipelined_requests_with_one_correlation_id(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-def test_times_and_numbers_that_are_right(tmp_path: Path) -> None:
+def test_valid_times_and_numbers(tmp_path: Path) -> None:
     facts = {"timestamp": 1_700_000_000_000.5, "api_key": "12", "api_version": 4.0}
     [row] = read(lines(tmp_path / "a.jsonl", {"dir": "resp", "hex": ANSWER.hex(), **facts}), mode="FAILFAST")
     assert (row["apiKey"], row["apiVersion"], row["responseTime"].microsecond) == (12, 4, 500)

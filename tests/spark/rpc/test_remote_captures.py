@@ -61,7 +61,9 @@ def capture(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "parquet", "pcap"])
-def test_rows_are_those_of_the_file(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_remote_rows_equal_those_of_a_local_file(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     if kind == "pcap":
         pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     data = capture(kind)

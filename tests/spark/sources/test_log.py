@@ -387,14 +387,14 @@ def test_sizes_in_units(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["64 m b", "m", "1.5g", "-1", "0"])
-def test_sizes_that_are_none(text: str) -> None:
+def test_invalid_sizes_are_rejected(text: str) -> None:
     with pytest.raises(
         PipelineError, match=r"INVALID_TAGWIRE_OPTION\].*maxSplitBytes: expected (a number of bytes|1 byte)"
     ):
         log_query({"path": "x", "maxSplitBytes": text})
 
 
-def test_at_least_so_many_tasks(logs: Path) -> None:
+def test_minimum_number_of_tasks(logs: Path) -> None:
     folder = big_partition(logs)
     for most in (1, 4, 16):
         query = log_query({"path": str(folder), "minPartitions": most})

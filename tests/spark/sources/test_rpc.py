@@ -42,7 +42,7 @@ def captured() -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
 
 
-def test_every_captured_frame_is_there_once(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
+def test_every_captured_frame_is_read_once(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
     df = load(spark, CAPTURES, body="none")
     rows = df.select("requestSize", "responseSize", "requestError", "responseError", "api", "apiVersion").collect()
     assert sum(row.requestSize is not None for row in rows) == sum(row["dir"] == "req" for row in captured)
@@ -53,7 +53,7 @@ def test_every_captured_frame_is_there_once(spark: "SparkSession", captured: lis
     assert not [row for row in rows if row.responseError]
 
 
-def test_bodies_are_what_the_library_reads(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
+def test_bodies_equal_those_that_the_library_decodes(spark: "SparkSession", captured: list[dict[str, Any]]) -> None:
     rows = load(spark, CAPTURES, api="Metadata").select("request", "response", "line", "clientId").collect()
     assert len(rows) > 20
     for row in rows:
@@ -80,7 +80,7 @@ def test_bodies_as_structs(spark: "SparkSession") -> None:
         )
 
 
-def test_who_still_sends_old_versions(spark: "SparkSession") -> None:
+def test_clients_that_still_send_old_versions(spark: "SparkSession") -> None:
     rows = load(spark, CAPTURES, body="none").where("api = 'Produce' and apiVersion < 3").groupBy("clientLabel").count()
     assert any("0.8" in str(row.clientLabel) for row in rows.collect())
 
@@ -130,7 +130,7 @@ def test_rows_of_parquet(spark: "SparkSession", tmp_path: Path) -> None:
     assert sorted(map(tuple, found), key=str) == [("Heartbeat", len(ANSWER)), ("Heartbeat", None)]
 
 
-def test_a_frame_that_is_wrong(spark: "SparkSession", tmp_path: Path) -> None:
+def test_invalid_frame(spark: "SparkSession", tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", frame("req", ASK[:-3]), frame("resp", ANSWER, api_key=12, api_version=4))
     [row] = load(spark, path).collect()
     assert row.requestError.reason and row.request is None and row.clientId == "me" and row.responseError is None

@@ -50,7 +50,7 @@ def test_several_releases_become_one_set(tmp_path: Path) -> None:
     }
 
 
-def test_the_report_says_what_was_redefined(tmp_path: Path) -> None:
+def test_report_lists_redefined_versions(tmp_path: Path) -> None:
     report = import_release(jars(tmp_path, RELEASES), tmp_path / "specs")
     assert [release.name for release in report.releases] == ["4.0.0", "3.10.0", "3.10.0-rc1", "3.9.2"]
     assert str(report).splitlines()[4:] == [
@@ -101,7 +101,7 @@ def test_one_release_has_no_history_and_one_of_others_is_stale(tmp_path: Path) -
     assert report.stale == (tmp_path / "specs" / "clients" / "Only.json", tmp_path / "specs" / "history.toml")
 
 
-def test_sources_that_tell_no_release_are_one_release(tmp_path: Path) -> None:
+def test_sources_without_release_names_are_one_release(tmp_path: Path) -> None:
     for folder, name in (("clients", "FooData"), ("raft", "BarData")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / f"{name}.json").write_text(json.dumps(data("0", name=name)))

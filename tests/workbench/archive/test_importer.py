@@ -314,7 +314,7 @@ def test_all_problems_of_a_jar_are_reported_and_nothing_is_written(tmp_path: Pat
     assert not (tmp_path / "specs").exists()
 
 
-def test_a_byte_that_is_not_utf8_has_its_place(tmp_path: Path) -> None:
+def test_position_of_a_byte_that_is_not_utf_8(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": b'{\n  "na\xc3\xa9\xff'})
     with pytest.raises(SpecError, match="byte 0xff is not valid UTF-8") as caught:
         read_release(source)
@@ -411,7 +411,7 @@ def test_source_without_specs_is_rejected(tmp_path: Path) -> None:
         read_release(tmp_path)
 
 
-def test_an_entry_may_stand_twice_if_it_says_the_same(tmp_path: Path) -> None:
+def test_duplicate_entry_must_have_equal_content(tmp_path: Path) -> None:
     path = tmp_path / CLIENTS
     for second, differs in ((spec(), False), (spec(validVersions="0"), True)):
         with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as archive:

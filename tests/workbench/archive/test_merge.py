@@ -149,7 +149,7 @@ def test_each_side_says_the_formats_of_its_own_versions(
     assert found.get("recordFormats") == expected
 
 
-def test_a_preview_that_only_the_older_release_has_stays_one() -> None:
+def test_version_unstable_only_in_the_older_release_stays_unstable() -> None:
     newer, older = (keyed("request", 1, "FooRequest", versions) for versions in ("0-2", "0-3"))
     assert merge(newer, {**older, "latestVersionUnstable": True})["latestVersionUnstable"] is True
     assert "latestVersionUnstable" not in merge({**newer, "latestVersionUnstable": True}, older)
@@ -207,7 +207,7 @@ def test_common_structs_inside_each_other_and_only_in_old_versions() -> None:
     assert [struct["name"] for struct in result["commonStructs"]] == ["Outer", "Inner"]
 
 
-def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
+def test_removed_api_keeps_the_spec_of_the_older_release() -> None:
     removed = {"apiKey": 1, "type": "request", "name": "NewRequest", "validVersions": "none"}
     older = keyed("request", 1, "OldRequest", "0-2", field("A"))
     assert merged(removed, older) == {**older, "name": "NewRequest"}

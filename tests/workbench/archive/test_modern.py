@@ -31,7 +31,7 @@ def test_a_key_is_its_version_of_the_old_spec() -> None:
     assert wire_forms(found["FooValue"]) == wire_forms(value)
 
 
-def test_a_key_of_two_types_is_two_keys() -> None:
+def test_key_with_two_types_becomes_two_keys() -> None:
     members = [field("Index"), field("Rack", "string", nullableVersions="1+")]
     parts = {"name": "Part", "versions": "1", "fields": members}
     old = data("0-1", GROUP, field("Parts", "[]Part", "1"), name="FooKey", commonStructs=[parts])

@@ -57,7 +57,7 @@ def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
         (f'{{ {HEAD}, "fields": [{{"name": "A", "type": "Nowhere", "versions": "0"}}] }}', {"TW204", "TW306"}),
     ],
 )  # fmt: skip
-def test_errors_are_no_slips(text: str, rules: set[str]) -> None:
+def test_errors_are_not_corrected_as_slips(text: str, rules: set[str]) -> None:
     tree, notes, errors = mended(source(text))
     assert (tree, notes) == (None, ())
     assert {problem.rule for problem in errors} == rules

@@ -29,7 +29,7 @@ def text(*fields: Spec, flexible: str = "0+", names: bool = False) -> str:
         ([field("A", "string", flexibleVersions="none")], "string", "string, <>"),
     ],
 )
-def test_facts_about_bytes(fields: list[Spec], plain: str, compact: str) -> None:
+def test_wire_facts_of_fields(fields: list[Spec], plain: str, compact: str) -> None:
     assert (text(*fields, flexible="none"), text(*fields)) == (plain, compact)
 
 
@@ -66,7 +66,7 @@ def test_changes_that_move_no_byte_are_ignored(one: Spec, other: Spec) -> None:
     assert text(one) == text(other)
 
 
-def test_other_bytes_have_another_text_and_another_digest() -> None:
+def test_different_bytes_have_different_facts_and_digests() -> None:
     types = ["bool", "int8", "int16", "uint16", "int32", "int64", "uint32", "float64", "uuid", "string", "bytes"]
     fields = [field("A", kind + name) for name in types for kind in ("", "[]")]
     fields += [field("A", "X", fields=INNER), field("A", "[]X", fields=INNER), field("A", "X", fields=[])]

@@ -42,7 +42,7 @@ def written(each: CapturedFrame, data: bytes) -> str:
         pytest.param(lambda data: data[:-1], id="cut"),
     ],
 )
-def test_they_agree_with_the_trace(
+def test_records_agree_with_the_trace(
     tmp_path: Path, carriers: list[CapturedFrame], change: Callable[[bytes], bytes]
 ) -> None:
     path = write_lines(tmp_path / "a.jsonl", *(written(each, change(each.data)) for each in carriers))

@@ -311,7 +311,7 @@ def test_batches_of_a_log() -> None:
     assert listing.look(2).explained.failure == ""
 
 
-def test_a_damaged_batch_and_what_is_no_batch(tmp_path: Path) -> None:
+def test_damaged_batch_and_trailing_bytes(tmp_path: Path) -> None:
     data = bytearray(FIRST_SEGMENT.read_bytes())
     data[400] ^= 1
     path = tmp_path / "00000000000000000000.log"

@@ -64,7 +64,7 @@ def test_what_a_command_prints(folder: Path) -> None:
     assert out.startswith("# MetadataResponse v12") and "in 12 tries; a higher --tries may find a smaller one" in err
 
 
-def test_a_status_and_bytes_alone(folder: Path) -> None:
+def test_minimised_by_exit_status(folder: Path) -> None:
     (folder / "text").write_bytes(b"one two three")
     (folder / "check.sh").write_text('grep -q two "$1" && exit 7; exit 0\n')
     assert run("text", "--command", "sh check.sh", "--output", "small")[:2] == (0, "74 77 6f\n")

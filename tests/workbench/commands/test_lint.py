@@ -49,7 +49,7 @@ def settle(project: Path, text: str) -> None:
     file.write_text(file.read_text() + text)
 
 
-def test_a_project_without_words_is_its_specs() -> None:
+def test_project_is_linted_by_default() -> None:
     assert rules() == rules("message_specs") == ["TL34", "TL51"]
 
 

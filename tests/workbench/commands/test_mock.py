@@ -120,7 +120,7 @@ def test_invalid_duration(seconds: str, script: Path) -> None:
     assert (code, out) == (2, "") and f"expected a number of seconds from 0 to 1000000, got {seconds}" in err
 
 
-def test_only_checked(script: Path) -> None:
+def test_script_can_be_checked_without_a_server(script: Path) -> None:
     assert run(script, "--check") == (0, "", "")
     script.write_text(SCRIPT.replace("errorCode", "error"))
     expected = (1, "", f"tagwire: {script}:1:66: HeartbeatResponse has no field 'error'; did you mean 'errorCode'?\n")

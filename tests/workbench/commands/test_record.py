@@ -116,7 +116,7 @@ def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
 run = partial(tagwire_outcome, "record")
 
 
-def test_a_reader_that_does_not_read_stops_nothing() -> None:
+def test_blocked_standard_output_does_not_stop_the_recording() -> None:
     printing = record._Printing(record._Stopping())
     reads = threading.Event()
     printed: list[int] = []

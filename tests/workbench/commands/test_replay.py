@@ -345,7 +345,7 @@ def test_differences_after_reordering_have_the_recorded_path(peer: MockPeer, tmp
     assert [each.path for each in found] == ["responses[0].partition_responses[0]", "responses[2]"]
 
 
-def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
+def test_pace_multiplies_the_recorded_pauses(peer: MockPeer, tmp_path: Path) -> None:
     first, answer, second = REQUEST, frame(METADATA, 12), frame(kafka.HeartbeatRequest(), 4, 2)
     last = frame(kafka.HeartbeatResponse(), 4, 2)
     late = [

@@ -55,7 +55,7 @@ def test_lint(path: str) -> None:
     assert facts(lint(spec(path))) == LINTED[path]
 
 
-def test_of_v2_there_is_only_the_note_that_is_true() -> None:
+def test_v2_has_only_a_note() -> None:
     assert {finding.severity for finding in lint(spec("records/RecordBatchV2.json"))} == {"note"}
 
 

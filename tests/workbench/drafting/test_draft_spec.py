@@ -81,7 +81,7 @@ def test_a_cut_clips_the_versions_of_fields(versions: str, left: str | None) -> 
         ({"default": "a", "ignorable": True, "entityType": "groupId"},) * 2,
     ],
 )
-def test_a_cut_leaves_no_key_behind_that_speaks_of_cut_versions(before: Spec, after: Spec) -> None:
+def test_cut_removes_keys_about_removed_versions(before: Spec, after: Spec) -> None:
     text = field(type="string")
     assert only_field(cut_to_plain(message(text | before))) == text | after
 
@@ -152,7 +152,7 @@ def test_a_cut_clips_record_formats(formats: Spec, below: int, left: Spec) -> No
     assert only_field(only)["recordFormats"] == {f"{below - 1}+": list(left.values())[-1]}
 
 
-def test_a_cut_can_be_made_lower_for_the_sake_of_a_pair() -> None:
+def test_cut_can_be_lowered_to_match_the_other_half_of_a_pair() -> None:
     plain = cut_to_plain(message(field(), field("New", versions="2+")), below=2)
     assert plain is not None and plain["validVersions"] == "0-1"
     assert only_field(plain) == field()
@@ -213,7 +213,7 @@ def test_no_new_version_after_flexible_ones() -> None:
     assert with_new_version(message(flexibleVersions="5+"))["versionsWithOptional"] == "5+"
 
 
-def test_a_first_version_said_again() -> None:
+def test_first_version_is_restated() -> None:
     spec = message(
         field(versions="0-1"),
         field("New", versions="2+"),
@@ -291,7 +291,7 @@ def test_plain_versions_keep_their_bytes_and_the_new_one_adds_a_byte_a_struct(na
 
 
 @pytest.mark.parametrize("name", FROM_THE_START)
-def test_first_versions_said_again_have_the_same_fields(name: str) -> None:
+def test_restated_first_versions_have_the_same_fields(name: str) -> None:
     draft = restated(RPCS[name])
     check_valid(draft)
     assert versions(draft) == [0]

@@ -74,7 +74,7 @@ def test_a_folder(tmp_path: Path) -> None:
     ]
 
 
-def test_once_more_adds_one_version_more(tmp_path: Path) -> None:
+def test_second_run_adds_another_version(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE)
     for number, versions in enumerate(("0-2", "0-3", "0-4")):
         plan_drafts(folder, tmp_path / str(number)).apply()
@@ -83,7 +83,7 @@ def test_once_more_adds_one_version_more(tmp_path: Path) -> None:
         assert found == {(versions, "2+")}
 
 
-def test_the_earlier_cut_of_a_pair_is_that_of_both(tmp_path: Path) -> None:
+def test_pair_is_cut_at_the_lower_version(tmp_path: Path) -> None:
     leaf = {**FIELD, "name": "Leaf", "versions": "1+"}
     late = {"name": "Late", "type": "[]Late", "versions": "1+", "fields": [leaf]}
     source, folder = tmp_path / "in", tmp_path / "out"
@@ -275,7 +275,7 @@ def test_folders_in_each_other_are_rejected(tmp_path: Path, output: str) -> None
         plan_drafts(folder, tmp_path / output)
 
 
-def test_a_failure_while_writing_leaves_all_as_it_was(tmp_path: Path) -> None:
+def test_failed_write_changes_no_files(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE)
     write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     out = tmp_path / "out"

@@ -38,7 +38,7 @@ def test_one_of_many_partitions_remains() -> None:
     assert [topic.partitions for topic in found.topics] == [(partition,)] and not found.topics[0].name
 
 
-def test_texts_become_short_and_plain() -> None:
+def test_minimised_strings_are_short_and_ascii() -> None:
     data = kafka.HeartbeatRequest(group_id="söme gröup", member_id="m" * 99, generation_id=77).encode(4)
     framing = InputFraming(kafka.registry, kafka.HeartbeatRequest, 4)
 
@@ -110,7 +110,7 @@ def test_bytes_alone() -> None:
     assert minimise(b"abc", lambda data: True) == (b"", 2, True)
 
 
-def test_tries_run_out() -> None:
+def test_minimisation_stops_after_its_tries() -> None:
     result = minimise(bytes(range(200)), lambda data: len(data) > 5, tries=4)
     assert result.tries == 4 and not result.is_done and len(result.data) < 200
 

@@ -78,7 +78,7 @@ def test_keys_are_those_of_the_schema_that_are_not_there_yet() -> None:
         ('{ "fields": [ { "name": "A", "type": "[]S", "fields": [ { | ', ["versions"], ["apiKey"]),
     ],
 )
-def test_keys_that_a_place_allows(text: str, has: list[str], missing: list[str]) -> None:
+def test_completion_offers_the_keys_of_the_position(text: str, has: list[str], missing: list[str]) -> None:
     found = labels(text)
     assert set(has) <= set(found)
     assert not set(missing) & set(found)

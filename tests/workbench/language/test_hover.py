@@ -75,7 +75,7 @@ def test_an_example_of_its_bytes(message: MessageSpec, field: str, expected: str
     assert "writes" not in shown(field), "there is none while the spec has errors"
 
 
-def test_a_secret_example_is_no_secret(message: MessageSpec) -> None:
+def test_example_of_a_sensitive_field_is_shown(message: MessageSpec) -> None:
     text = SPEC.replace('"about": "Where', '"sensitive": true, "about": "Where')
     assert "as `00 01 61`" in shown('"Library"', read_spec(text).message, text=text)
 
@@ -85,7 +85,7 @@ def test_no_example_for_fields_without_versions(message: MessageSpec) -> None:
     assert field_example(message, "Nowhere", "Id") is None
 
 
-def test_a_broken_text_is_shown_as_far_as_it_goes() -> None:
+def test_hover_works_in_incomplete_text() -> None:
     broken = SPEC[: SPEC.index('"[]Book"')]
     assert "field of FindShelfRequest" in shown('"Books"', text=broken)
     assert shown("{", text=broken, inside=0) == ""
@@ -121,5 +121,5 @@ def test_every_rule_has_a_text(rule: str) -> None:
     assert rule_text(rule).startswith(f"**{rule}** (")
 
 
-def test_no_other_rule_has_one() -> None:
+def test_unknown_rule_has_no_text() -> None:
     assert rule_text("TW999") == ""

@@ -67,7 +67,7 @@ def test_names_without_a_definition(needle: str) -> None:
     assert renamable(SPEC, at(SPEC, needle)) is None
 
 
-def test_a_field_of_the_same_name_elsewhere_is_another() -> None:
+def test_fields_of_other_structs_with_the_same_name_are_not_references() -> None:
     assert len(references(SPEC, at(SPEC, '"Pic"'))) == 1
 
 
@@ -162,14 +162,14 @@ def test_the_outline() -> None:
         ('"type": "int8"', '"type": "[]itn8"'),
     ],
 )
-def test_the_name_that_was_meant(wrong: str, right: str) -> None:
+def test_misspelled_names_are_corrected(wrong: str, right: str) -> None:
     text = SPEC.replace(wrong, right, 1)
     assert text != SPEC
     mended = {applied(text, [fix.edit]) for problem in read(text).problems for fix in fixes(text, problem, read)}
     assert SPEC.replace('"int8"', '"[]int8"' if "[]" in right else '"int8"') in mended
 
 
-def test_no_fix_without_something_that_was_meant() -> None:
+def test_no_fix_without_a_similar_name() -> None:
     text = SPEC.replace('"0-1"', '"x"')
     assert [fix for problem in read(text).problems for fix in fixes(text, problem, read)] == []
 

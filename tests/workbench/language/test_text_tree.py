@@ -27,19 +27,19 @@ def test_time_is_linear() -> None:
     assert process_time() - started < 20
 
 
-def test_a_whole_text_says_the_same_as_json() -> None:
+def test_text_tree_of_a_document_equals_json() -> None:
     text = '{ "a": [1, {"b": null}, []], "c\\n": "x\\"y", "d": { } }'
     assert plain(TextTree(text).root) == json.loads(text)
 
 
 @pytest.mark.parametrize("name", ["FetchRequest", "ProduceRequest", "MetadataResponse"])
-def test_a_spec_says_the_same_as_json(name: str) -> None:
+def test_text_tree_of_a_spec_equals_json(name: str) -> None:
     text = (KAFKA / f"{name}.json").read_text("utf-8")
     lines = (line for line in text.splitlines() if not line.strip().startswith("//"))
     assert plain(TextTree(text).root) == json.loads("\n".join(lines))
 
 
-def test_values_know_their_characters() -> None:
+def test_values_have_character_positions() -> None:
     text = '{ "a": "b\\"c", "d": [ 1 ] }'
     found = {text[value.start : value.end] for value in TextTree(text).values()}
     assert found == {text, '"b\\"c"', "[ 1 ]", "1"}
@@ -92,7 +92,7 @@ def test_any_text_has_a_tree(text: str, offset: int) -> None:
     tree.entry_at(offset)
 
 
-def test_deep_text_costs_no_frames() -> None:
+def test_deeply_nested_text_needs_no_recursion() -> None:
     tree = TextTree('{"a":' * 20_000)
     assert tree.slot(100_000).role == "value"
     assert sum(1 for _ in tree.values()) == 20_000

@@ -105,7 +105,7 @@ def test_outside_of_all_sets_only_specs_are_judged(tmp_path: Path, text: str, is
     assert bool(all_rules(specs, path)) is is_spec
 
 
-def test_in_a_set_everything_is_a_spec(root: Path) -> None:
+def test_every_file_of_a_set_is_a_spec(root: Path) -> None:
     specs = Workspace()
     specs.write(request(root), "")
     assert [problem.rule for problem in specs.problems(request(root))] == ["TW103"]

@@ -255,7 +255,7 @@ def test_settings_that_can_not_be_read_are_reported_once(tmp_path: Path) -> None
         client.diagnostics(uri, "TW805")
 
 
-def test_units_that_both_sides_agree_on(tmp_path: Path) -> None:
+def test_position_encoding_is_negotiated(tmp_path: Path) -> None:
     make_project(tmp_path)
     with editor(tmp_path.resolve(), encodings=("utf-8", "utf-16")) as client:
         assert client.capabilities["positionEncoding"] == "utf-8"

@@ -336,7 +336,7 @@ def test_all_errors_at_once(tmp_path: Path) -> None:
     assert [line.split(" ")[0] for line in faults(tmp_path, text)] == [":3:19:", ":4:15:", ":5:26:"]
 
 
-def test_the_place_within_a_list(tmp_path: Path) -> None:
+def test_position_within_a_list(tmp_path: Path) -> None:
     text = """rules:
   - request: MetadataRequest
     reply:
@@ -348,7 +348,7 @@ def test_the_place_within_a_list(tmp_path: Path) -> None:
     assert faults(tmp_path, text)[0].startswith(":7:36: expected int16 ")
 
 
-def test_place_after_elements_that_are_made_later(tmp_path: Path) -> None:
+def test_position_after_elements_that_are_created_later(tmp_path: Path) -> None:
     text = """rules:
   - request: MetadataRequest
     keep: {first: "topics[0]"}

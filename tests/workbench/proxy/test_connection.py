@@ -229,7 +229,7 @@ def test_responses_to_nothing_and_unreadable_ones() -> None:
     )
 
 
-def test_frames_go_on_in_one_piece_before_they_are_recorded() -> None:
+def test_frames_are_forwarded_together_before_they_are_recorded() -> None:
     it = Recording()
     stream = request(kafka.MetadataRequest(), 12) + request(kafka.HeartbeatRequest(group_id="g"), 4, 2, None)
     passing = it.connection.receive_from_client(stream + stream[:3])
@@ -239,7 +239,7 @@ def test_frames_go_on_in_one_piece_before_they_are_recorded() -> None:
     assert it.kinds == [(True, 3, 12), (True, 12, 4)]
 
 
-def test_a_held_response_that_ends_early_goes_on_as_it_is() -> None:
+def test_incomplete_response_is_forwarded_unchanged() -> None:
     it = Recording()
     it.from_client(request(kafka.MetadataRequest(), 12))
     answer = response(BROKERS, 12)
@@ -335,7 +335,7 @@ def test_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> 
     assert [each.correlation_id for each in it.frames] == [None] * 3
 
 
-def test_a_protocol_whose_requests_do_not_say_what_they_are(tmp_path: Path, own_modules: None) -> None:
+def test_protocol_whose_requests_do_not_identify_their_api(tmp_path: Path, own_modules: None) -> None:
     silent: Any = build_package(
         tmp_path,
         "silent",

@@ -63,7 +63,7 @@ async def connected(address: Address) -> AsyncGenerator[tuple[asyncio.StreamRead
         writer.transport.abort()
 
 
-def test_a_hundred_connections(peer: MockPeer) -> None:
+def test_one_hundred_connections(peer: MockPeer) -> None:
     async def client(address: Address) -> None:
         async with connected(address) as (reader, writer):
             writer.write(REQUEST * 20)

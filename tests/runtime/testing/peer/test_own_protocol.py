@@ -70,7 +70,7 @@ def test_custom_response_to_unsupported_versions(asking: Any) -> None:
     assert peer.problems == []
 
 
-def test_nothing_is_announced_where_nobody_asks(asking: Any) -> None:
+def test_peer_without_api_versions_announces_nothing(asking: Any) -> None:
     peer = MockPeer(asking.registry)
     assert peer.offered == {}
     assert peer.connect().receive_data(ask(asking, 0)) == [Close()]

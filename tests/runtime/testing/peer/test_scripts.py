@@ -51,7 +51,7 @@ def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> No
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
-def test_however_the_bytes_arrive(peer: MockPeer, size: int) -> None:
+def test_bytes_may_arrive_in_pieces_of_any_size(peer: MockPeer, size: int) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK)
     data = framed(BEAT, 0) * 3
     connection = peer.connect()
@@ -158,7 +158,7 @@ def test_newer_client_gets_the_supported_versions(peer: MockPeer, version: int) 
     assert peer.problems == []
 
 
-def test_versions_to_ask_in_may_be_narrowed(peer: MockPeer) -> None:
+def test_offered_versions_of_api_versions_may_be_limited(peer: MockPeer) -> None:
     peer.offer(kafka.ApiVersionsRequest, "0-2")
     connection = peer.connect()
     assert connection.receive_data(framed(ASKING, 3)) == [
@@ -230,7 +230,7 @@ def test_wrong_result_of_a_reply_function_is_a_problem(peer: MockPeer) -> None:
     assert "expected HeartbeatResponse as the response, got MetadataResponse" in peer.problems[0].text
 
 
-def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
+def test_unknown_fault_is_rejected(peer: MockPeer) -> None:
     with pytest.raises(PeerError, match="unknown fault 'dely'; expected one of version, header, fields"):
         peer.on(kafka.HeartbeatRequest).reply(OK, dely=1)
 
@@ -422,7 +422,7 @@ def test_nothing_is_sent_after_a_close(peer: MockPeer) -> None:
     assert len(peer.requests) == 1
 
 
-def test_faults_of_a_sequence_are_added_to_its_own(peer: MockPeer) -> None:
+def test_faults_of_a_sequence_are_combined_with_those_of_its_replies(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply([Reply(OK, close=True), lambda _: OK], delay=1)
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Wait(1), Send(V4), Close()]
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Wait(1), Send(V4)]
@@ -449,7 +449,7 @@ def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
         ({"version": 77}, "has no version 77"),
     ],
 )
-def test_faults_that_a_version_has_no_room_for(peer: MockPeer, faults: dict[str, Any], message: str) -> None:
+def test_faults_that_a_version_can_not_represent(peer: MockPeer, faults: dict[str, Any], message: str) -> None:
     assert faulty(peer, 0, **faults) == [Close()]
     assert message in str(peer.problems[0])
 

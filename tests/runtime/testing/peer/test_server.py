@@ -219,6 +219,6 @@ def test_a_port_that_is_taken(peer: MockPeer) -> None:
         assert again == address
 
 
-def test_addresses_are_what_clients_take() -> None:
+def test_addresses_are_written_as_clients_expect() -> None:
     assert str(Address("127.0.0.1", 9092)) == "127.0.0.1:9092"
     assert str(Address("::1", 9092)) == "[::1]:9092"

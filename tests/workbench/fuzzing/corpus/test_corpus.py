@@ -49,7 +49,7 @@ def test_arrays_have_none_one_and_three_elements() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 11])
-def test_records_are_batches_of_the_right_format(version: int) -> None:
+def test_record_seeds_have_the_format_of_the_version(version: int) -> None:
     seeds_by_shape: Mapping[str, Any] = dict(seeds(kafka.FetchResponse, version))
     batch, *more = read_batches(seeds_by_shape["full"].responses[0].partitions[0].records)
     assert (batch.format, more) == ({0: "v0", 2: "v1", 11: "v2"}[version], [])

@@ -43,7 +43,7 @@ def test_findings(harness: Any, data: str, finding: str) -> None:
         harness.target(bytes.fromhex(data))
 
 
-def test_the_loop_finds_some(harness: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fuzzing_loop_finds_known_differences(harness: Any, capsys: pytest.CaptureFixture[str]) -> None:
     harness.loop(harness.Mutator(harness.registry, kind="response", prefix="key"), 150, 1)
     assert "writes other bytes than it read" in capsys.readouterr().out
     assert f"kafka-python {RELEASE}" in PAGE

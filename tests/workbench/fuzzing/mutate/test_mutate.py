@@ -128,7 +128,7 @@ def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
     assert rules >= set(DIALECT_RULES)
 
 
-def test_near_bytes_differ_in_one_place() -> None:
+def test_near_mutations_change_one_position() -> None:
     data = next(message for name, message in seeds(kafka.MetadataResponse, 12) if name == "many").encode(12)
     mutator = Mutator(kafka.registry, kafka.MetadataResponse, 12)
     for number in range(500):
@@ -146,7 +146,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"\x00\x03\x00\x63" + bytes(20), bytes(range(256))])
-def test_inputs_that_are_no_messages(data: bytes) -> None:
+def test_mutator_accepts_bytes_that_are_not_a_message(data: bytes) -> None:
     mutator = Mutator(kafka.registry, kind="request", prefix="key")
     for number in range(50):
         assert isinstance(mutator(data, 100, number), bytes)
@@ -196,7 +196,7 @@ def test_incomplete_input_forms(words: dict[str, Any], message: str) -> None:
         InputFraming(kafka.registry, **words)
 
 
-def test_what_there_is_not() -> None:
+def test_unknown_values_are_rejected() -> None:
     with pytest.raises(UnsupportedVersionError):
         Mutator(kafka.registry, kafka.HeartbeatRequest, 99)
     mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 0)
