@@ -104,14 +104,15 @@ class Node:
             for row in self._spans.inside(self._row, self._stop):
                 yield Node(self._spans, row, self.path, data)
         elif self._are_alike:
-            yield from map(self._element, range(self._number))
+            yield from map(self.element, range(self._number))
 
     @property
     def _are_alike(self) -> bool:
         """Whether the children are array elements of one fixed width. The trace doesn't store them one by one."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
-    def _element(self, index: int) -> "Node":
+    def element(self, index: int) -> "Node":
+        """Return an element of a fixed-width array."""
         kind = self._spans.element_kind(self._kind)
         node = Node.__new__(Node)
         begin = self._begin + self.length - (self._number - index) * self._kind.width
@@ -121,6 +122,16 @@ class Node:
         node.complete = True
         node._stop = 0
         return node
+
+    @property
+    def spans(self) -> Spans:
+        """The rows from which the nodes are built."""
+        return self._spans
+
+    @property
+    def rows(self) -> range:
+        """The numbers of the rows of all spans inside this node."""
+        return range(self._row + 1, self._stop)
 
     @property
     def decompressed(self) -> bytes | None:

@@ -81,10 +81,13 @@ class SpanKind:
         wire = what.wire if isinstance(what, Fixed) else None
         self.wire = wire if isinstance(wire, IntegerType) else None
 
-    def path(self, around: str, step: int) -> str:
-        """Return a span's path. `around` is the path of its parent, and `step` the index of an array element."""
+    def path(self, around: str, step: int | None) -> str:
+        """Return a span's path. `around` is the path of its parent, and `step` the index of an array element.
+
+        If `step` is None, the path has no index.
+        """
         path = f"{around}.{self.name}" if around and self.name else around or self.name
-        return f"{path}[{step}]" if self.is_indexed else path
+        return f"{path}[{step}]" if self.is_indexed and step is not None else path
 
     @property
     def steps(self) -> int:
@@ -159,6 +162,10 @@ class Spans:
 
     def __getitem__(self, row: int) -> SpanRow:
         return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
+
+    def between(self, rows: range) -> Iterator[tuple[int, ...]]:
+        """Yield the values of consecutive rows, in the order of `SpanRow`'s fields. The trace must not change."""
+        return _ROW.iter_unpack(memoryview(self.rows)[rows.start * _ROW.size : rows.stop * _ROW.size])
 
     def add(self, offset: int, kind: int, step: int) -> int:
         self.rows += _ROW.pack(offset, 0, kind, step, NULL, OPEN)

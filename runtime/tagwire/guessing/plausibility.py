@@ -13,6 +13,7 @@ from uuid import UUID
 
 from tagwire.errors import TagwireError
 from tagwire.explain.nodes import Node
+from tagwire.explain.spans import OPEN, SpanKind
 from tagwire.explain.trace import Trace
 from tagwire.limits import Limits
 
@@ -32,6 +33,11 @@ _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEX
 """The cost of each byte value in a bytes field. Letters and zeros cost less, because text and integers are common."""
 _BYTE_COSTS[0] = _ZERO_BYTE
 
+_ELEMENT: Final = (-1, 0)
+"""The key of the elements of a fixed-width array."""
+_REMEMBERED: Final = 16
+"""The length in bytes of the longest encodings whose costs are kept."""
+
 NameOf = Callable[[int], "str | None"]
 
 
@@ -45,34 +51,77 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
     return cost + 2 * _BYTE * (len(trace.data) - read)
 
 
+class _Field:
+    """A field, in all elements of the arrays around it. Remembers the value in the previous element."""
+
+    __slots__ = ("children", "costs", "path", "times", "value")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        """The path without array indexes."""
+        self.children: dict[tuple[int, int], _Field] = {}
+        """The fields inside this one, by kind and tag."""
+        self.costs: dict[Any, float] = {}
+        """The costs of the short values that occurred so far."""
+        self.value: Any = None
+        """The previous value, or its encoding."""
+        self.times = 0
+        """The number of consecutive elements with this value."""
+
+    def child(self, kind: SpanKind, key: tuple[int, int]) -> "_Field":
+        self.children[key] = field = _Field(kind.path(self.path, None))
+        return field
+
+    def known_cost(self, value: Any) -> float | None:
+        """Return the cost of the next value if it occurred before. A repetition of the previous value costs less."""
+        if value == self.value and self.times:
+            self.times += 1
+            return 1.0 / (self.times - 1)
+        self.value, self.times = value, 1
+        return self.costs.get(value)
+
+    def new_cost(self, cost: float) -> float:
+        """Keep the cost of the value that `known_cost` did not know."""
+        if not isinstance(self.value, bytes) or len(self.value) <= _REMEMBERED:
+            self.costs[self.value] = cost
+        return cost
+
+
 def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float:
     """Return the cost of a header or body in bits.
 
-    A field costs less if it has the same value as in the previous array element.
+    A field costs less if it has the same value as in the previous array element. Values are compared by their
+    encodings, and become nodes only if their cost is not known yet, because a large message has a million values.
     """
     cost = 0.0
-    before: dict[str, tuple[Any, int]] = {}
-    for node in part.walk():
-        if node is part or not node.complete:
-            continue
-        array_path = _array_path(node)
-        value, times = before.get(array_path, (None, 0))
-        if times and value == node.value:
-            cost += 1.0 / times
-            before[array_path] = value, times + 1
-        else:
-            cost += _node(node, error_name, limits)
-            before[array_path] = node.value, 1
+    spans, data = part.spans, part.spans.data
+    field, stop = _Field(""), part.rows.stop
+    outer: list[tuple[_Field, int]] = []
+    for row, (offset, length, number, step, value, after) in zip(part.rows, spans.between(part.rows), strict=True):
+        while row >= stop:
+            field, stop = outer.pop()
+        kind = spans.kinds[number]
+        key = number, step if kind.is_tag else 0
+        child = field.children.get(key) or field.child(kind, key)
+        if after != OPEN:
+            encoded = data[offset : offset + length] if kind.is_leaf else spans.odd.get(row, value)
+            known = child.known_cost(encoded)
+            if known is None:
+                known = child.new_cost(_node(Node(spans, row, field.path, data), error_name, limits))
+            cost += known
+        if after != row + 1:
+            outer.append((field, stop))
+            field, stop = child, len(spans) if after == OPEN else after
+        elif kind.width and value > 0:
+            elements = child.children.get(_ELEMENT) or child.child(spans.element_kind(kind), _ELEMENT)
+            first = offset + length - value * kind.width
+            for index in range(value):
+                at = first + index * kind.width
+                known = elements.known_cost(data[at : at + kind.width])
+                if known is None:
+                    known = elements.new_cost(_node(Node(spans, row, field.path, data).element(index), error_name, limits))
+                cost += known
     return cost
-
-
-def _array_path(node: Node) -> str:
-    """Return the type of a field and its path without array indexes, as one string.
-
-    The nodes of the same field in different elements of an array get the same string.
-    """
-    pieces = node.path.split("[")
-    return node.type + "".join([pieces[0], *(piece.partition("]")[2] for piece in pieces[1:])])
 
 
 def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float:
