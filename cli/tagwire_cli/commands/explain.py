@@ -1,6 +1,7 @@
 """`tagwire explain`: print every byte with its meaning."""
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from tagwire_cli.arguments.options import (
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.bytes import InputError, note_empty, read_pasted
 from tagwire_cli.input.encodings import input_hint
+from tagwire_cli.output.diagnostics import is_terminal
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from tagwire_cli.explaining.units import ExplainSettings
 
 
+_MOST_ROWS = 1000
+"""How many rows of each message are shown on a terminal, unless the option `--all` is given."""
 _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 
 
@@ -64,6 +68,12 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 @click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; a last line reports it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tree of fields as JSON.")
 @click.option("--html", "as_html", is_flag=True, help="Print a self-contained HTML page.")
+@click.option(
+    "--all",
+    "shows_all",
+    is_flag=True,
+    help=f"Show all rows on a terminal; default: {_MOST_ROWS} rows of each message.",
+)
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -148,7 +158,8 @@ def command(args: Sequence[str], **options: Any) -> None:
     elif options["as_html"]:
         failures = _write_page(units, settings)
     else:
-        failures = _print_text(units, settings, options["color"], _again(options), _file(files))
+        most = _MOST_ROWS if is_terminal(sys.stdout) and not options["shows_all"] else None
+        failures = _print_text(units, settings, options["color"], most, _again(options), _file(files))
     for each in dict.fromkeys(failures):  # a missing library is reported once, not for every frame
         say_error(each)
     if failures:
@@ -230,7 +241,7 @@ def _file(files: Sequence[str]) -> str:
 
 
 def _print_text(
-    units: "Iterator[Explained]", settings: "ExplainSettings", when: str, again: str, file: str
+    units: "Iterator[Explained]", settings: "ExplainSettings", when: str, most: int | None, again: str, file: str
 ) -> list[str]:
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
@@ -241,6 +252,7 @@ def _print_text(
     for number, one in enumerate(units):
         if number and one.is_apart:
             write_bytes(b"\n")
-        print_text(list(facts_of(one, again, file)), one.traces, name_note(settings.registry), colour=colour)
+        facts = list(facts_of(one, again, file))
+        print_text(facts, one.traces, name_note(settings.registry), colour=colour, most=most)
         failures += _failures([one])
     return failures

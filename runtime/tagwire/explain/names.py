@@ -22,8 +22,11 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
     """Return a `note` function for `annotate`: it returns the enum name of a node's number, or "" if there is none."""
     keys = header_keys()
     by_path = (dict.fromkeys(HEADER_KEYS, keys) if keys else {}) | registers_by_field(registry)
+    last_names = {path.rpartition(".")[2] for path in by_path}
 
     def note(node: Node) -> str:
+        if node.path.rpartition(".")[2].partition("[")[0] not in last_names:
+            return ""
         value: Any = node.value
         if not node.complete or type(value) is not int or "[]" in node.type or node.type.startswith("tag"):
             return ""

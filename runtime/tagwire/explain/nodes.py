@@ -186,8 +186,12 @@ class Node:
     @property
     def header_length(self) -> int:
         """The number of bytes before the first child, or of all bytes if there are no children."""
-        first = next(self.parts(), None)
-        return self.length if first is None or self.decompressed is not None else first.offset - self.offset
+        if self._row in self._spans.opened:
+            nodes = self._spans.opened[self._row].nodes
+            return nodes[0].offset - self.offset if nodes else self.length
+        if self._row + 1 < self._stop and self.decompressed is None:
+            return self._spans[self._row + 1].offset - self._begin
+        return self.length - self._number * self._kind.width if self._are_alike else self.length
 
     @property
     def trailer_length(self) -> int:
@@ -195,11 +199,10 @@ class Node:
         if self._row in self._spans.opened:
             nodes = self._spans.opened[self._row].nodes
             return self.end - nodes[-1].end if nodes else 0
-        if self.decompressed is not None or self._are_alike:
+        if self._row + 1 >= self._stop or self.decompressed is not None:
             return 0
-        end = self._begin + self.length
-        last = max(self._spans.inside(self._row, self._stop), default=None)
-        return 0 if last is None else end - self._spans.end(last)
+        *_, last = self._spans.inside(self._row, self._stop)
+        return self._begin + self.length - self._spans.end(last)
 
     def walk(self) -> Iterator["Node"]:
         """Yield this node and its descendants, in byte order."""

@@ -7,6 +7,7 @@ it are shown as unread. Compressed bytes are followed by the decompressed bytes,
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Final
 
 from tagwire.errors import TagwireError
@@ -98,13 +99,13 @@ def annotated_lines(
         yield "# not canonical: writing the value gives other bytes", None
 
 
-def column_widths(trace: Trace, bytes_a_line: int) -> tuple[int, int, int]:
-    """Return the widths of the columns bytes, path and type.
+def column_widths(trace: Trace, bytes_a_line: int, most: int | None = None) -> tuple[int, int, int]:
+    """Return the widths of the columns bytes, path and type, for the first `most` rows or for all rows.
 
     Rows are computed here and again in `annotated_lines`: keeping them would take far more memory than the bytes.
     """
     size, path_width, type_width = 0, len("path"), len("type")
-    for row in _rows(trace, None):
+    for row in islice(_rows(trace, None), most):
         size = max(size, len(row.data))
         path_width = max(path_width, len(row.path) if row.type else 0)
         type_width = max(type_width, len(row.type))

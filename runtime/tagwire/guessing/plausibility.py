@@ -119,7 +119,9 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
                 at = first + index * kind.width
                 known = elements.known_cost(data[at : at + kind.width])
                 if known is None:
-                    known = elements.new_cost(_node(Node(spans, row, field.path, data).element(index), error_name, limits))
+                    known = elements.new_cost(
+                        _node(Node(spans, row, field.path, data).element(index), error_name, limits)
+                    )
                 cost += known
     return cost
 

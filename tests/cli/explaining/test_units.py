@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from command import tagwire_result
 from network_packets import Segment, pcap
+from terminal import on_terminal
 
 import tagwire_messages as messages
 from tagwire.explain.text import parse_annotated
@@ -294,3 +295,20 @@ def test_a_network_capture_that_is_cut_off(size: int, tmp_path: Path) -> None:
     result = run("--capture", stdin=network_capture(tmp_path / "a.pcap")[:size])
     assert result.exit_code in (0, 1) and "Traceback" not in result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_terminals_show_the_first_rows_of_a_large_message(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Check that a terminal shows 1000 rows and then names the option for the rest, and that a file gets all rows."""
+    path = tmp_path / "request.bin"
+    path.write_bytes(messages.DescribeGroupsRequest(groups=["g"] * 2000).encode(0))
+    words = ("explain", "DescribeGroupsRequest", "0", str(path))
+    title, columns, *rows = run(*words[1:]).stdout.splitlines()
+    assert len(rows) == 2001
+    status, shown = on_terminal(*words, **environment)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert status == 0 and lines[-1].startswith("# only the first 1000 rows are shown, up to byte 3001 of 6004; ")
+    assert [line.split() for line in lines[2:-1]] == [line.split() for line in rows[:1000]]
+    assert len(on_terminal(*words, "--all", **environment)[1].splitlines()) == 2003
+    on_terminal(*words, stdout=tmp_path / "rows.txt", **environment)
+    assert (tmp_path / "rows.txt").read_text().splitlines() == [title, columns, *rows]
