@@ -13,11 +13,11 @@ from tagwire_cli.output.echo import say
 def command(rule_id: str | None) -> None:
     """Explain rule ID with an example, or list all rules.
 
-    Rules below TW901 are about specs. Errors stop generation, warnings do not.
-    Rules from TW901 are about changes (`tagwire breaking`); the severity shows what
-    a change breaks. Rules from TL01 are about designs (`tagwire lint` and `tagwire
-    collide`). Rules from TWL101 are about logs (`tagwire log verify`). Examples
-    show only the keys or fields of a spec that matter for the rule.
+    TW101 to TW899 check specs. Errors stop generation, warnings do not. TW901 and
+    up check changes of specs (`tagwire breaking`); the severity shows what a change
+    breaks. TL rules check designs (`tagwire lint` and `tagwire collide`). TWL rules
+    check logs (`tagwire log verify`). Examples show only the keys or fields of a
+    spec that matter for the rule.
 
     \b
     Examples:

@@ -71,7 +71,9 @@ def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     paths = _FILES | (_HEADERS if headers else {})
     taken = [path for path in (*paths, f"src/{name}") if (folder / path).exists()]
     if taken:
-        raise NewProjectError(f"{folder / taken[0]} already exists and is not replaced; choose another name or folder")
+        raise NewProjectError(
+            f"{folder / taken[0]} already exists, and tagwire does not replace it; choose another name or folder"
+        )
     settings = folder / _SETTINGS
     before = settings.read_text(encoding="utf-8") if settings.is_file() else ""
     view = _View(name, headers, _missing_sections(settings, before))

@@ -89,7 +89,7 @@ def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ..
 
 def _release(text: str, releases: list[str]) -> Release:
     if not releases:
-        raise invalid("rejected_by: the package does not list Kafka's releases; leave out this argument.")
+        raise invalid("rejected_by: this package of messages has no list of Kafka releases; leave out this argument.")
     oldest, number = min(releases, key=_number), _number(text)
     if not number or number < _number(oldest)[: len(number)]:
         raise invalid(f"rejected_by: expected release {oldest} or later, such as 4.0, got {text!r}.")

@@ -74,7 +74,9 @@ def _check_empty(url: str, storage: StorageOptions) -> None:
             return
     found = [str(name).rstrip("/").rpartition("/")[2] for name in listed]
     if any(name != commit.DONE and not name.startswith(".tagwire-") for name in found):
-        raise LogPathError(f"{storage.hidden(url)} already exists and is not replaced; choose another output")
+        raise LogPathError(
+            f"{storage.hidden(url)} already exists, and tagwire does not replace it; choose another output"
+        )
 
 
 def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
@@ -179,7 +181,7 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
 def _renamed(output: Path) -> Generator[Path]:
     """Yield a folder next to the output. If the block succeeds, rename its subfolder `output` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise LogPathError(f"{output} already exists and is not replaced; choose another output")
+        raise LogPathError(f"{output} already exists, and tagwire does not replace it; choose another output")
     with claimed(output) as is_alone:
         for left in work_folders(output) if is_alone else ():  # remove what killed jobs left behind
             shutil.rmtree(left, ignore_errors=True)

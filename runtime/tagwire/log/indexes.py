@@ -248,9 +248,10 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
     data = read_file(path, _RULE)
     cls: Any = kafka_messages()["ProducerSnapshot"]
     version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
-    if len(data) < _CRC_END or version not in cls.VERSIONS:
-        found = f"version {version}" if len(data) >= _CRC_END else count(len(data), "byte")
-        reject(str(path), _RULE, 0, found, f"version {cls.VERSIONS}, and a checksum")
+    if len(data) < _CRC_END:
+        reject(str(path), _RULE, 0, count(len(data), "byte"), f"at least {_CRC_END} bytes, a version and a checksum")
+    if version not in cls.VERSIONS:
+        reject(str(path), _RULE, 0, f"version {version}", f"version {cls.VERSIONS}")
     stated, actual = int.from_bytes(data[_CRC_AT:_CRC_END], "big"), checksum("crc32c", data[_CRC_END:])
     if stated != actual:
         reject(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, the checksum of the bytes after it")

@@ -138,7 +138,7 @@ def whole_folder(target: Path, *sources: Path) -> Generator[Path]:
 def reject_existing(target: Path) -> None:
     """Raise LogPathError if `target` exists, because existing files are never overwritten."""
     if target.exists():
-        raise LogPathError(f"{target} already exists and is not replaced; choose another output")
+        raise LogPathError(f"{target} already exists, and tagwire does not replace it; choose another output")
 
 
 def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = "partition") -> None:

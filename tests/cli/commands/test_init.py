@@ -154,7 +154,7 @@ def test_existing_files_are_not_replaced(folder: Path, taken: str) -> None:
     path = folder / taken
     path.parent.mkdir(parents=True)
     path.write_text("mine\n")
-    assert "already exists and is not replaced" in init("pings", code=2).output
+    assert "already exists, and tagwire does not replace it" in init("pings", code=2).output
     assert read_tree(folder) == {taken: b"mine\n"}
 
 

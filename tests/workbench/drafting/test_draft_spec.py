@@ -208,7 +208,7 @@ def test_a_further_version_keeps_the_versions_with_optional_fields() -> None:
 
 
 def test_no_new_version_after_flexible_ones() -> None:
-    with pytest.raises(SpecError, match="FooRequest: versions 3-4 are flexible; remove the flexible versions"):
+    with pytest.raises(SpecError, match="FooRequest: versions 3-4 are flexible, and a spec can't have both"):
         with_new_version(message())
     assert with_new_version(message(flexibleVersions="5+"))["versionsWithOptional"] == "5+"
 

@@ -63,8 +63,8 @@ def with_new_version(spec: Spec) -> Tree:
     flexible = _range(spec, "flexibleVersions") & valid
     if flexible:
         raise SpecError(
-            f"{spec['name']}: versions {flexible} are flexible; remove the flexible versions before you add a version "
-            "with optional fields"
+            f"{spec['name']}: versions {flexible} are flexible, and a spec can't have both flexible versions and "
+            "versions with optional fields; remove the flexible versions from the spec first"
         )
     new = Versions(valid.lowest, valid.highest + 1)
     return _draft(spec, new, _range(spec, "versionsWithOptional") or Versions(new.highest, HIGHEST))
