@@ -21,8 +21,6 @@ from tagwire_cli.arguments.options import (
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input import frame_json
 from tagwire_cli.input.bytes import InputError, one_file, read_bytes
-from tagwire_cli.input.captures import chosen_frames
-from tagwire_cli.input.encodings import input_hint
 from tagwire_cli.input.frame_stream import ResponseApis, at, frames, hex_lines
 from tagwire_cli.input.message_arguments import message_of, response_of
 from tagwire_cli.output.echo import say, say_error
@@ -102,6 +100,8 @@ def command(
     registry = find_registry(package)
     check_capture_options()
     if is_capture:
+        from tagwire_cli.input.captures import chosen_frames
+
         captured = chosen_frames(one_file(args), registry, where, port)
         parts = ((f"frame {each.number}", each.data, frame_json.captured_decoder(each, how)) for each in captured)
         if not _print_all(parts, how.indent, keep_going=keep_going):
@@ -138,6 +138,8 @@ def _decode_messages(
     try:
         text = decoder(data)
     except DecodeError as error:
+        from tagwire_cli.input.encodings import input_hint
+
         if not (is_hex and data) and (hint := input_hint(data, file)):
             raise InputError(hint) from None
         say_error(error)

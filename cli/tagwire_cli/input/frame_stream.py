@@ -16,7 +16,6 @@ from tagwire.frames.pairing import Pairing
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 from tagwire.text_format import count
 from tagwire_cli.input.bytes import InputError, from_hex, note_empty, open_input, read_bytes
-from tagwire_cli.input.encodings import input_hint
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -44,6 +43,8 @@ def at(position: str, hint: Callable[[], str] = str) -> Generator[None]:
 
 def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
     """Yield the frames of a stream, without their sizes. Raises InputError for a truncated frame or an invalid size."""
+    from tagwire_cli.input.encodings import input_hint
+
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):

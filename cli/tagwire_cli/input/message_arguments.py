@@ -8,7 +8,6 @@ import click
 from tagwire_cli.arguments.numbers import VersionNumber
 from tagwire_cli.arguments.packages import find_message, find_response, require_version
 from tagwire_cli.input.bytes import HEX_ARGUMENT, looks_like_hex
-from tagwire_cli.input.encodings import file_hint
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -66,4 +65,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
 
 def _hint(args: Sequence[str]) -> str:
     """Return a hint if an argument is a file that another command reads, or if the first argument is hex; else ""."""
+    # Only errors need the hint, so that successful commands don't load the detection of encodings.
+    from tagwire_cli.input.encodings import file_hint
+
     return file_hint(args) or (HEX_ARGUMENT if args and looks_like_hex(args[0].encode()) else "")

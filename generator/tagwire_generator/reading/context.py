@@ -97,7 +97,7 @@ class Reading:
 
     def is_rejected(self, node: JsonNode) -> bool:
         """Return whether this value, or a value inside it, violates the schema of specs."""
-        return any(id(each) in self._rejected for each in walk(node))
+        return bool(self._rejected) and any(id(each) in self._rejected for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[JsonNode], Any]) -> Any:
         """Return a key's converted value; None if it is absent or invalid. Adds an invalid key to `broken_keys`."""
