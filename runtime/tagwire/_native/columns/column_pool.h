@@ -28,8 +28,8 @@ void tw_drop_pool(tw_pool *pool);
 /* Take ownership of a frame whose reference count is 0, and keep it for reuse or free it. */
 void tw_keep_spare(tw_pool *pool, tw_frame *frame);
 
-/* Take a frame with the same columns and room for `least` to `most` rows out of the pool, and empty it. Return NULL if
- * the pool has none. */
+/* Remove a frame from the pool, empty it and return it. The frame must have the same columns, and room for `least` to
+ * `most` rows. Return NULL if the pool has no such frame. */
 tw_frame *tw_take_spare(tw_pool *pool, const tw_column *columns, int32_t count, int64_t least, int64_t most);
 
 int64_t tw_bytes_of(const tw_frame *frame);

@@ -22,9 +22,11 @@ struct tw_sink {
     const tw_sink *inner;
 };
 
-/* The state of reading batch headers and records. If a field's sink has slot N, `slots[N]` receives its number. For a
- * string or bytes value, `slots[N]` is the size and `spans[N]` the address. `r.known` has the registers (framing.h). In
- * formats that mark tombstones with an attribute bit, `flag` is that bit of the last record that was read. */
+/* The state of reading batch headers and records.
+ *
+ * A field whose sink has slot N is stored in `slots[N]` if it is a number. If it is a string or bytes value, its size
+ * is stored in `slots[N]`, and its address in `spans[N]`. `r.known` contains the registers (framing.h). `flag` is only
+ * used for formats that mark tombstones with an attribute bit: it is this bit of the last record that was read. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -39,8 +41,9 @@ typedef struct {
  * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked with it
  * and then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
- * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null unless
- * the number in slot `test` has all bits of `needed` and no bit of `unless`. */
+ * The column is null if `null_number` is set and the value is -1. A column can also depend on other bits of the header:
+ * if `test` isn't -1, the column is null unless the number in slot `test` has all bits of `needed` and no bit of
+ * `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -80,9 +83,9 @@ typedef struct {
     const tw_sink *header_sinks, *sinks, *no_sinks;
     const tw_constant *constants;
     const tw_input *inputs;
-    const int32_t *idle;     /* columns for which this record format has no field */
+    const int32_t *idle;     /* columns that stay null, because this record format has no field for them */
     int32_t constants_count, inputs_count, idle_count;
-    int32_t tombstone;       /* index of the column that marks tombstones, or -1 */
+    int32_t tombstone;       /* index of the column that marks tombstones; -1 if it was not requested */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
     /* whether a batch is a single message, as in magic 0 and 1; a compressed one is a wrapper around other messages */
@@ -92,7 +95,7 @@ typedef struct {
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    /* indexes of the registers (framing.h) that receive these numbers; -1 if the records don't depend on a number */
+    /* for each of these numbers: the index of its register (framing.h); -1 if the records don't depend on the number */
     int32_t offset_base, timestamp_base, timestamp_scale;
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */
@@ -109,7 +112,7 @@ typedef struct {
     int64_t next;            /* file position of the batch after the open one */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
-    const tw_record_plan *tried;    /* the plan for a format whose batches begin with a varint length, or NULL */
+    const tw_record_plan *tried;    /* the plan for a format whose batches begin with a varint; NULL if none do */
     int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;
     int is_open;
@@ -119,7 +122,7 @@ typedef struct {
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
     int is_ordered;          /* if set, Python handles a batch whose offsets aren't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* limits on a frame's rows and bytes; its current size in bytes */
+    int64_t most_rows, most_bytes, bytes; /* limits of a frame; `bytes`: size of the current frame */
 } tw_batches;
 
 /* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may

@@ -14,7 +14,8 @@ static const uint8_t *tw_bytes_at(const tw_frame *frame, int32_t column, int64_t
     return b->data + start;
 }
 
-/* Skip the record type and version before a message. Return the version, or TW_NO_TYPE if it has another type. */
+/* Skip the record type and the version, which precede the message. Return the version, or TW_NO_TYPE if the record type
+ * isn't `type`. */
 static int64_t tw_open_payload(int how, int64_t type, const uint8_t *key, int64_t key_size, tw_reader *r)
 {
     if (how == TW_METADATA_RECORD) {

@@ -35,7 +35,7 @@ cdef enum:
 
 
 def crc32c(uint32_t value, data):
-    """Return the CRC-32C of some bytes followed by `data`. `value` is the CRC-32C of those bytes, or 0 for none."""
+    """Extend a CRC-32C by more bytes. `value` is the CRC-32C of the bytes before `data`; 0 if there are none."""
     cdef const uint8_t[::1] view = data
     cdef Py_ssize_t size = view.shape[0]
     return tw_crc32c_extended(&SHARED.c.crc32c, value, &view[0] if size else NULL, size)
@@ -79,10 +79,9 @@ cdef class Magic2:
     """Reads and builds magic 2 batches.
 
     `batch` is the class of the batch objects. `records` reads and writes the records, for which it needs three inputs:
-    the batch's base offset, a timestamp, and a factor. A record's timestamp is that timestamp plus the factor times the
-    record's timestamp delta. Usually, the timestamp is the base timestamp, and the factor is 1. If the broker has set
-    the timestamps, the timestamp is the append time, and the factor is 0, so that all records have the append time.
-    `names` contains the names of the three inputs, in this order.
+    the base offset of the batch, a timestamp T and a factor F. A record with the timestamp delta D has the timestamp
+    T + F * D. Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T is the append time,
+    and F is 0, so that all records have the append time. `names` contains the names of the three inputs, in this order.
 
     With `is_alone`, each batch object gets its own copy of its bytes, so that it doesn't keep other batches in memory.
     `batch` must then have a slot for each of HEADER_NAMES, which `at` fills.
@@ -207,7 +206,7 @@ cdef class Magic2:
         return reading
 
     def source_of(self, batch):
-        """Return a batch's records as arguments for `tagwire._records`; None if Python must read the batch."""
+        """Return the arguments that pass a batch to functions of `tagwire._records`; None if Python must read it."""
         cdef tw_batch records
         buf = self.open(batch, &records)
         if buf is None:
@@ -279,7 +278,7 @@ cdef class Magic2:
 
 cdef object build(object builder, object nothing):
     batch = None
-    if BUILDER[GATHERED] != 0:  # otherwise, `append_method` has not looked up the slots of the builder class
+    if BUILDER[GATHERED] != 0:  # 0: `append_method` has not yet looked up the slots of the builder class
         plan, found = setting(builder, QUICK), setting(builder, GATHERED)
         if type(plan) is Magic2 and type(found) is Gathering:
             if TW_FREE_THREADED:

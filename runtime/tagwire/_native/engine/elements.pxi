@@ -1,7 +1,7 @@
 """Read and write the records of a batch, separately from the batch header.
 
-A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. Callers
-pass such numbers of the batch header as `inputs`.
+A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. To
+convert between the two, callers pass the base offset and similar numbers from the batch header as `inputs`.
 """
 
 

@@ -269,7 +269,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Return whether a type is an array whose count is in another field, or that must be sorted or not empty."""
+    """Return whether a type is an array that has its count in another field, must be sorted, or must not be empty."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 

@@ -179,7 +179,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return record headers as a tuple; None if decoding would return other types, such as tuples for lists."""
+    """Return record headers as a tuple; None if decoding would return them as values of other types."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:

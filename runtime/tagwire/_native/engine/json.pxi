@@ -225,7 +225,7 @@ cdef inline object taken_or_none(PyObject *value):
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """Convert a valid field value to JSON if decoding never returns values of its type, such as bytearray."""
+    """Convert a valid field value to JSON. Only called for types that decoding never returns, such as bytearray."""
     if value is None or field.kind == TW_STRING:
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:

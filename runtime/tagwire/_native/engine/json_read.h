@@ -1,8 +1,8 @@
 /* Read messages from JSON text, without creating the values that Python's `json` module would return.
  *
- * This parser accepts only valid JSON in its plainest form. For all other text, such as text with an unknown, missing
- * or escaped key, an integer in place of a float, or a syntax error, it fails. Python then reads the whole text again,
- * and converts it or raises the error.
+ * This parser accepts only valid JSON in its plainest form. It fails for all other text: for example, if a key is
+ * unknown, missing or escaped, if a float is written as an integer, or if there is a syntax error. Python then reads
+ * the whole text again, and converts it or raises the error.
  */
 #ifndef TAGWIRE_JSON_READ_H
 #define TAGWIRE_JSON_READ_H

@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# A dict from the (family, width) of a wire type to (tw_kind if unsigned, tw_kind if signed).
+# Maps the family and width of a wire type to two values of tw_kind: one for unsigned types, and one for signed types.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),

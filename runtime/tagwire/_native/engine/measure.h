@@ -55,9 +55,9 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return how many bytes an int32 array adds to the struct's `looks_width`, which already includes the shortest possible
- * count prefix: the size of the elements, and the additional bytes of a longer prefix. Return 0 for null, and -1 if a
- * slower check is needed. */
+/* Return how many bytes longer an int32 array is than an empty one, whose size `looks_width` already includes. A long
+ * array has not only more elements, but also a longer count prefix. Return 0 for null, and -1 if a slower check is
+ * needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;
@@ -78,9 +78,9 @@ static inline enum tw_look_kind tw_look_kind_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group a struct's fields by the check that they need (tw_look_kind). Set `looks_width` to the total size of the
- * fixed-width ints, the shortest possible count prefixes of int32 arrays, and an empty tag section. Call this when the
- * struct is otherwise complete. */
+/* Group a struct's fields by the check that they need (tw_look_kind). Set `looks_width` to the size of a struct whose
+ * int32 arrays and tag section are empty, without the fields that need a closer look. Call this when the struct is
+ * otherwise complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;

@@ -13,8 +13,8 @@
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    /* Factors of x**(8 * n), by which a CRC register is multiplied to append n zero bytes. Modulo the polynomial, it is
-     * the product of powers[i][byte i of n] for all i. */
+    /* Tables to append n zero bytes to the data of a CRC. This multiplies the CRC register by x**(8 * n), which is the
+     * product of powers[i][byte i of n] for all i (modulo the polynomial). */
     uint32_t powers[5][256];
 } tw_sums;
 
