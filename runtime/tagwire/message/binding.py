@@ -54,7 +54,7 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # In CPython 3.13, `inspect.signature` passes the class as `struct`. Treat that as an access on the class.
+        # In CPython 3.13, `inspect.signature` passes a class as `struct`. It means an attribute of the class.
         bound = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(bound), "__get__", None)
         return bound if get is None else get(bound, struct, cls)
@@ -153,7 +153,7 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set a method to the native engine's version on first use, if that engine is active."""
+    """On first use of a method, replace it with a method of the native engine, if that engine is in use."""
     native = native_engine()
     method = attribute.call if native is None else native.method(attribute.owner, attribute.name, attribute.call)
     setattr(attribute.owner, attribute.name, method)

@@ -207,7 +207,7 @@ class FieldRow:
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # `self.default` makes a UUID of the int
+        return self.default if isinstance(default, int) else default  # an int may stand for a UUID
 
     @property
     def json_name(self) -> str:

@@ -190,8 +190,8 @@ class Struct(Declarations):
         return copy
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Memoryviews and NO_TAGS can't be pickled: convert the former to bytes, and omit the latter.
-        # Pickle the fields as state, which is set after the object is created, because an object may contain itself.
+        # Memoryviews and NO_TAGS can't be pickled. So memoryviews are converted to bytes, and NO_TAGS is omitted.
+        # The fields are pickled as state, which is set after creating the object, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 

@@ -50,14 +50,15 @@ def _beyond(name: str, path: str, offset: int, found: str, limit: str, most: int
 def read_batch(
     buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False, strict: bool = True
 ) -> "RecordBatch":
-    """Return the batch, or outermost message, at `pos`. Its checksum is verified unless `outline` is true.
+    """Return the batch at `pos` (a message in message set formats). Its checksum is verified unless `outline` is true.
 
     With `strict=False`, iterating over the batch reads its records as leniently as Kafka does. Raises LimitError if a
-    limit is exceeded, and DecodeError, whose offset counts from the start of `buf`.
+    limit is exceeded, and DecodeError for invalid bytes, with an offset that counts from the start of `buf`.
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    # The records of a batch are decoded as a single bytes field, which is a view of `buf`. A message has no such field.
+    # The records of a batch are decoded as a single bytes field. They are a view of `buf`, so that they are not copied.
+    # A message has no such field.
     has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
@@ -163,7 +164,7 @@ class RecordBatch:
 
     @property
     def codec(self) -> str:
-        """The codec's name in the spec, which has different names for magic 0's variant of lz4 and for standard lz4."""
+        """The codec's name in the spec, which distinguishes magic 0's variant of lz4 from standard lz4."""
         return self._format.codecs[self._format.flag(self._header, "compression")]
 
     @property
@@ -304,7 +305,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
+        """Called for each error that a lenient reader ignores (as Kafka's reader does). Subclasses report the error."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:

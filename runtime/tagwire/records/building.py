@@ -291,7 +291,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the header's `max_timestamp`. By default, it is the append time or the `highest` timestamp."""
+        """Return the header's `max_timestamp`. If it was not set, return the append time or else `highest`."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest

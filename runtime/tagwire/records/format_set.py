@@ -80,12 +80,12 @@ class FormatSet:
         return AUTO if names == _OF_AUTO and not self.only else ",".join(names)
 
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
-        """Return the formats that the batch at `pos` may have.
+        """Return the formats that the batch at `pos` may have, according to its magic byte.
 
-        `left` is the number of bytes from `pos` to the end of the data; None if `header` contains all of the data.
-        Several formats may match, because some have the magic byte at another position than v2. A format with another
-        position is left out if, by its length field, the batch would extend past the end of the data. If that leaves no
-        format, all formats that match are returned.
+        There can be several, because some formats don't have the magic byte at the usual position (`MAGIC_AT`). Such a
+        format is left out if, by its length field, the batch would extend past the end of the data. If no format is
+        left then, all that match the magic byte are returned. `left` is the number of bytes from `pos` to the end of
+        the data; None if `header` contains all of the data.
         """
         if self.alone is not None:
             return [self.alone]
@@ -133,7 +133,7 @@ class FormatSet:
         return self.native_reader_with(lambda plans: plans.quick)
 
     def native_reader_with(self, functions: "Callable[[Plans], Magic2 | None]") -> "BatchReader | None":
-        """Return a reader like `native_reader` that uses the native functions which `functions(plans)` returns."""
+        """Return a reader like `native_reader` that uses what `functions` returns for the plans of magic 2's format."""
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
 
 LONGEST: Final = 64
-"""The number of header bytes from which the magic byte and the last offset can be read in every format."""
+"""In every format, this number of header bytes is enough to read the magic byte and the last offset."""
 
 
 class ChecksumPosition(NamedTuple):

@@ -33,7 +33,7 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Maps each attribute bit that is computed from a `Record` to a rule, and to the attributes that the rule uses."""
+"""Maps each attribute bit that encoding computes to a rule and the `Record` attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 """The values of record attributes in formats that do not have them."""
 

@@ -141,9 +141,9 @@ class Walk:
 
     @property
     def bases(self) -> tuple[int, int, bool]:
-        """(base offset, timestamp, is_append_time).
+        """The values to which the records' deltas are added: a tuple (base offset, timestamp, is_append_time).
 
-        The timestamp is the append time if there is one, or else the base of the records' timestamp deltas.
+        If the batch has an append time, the timestamp is this time, and the timestamp deltas are ignored.
         """
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None

@@ -35,7 +35,7 @@ def _crc32c() -> Callable[[int, bytes], int]:
 
 
 def extended(algorithm: str, value: int, data: Any) -> int:
-    """Return the checksum of some bytes followed by `data`. `value` is the checksum of those bytes.
+    """Extend a checksum by more bytes. `value` is the checksum of the bytes before `data`; 0 if there are none.
 
     Raises MissingExtraError if no library can compute it.
     """

@@ -99,7 +99,8 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
-    # Estimate the size of the buffer from the last compression ratio. If it is too small, decompression starts again.
+    # Callers of cramjam allocate the output buffer. Guess its size from the last compression ratio. If the buffer is
+    # too small, start again with a larger one.
     ratio = 4.0
     library: Any = None
 
@@ -113,7 +114,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # Only these words mean that the buffer was too small. Any other error means that the data is invalid.
+                # With these words, the buffer was too small. Without them, the data is invalid.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:

@@ -233,7 +233,10 @@ def _wide() -> Any:
 
 
 def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
-    """Return the type with the size in `name` (`bytes[16]`) or with this semantic; None if there is no such type."""
+    """Return the type for a name with a size, such as `bytes[16]`, or for a type `base` with a key `semantic`.
+
+    Returns None if there is no such type.
+    """
     from re import fullmatch
 
     if base is None:

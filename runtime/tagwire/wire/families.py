@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Final
 
 STRING_MAX: Final = 32767
-"""The maximum length of a string in UTF-8 bytes, with an int16 length or a compact length."""
+"""The maximum length of a string in UTF-8 bytes: the highest int16, even for a string with a compact length."""
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
-_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # limited, because Python refuses to convert thousands of digits
+_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # at most 40 digits, because Python refuses to convert thousands
 _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 
@@ -304,7 +304,7 @@ class TextType(WireType):
     def strategy(self) -> Any:
         from hypothesis import strategies
 
-        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # excludes surrogates
+        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # a `codec` excludes surrogates
 
 
 class BinaryType(WireType):

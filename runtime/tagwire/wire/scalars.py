@@ -108,7 +108,7 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append an array's int32 count. Only accepts tuples and lists: for a str, it would count letters."""
+    """Append an array's int32 count. Rejects all but tuples and lists: a str, for example, also has a length."""
     out += _pack_int32(_count(values))
 
 

@@ -60,7 +60,7 @@ class WireType:
     annotation_module: ClassVar[str] = ""
     """The module to import the Python type from; "" for builtins."""
     length: ClassVar[str] = ""
-    """The length before a value if it is not compact: int16 or int32; "" for types without a length."""
+    """The type of the length before a value, unless the length is compact: int16 or int32; "" if there is no length."""
     longest: ClassVar[int] = UVARINT_MAX
     """The maximum length of a value in a message, in bytes."""
     is_raw: ClassVar[bool] = False
@@ -77,7 +77,7 @@ class WireType:
     arrow_format: ClassVar[str] = ""
     """The Arrow format string of columns; "" if there is none."""
     samples: ClassVar[tuple[Any, ...]]
-    """A few values that differ on the wire; the first is not the default."""
+    """A few values for fuzzing and for comparing specs. Their bytes differ, and the first is not the default."""
 
     def __init__(self, name: str, code: str = "", width: int = 0, low: int = 0, high: int = 0) -> None:
         self.name = name
@@ -115,7 +115,10 @@ class WireType:
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert the array elements in `read`, a tuple (raw elements, next position). Called by generated code."""
+        """Convert the raw elements of an array to values. `read` is a tuple (raw elements, position after them).
+
+        Generated code passes the result of a function that reads arrays.
+        """
         return tuple(map(self.value_of, read[0])), read[1]
 
     def raw_of(self, value: Any) -> Any:
