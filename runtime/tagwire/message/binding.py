@@ -54,7 +54,7 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # In CPython 3.13, `inspect.signature` passes a class as `struct`. It means an attribute of the class.
+        # In CPython 3.13, `inspect.signature` passes a class as `struct` to get an attribute of that class.
         bound = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(bound), "__get__", None)
         return bound if get is None else get(bound, struct, cls)

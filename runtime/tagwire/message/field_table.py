@@ -207,7 +207,7 @@ class FieldRow:
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # an int may stand for a UUID
+        return self.default if isinstance(default, int) else default  # in a uuid field, an int stands for a UUID
 
     @property
     def json_name(self) -> str:

@@ -192,7 +192,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """The timestamp that the records' deltas are relative to. With a delete horizon (v2), this is the horizon."""
+        """The timestamp that the records' deltas are relative to. A v2 batch may store its delete horizon here."""
         return self._format.role(self._header, "base_timestamp")
 
     @property
@@ -305,7 +305,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called for each error that a lenient reader ignores (as Kafka's reader does). Subclasses report the error."""
+        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:

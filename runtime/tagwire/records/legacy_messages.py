@@ -72,7 +72,7 @@ _OF_WRAPPERS = ("compression", "timestamp_type")
 
 
 def record_of(format: Format, header: dict[str, Any], offset: int, appended: int | None = None) -> Record:
-    """Return a message as a `Record`. `appended` is the append time that replaces the message's timestamp, or None."""
+    """Return a message as a `Record`. If `appended` is set, this append time replaces the message's own timestamp."""
     attributes = header[format.fields["attributes"].name]
     return Record(
         offset,

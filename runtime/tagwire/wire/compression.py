@@ -41,7 +41,7 @@ def decompress(codec: str, data: Any, limits: Limits) -> bytes:
 
 
 def decompress_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Decompress into a buffer that callers must not change. This avoids a copy. Raises the errors of `decompress`."""
+    """Like `decompress`, but without copying the result, which may be a bytearray. Callers must not change it."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
@@ -114,7 +114,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
             try:
                 length = getattr(library, module).decompress_into(data, out)
             except library.DecompressionError as error:
-                # With these words, the buffer was too small. Without them, the data is invalid.
+                # An error text with these words means that the buffer was too small. Otherwise, the data is invalid.
                 if "whole buffer" not in str(error):
                     raise DecompressionError(f"invalid {module} data ({error})", f"{module} frames") from None
                 if size == most:

@@ -304,7 +304,7 @@ class TextType(WireType):
     def strategy(self) -> Any:
         from hypothesis import strategies
 
-        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # a `codec` excludes surrogates
+        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # the codec excludes surrogates
 
 
 class BinaryType(WireType):

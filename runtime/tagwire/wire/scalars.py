@@ -38,7 +38,7 @@ class _New(Protocol):
 empty_object: Final = cast(_New, object.__new__)
 """Make an object without calling `__init__`: decoders set every slot themselves."""
 is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
-"""`issubclass` with less specific types: type checkers would report calls of the original as unnecessary."""
+"""`issubclass`, but typed so that type checkers don't report the calls as unnecessary."""
 
 BOOLEANS: Final = (False, True)
 """The boolean that each byte encodes. Any other byte raises IndexError."""
@@ -108,7 +108,7 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append an array's int32 count. Rejects all but tuples and lists: a str, for example, also has a length."""
+    """Append an array's int32 count. Rejects all but tuples and lists, because a str also has a length."""
     out += _pack_int32(_count(values))
 
 

@@ -8,8 +8,8 @@
 #include "engine/number_reading.h"
 #include "engine/values.h"
 
-/* Return the index of the enum member with this number, or -1. Most enums have consecutive numbers, so the first guess
- * is usually right. Otherwise, a binary search finds the member. */
+/* Return the index of the enum member with this number; -1 if there is none. Most enums have consecutive numbers, so
+ * the index is first guessed from the number. If the guess is wrong, a binary search finds the member. */
 static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
 {
     Py_ssize_t low = 0, high = e->count;

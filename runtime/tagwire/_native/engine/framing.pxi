@@ -170,7 +170,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
-        """Set up `framing` for a length, count or checksum: for example, the array that a count belongs to."""
+        """Set up `framing` for a length, count or checksum. For a count, find the array whose elements it counts."""
         type = item.type
         if isinstance(type, Count):
             framing.frame = TW_COUNT

@@ -55,7 +55,7 @@ struct tw_field {
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
-    Py_ssize_t slot;      /* the slot's offset in objects; in column plans, a column index or -1 */
+    Py_ssize_t slot;      /* the slot's offset in objects; in column plans, the column's index (-1: not stored) */
     PyObject *name;
     const tw_field *element; /* type of an array's elements, or of the integer that encodes an enum */
     const tw_enum *members;
@@ -72,7 +72,7 @@ static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4,
 typedef struct {
     PyTypeObject *cls;
     allocfunc alloc;
-    Py_ssize_t slots_size;  /* total size of the slots, if objects consist of a header and slots; otherwise 0 */
+    Py_ssize_t slots_size;  /* total size of the slots; 0 if objects have more than a header and slots */
 } tw_class;
 
 /* A template for default structs: the slot values of an object constructed without arguments. */
@@ -113,7 +113,7 @@ struct tw_struct {
                              * fields that get their defaults if the tag section is empty */
     Py_ssize_t unknown_slot; /* the slot for unknown tags; in column plans, -1 if no column stores them */
     PyObject *known_tags;   /* frozenset of the tags of all fields in `tagged` */
-    const tw_rules *rules;  /* rules that involve several fields (rules.h), or NULL */
+    const tw_rules *rules;  /* rules that involve several fields (rules.h); NULL if there are none */
     uint8_t framed;         /* whether the struct belongs to a record format; its fields then have `framing` */
     uint8_t shape;          /* a tw_shape: the Python type of the struct's values */
     uint8_t enclosed;       /* whether the struct's own length is one of its fields */

@@ -102,7 +102,10 @@ cdef class PlanBuilder(Owner):
 
 
 cdef void set_runs(tw_field *fields, Py_ssize_t count, const void **apart) noexcept:
-    """Group adjacent fixed-width fields into runs with one size check each. If `apart[N]` isn't NULL, omit field N."""
+    """Group adjacent fixed-width fields into runs, which need only one size check.
+
+    If `apart[N]` isn't NULL, field N does not become part of a run.
+    """
     cdef Py_ssize_t index, first = 0
     cdef bint has_bools = False
     for index in range(count):

@@ -252,8 +252,8 @@ static inline int64_t tw_read_entries(const tw_struct *s, tw_reader *r)
 }
 
 /* Read the tag and the size of the next entry in a tag section, or in an optional buffer (KIP-482 draft). In a tag
- * section, `*left` is the number of entries left. On entry, `*tag` must be the previous entry's tag, or -1. Return 1
- * for an entry, 0 if there are no more, or -1 for an error. */
+ * section, `*left` is the number of entries left. Callers must set `*tag` to the tag of the previous entry, or to -1
+ * before the first one. Return 1 for an entry, 0 if there are no more, or -1 for an error. */
 static inline int tw_next_entry(const tw_struct *s, tw_reader *r, int64_t *left, int64_t *tag, int64_t *size)
 {
     int64_t last = *tag;
