@@ -27,7 +27,7 @@ def parameter_default(row: FieldRow) -> Any:
 
 
 def acceptor(row: FieldRow) -> Callable[[Any], Any] | None:
-    """Return a function that converts a constructor argument to the field's value; None if none is needed."""
+    """Return a function that converts a constructor argument to a field value; None to store it unchanged."""
     if row.type.startswith("[]"):
         return partial(_elements, row.name, nullable=_may_be_none(row))
     default = parameter_default(row)

@@ -107,9 +107,9 @@ cdef class RecordColumns:
     def walk(self, data, int64_t start, int64_t end):
         """Read the batches that begin before file position `end`. `data` has the file's bytes from position `start`.
 
-        Returns "done" at the end, "full" if the array is full, or the reason why Python must handle the next batch:
-        "rejected" if it is invalid or extends beyond `data`, "unclear" if C can't read it but Python may be able to. As
-        long as a batch is open, each call must pass the same `data`.
+        Returns "done" at the end, and "full" if the array is full. If Python must handle the next batch, returns the
+        reason: "rejected" if the batch is invalid or extends beyond `data`, and "unclear" if C can't read it but Python
+        may be able to. As long as a batch is open, each call must pass the same `data`.
         """
         cdef Py_buffer view
         cdef int halt

@@ -53,7 +53,10 @@ cdef class Codec:
         return value, end
 
     cdef Plan plan(self, object version):
-        """Return a version's plan; None if pure Python handles it. Raises UnsupportedVersionError if it is unknown."""
+        """Return a version's plan; None if pure Python handles the version.
+
+        Raises UnsupportedVersionError for an unknown version.
+        """
         cdef int64_t index
         if tw_exact_int(version, &index):
             index -= self.low

@@ -30,7 +30,7 @@ cdef class Plan:
     cdef list types
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
-    """Whether structs have unions or arrays with unique keys. Then only the layout interpreter can locate errors."""
+    """Whether structs have unions or arrays with unique keys. If so, only the layout interpreter can locate errors."""
     cdef Py_ssize_t last_size  # size of the last message, used to guess how much memory the next message needs
 
     cdef readonly object MESSAGE

@@ -121,7 +121,8 @@ static int tw_splice_element(const tw_chosen *s, tw_splice *x)
     return s->inside == NULL ? tw_splice_leaf(s, s->field->element, x) : tw_splice_struct(s->inside, x);
 }
 
-/* Write `count` array elements that are rows. If there are any, set `*end` to the last one's end in the old message. */
+/* Write `count` array elements that are rows. If `count` isn't 0, set `*end` to the position where the last
+ * element ended in the old message. */
 static int tw_splice_rows(const tw_chosen *s, tw_splice *x, int64_t count, int64_t *end)
 {
     for (; count > 0; count--) {

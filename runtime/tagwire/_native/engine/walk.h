@@ -160,7 +160,7 @@ static int tw_walk_section(const tw_struct *s, tw_walk *w)
     return count < 0 ? tw_in_span(w, span) : tw_close_span(&w->spans, span, count, w->r.p);
 }
 
-/* Read the length that precedes a struct, and let the reader end where the struct ends. */
+/* Read the length that precedes a struct, and set the reader's end to the end of the struct. */
 static int tw_walk_extent(const tw_struct *s, tw_walk *w)
 {
     const uint8_t *start = w->r.p;
