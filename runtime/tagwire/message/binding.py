@@ -75,7 +75,10 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function (see `FirstUse`) that sets an attribute of the declaring class to `make(cls)`."""
+    """Return a `bind` function for `FirstUse`. It calls `make` with the class that declares the fields.
+
+    The result becomes the value of the attribute in that class.
+    """
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -161,7 +164,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the engine's methods on a message class, unless it overrides them. Return the accessed method."""
+    """Set the engine's methods on a message class, unless it overrides them. Return the one that was looked up."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)

@@ -176,7 +176,7 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of the field's struct for a version of the class that declares the field.
+        """Return which version of its struct the field has in `version` of the class that declares the field.
 
         The two versions differ only if the field's struct is shared.
         """
@@ -244,7 +244,7 @@ def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
-    """Return the layout of `message` in `version`, cached.
+    """Return the layout of `message` in `version`. Each layout is made once and then cached.
 
     Raises UnsupportedVersionError for a version that the message does not have.
     """

@@ -1,4 +1,4 @@
-"""The columns that only the field tables of record formats have (`Framing`), and the layouts made from these tables.
+"""Field tables of record formats: `Framing`, the properties that only their fields have, and layouts made from them.
 
 Record formats have no versions, so the version of their layouts is None.
 """

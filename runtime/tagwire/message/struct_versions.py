@@ -34,7 +34,7 @@ class StructVersions:
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """Return the versions of the message whose struct version is in `versions`; `NONE` if there are none."""
+        """Return the versions of the message that use any of these `versions` of the struct; `NONE` if none does."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 

@@ -320,7 +320,7 @@ class RecordBatch:
     def walk(self) -> Walk:
         """Decompress the batch's records and return a `Walk` over them.
 
-        Must not be called for messages of magic 0 and 1. Raises DecodeError if they can't be decompressed, and
+        Must not be called for messages of magic 0 and 1. Raises DecodeError if the records can't be decompressed, and
         LimitError if they exceed a limit.
         """
         payload = self._header["payload"]

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """Build messages from the builder's records and then `more`. If they are compressed, put them into a wrapper.
+    """Build messages from the builder's records, followed by the records in `more`.
+
+    If the messages are compressed, put them into a wrapper.
 
     Raises EncodeError for invalid values.
     """

@@ -93,7 +93,10 @@ def control_record(record: Record, registry: Registry | None = None) -> ControlR
 
 
 def _message(registry: Registry, name: str, value: bytes) -> Any:
-    """Decode a marker's value. Its first two bytes are the version, which is also the first field of some messages."""
+    """Decode a marker's value, which begins with the message's version in two bytes.
+
+    If the message's first field is `version`, these bytes are that field. Otherwise, the message begins after them.
+    """
     cls = registry[name]
     version = int.from_bytes(value[:2], "big", signed=True)
     version = min(max(version, cls.VERSIONS.lowest), cls.VERSIONS.highest)

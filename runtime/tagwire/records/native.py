@@ -35,7 +35,7 @@ _FOLLOWS: Final = {
 }
 """Maps each attribute bit that encoding computes to a rule and the `Record` attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The values of record attributes in formats that do not have them."""
+"""The values that records get for these attributes if their format does not have them."""
 
 
 class Plans:
@@ -44,7 +44,7 @@ class Plans:
     header: "Plan | None" = None
     """The plan for a batch without its records; in message set formats, the plan for a whole message."""
     records: "Elements | None" = None
-    """The plan for consecutive records; in message set formats, for consecutive messages, which become records."""
+    """The plan for consecutive records. In message set formats, each record is a whole message."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format

@@ -87,7 +87,10 @@ TAG_MAX: Final = 0xFFFF
 
 
 class OptionalFieldsBuffer:
-    """Reads and writes buffers of optional fields. The arguments answer the questions that the draft leaves open."""
+    """Reads and writes buffers of optional fields, as defined in the first draft of KIP-482.
+
+    The arguments settle two questions that the draft leaves open; see `tagwire.Schema`.
+    """
 
     __slots__ = ("_tag_bytes", "_zigzag")
 

@@ -70,7 +70,7 @@ class WireType:
     is_enum: ClassVar[bool] = False
     """Whether the type is an integer type with an enum: see `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
-    """A pattern for defaults in specs; "" if only the type's own default is possible."""
+    """How a default must be written in a spec, in words; "" if only the type's own default is possible."""
     semantic: str = ""
     """The key `semantic` of the type in specs, which states what values mean; "" for most types."""
     default: ClassVar[Any]

@@ -40,8 +40,8 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
 }
 
 /* Insert a length before the bytes written since `start`. The length does not count the first `uncounted` of these
- * bytes. This is only needed for the optional buffer of the KIP-482 draft, because the length of a field in it may or
- * may not count the two bytes of the field's tag. */
+ * bytes. Only the optional buffer of the KIP-482 draft needs `uncounted`: a field there begins with a tag of two bytes,
+ * which a spec can exclude from the field's length. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

@@ -178,7 +178,7 @@ static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
     return object;
 }
 
-/* Store a value in an empty slot. If other code has filled the slot meanwhile, release its value. */
+/* Store a value in an empty slot. If other code has filled the slot meanwhile, replace and release the value there. */
 static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
 {
     PyObject *before;

@@ -43,7 +43,7 @@ typedef struct {
     int64_t values;       /* the group's value must be less than this; 0 allows all values */
 } tw_bits;
 
-/* A bit of a number that encoding computes from the values of other attributes. */
+/* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */
 typedef struct {
     int64_t mask;
     uint8_t how;          /* a tw_follows: when encoding sets the bit */
@@ -77,11 +77,11 @@ struct tw_framing {
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
     int8_t measured;      /* `mark` of the length field that contains this field's size; -1 if there is none */
-    int8_t covered;       /* `mark` of the checksum whose coverage begins at this field; -1 if there is none */
+    int8_t covered;       /* if this is the first field that a checksum covers: the checksum's `mark`; otherwise -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
     int64_t absent;       /* the number to use in place of this field if it is absent */
-    int64_t hidden;       /* bits of the number that the attribute does not store */
+    int64_t hidden;       /* mask of the encoded number's bits that are not stored in the attribute */
     int64_t codec_mask;
     uint8_t codec_shift;
     PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */

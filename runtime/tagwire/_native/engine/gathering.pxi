@@ -282,9 +282,10 @@ cdef enum:
 
 @final
 cdef class BuilderConstructor:
-    """Constructs builders: copies a builder that has no settings, and stores the arguments in the copy.
+    """Constructs builders faster than Python's `__init__`, which stores each argument in the attribute of its name.
 
-    It replaces a constructor that stores each keyword argument in the attribute of the same name.
+    For each format, Python constructs one builder with default settings, the template. Each new builder is a copy of
+    the template, in which the arguments are then stored.
     """
 
     cdef tw_class made
@@ -292,7 +293,7 @@ cdef class BuilderConstructor:
     cdef tuple parameters  # the names of the constructor's parameters; the first is the format
     cdef Py_ssize_t slots[MOST_PARAMETERS]  # the slots of the parameters, followed by all other slots of a builder
     cdef Py_ssize_t count
-    cdef dict templates  # maps format names to the builders that are copied
+    cdef dict templates  # maps each format name to its template
 
     cdef int learn(self, object cls) except -1:
         cdef Py_ssize_t index
@@ -340,7 +341,7 @@ cdef object construct_builder(object cls, PyObject **args, size_t flags, PyObjec
     ):
         return taken(tw_construct(NULL, init, <PyObject *>cls, args, flags, names))
     template = c.template(<object>given[0])
-    given[0] = NULL  # use the template's value, which is a `Format`, instead of the format's name
+    given[0] = NULL  # not the format's name: the new builder gets the `Format` object of the template
     made = taken(tw_new_object(&c.made, False))
     for index in range(c.count):
         value = given[index] if given[index] != NULL else TW_SLOT(<PyObject *>template, c.slots[index])

@@ -10,7 +10,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Template:
-    """The slot values of a new object, `cls._fresh()`. C copies them to create default structs."""
+    """The slot values of a struct whose fields have their defaults. C copies these values to create such structs."""
 
     cdef tw_fresh c
     cdef object cls
@@ -90,7 +90,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} has lengths, counts or checksums, which the engine supports only in record formats")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Set `filled`: tagged fields, and fields missing in this version, which decoding sets to their defaults."""
+        """Set `s.filled` to the tagged and missing fields that decoding must set to their defaults."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index

@@ -125,8 +125,8 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
 }
 
 /* Fill the gap at `start` with the length of the bytes written after the gap. The length does not count the first
- * `uncounted` of these bytes. This is only needed for the optional buffer of the KIP-482 draft, because the length of a
- * field in it may or may not count the two bytes of the field's tag. */
+ * `uncounted` of these bytes. Only the optional buffer of the KIP-482 draft needs `uncounted`: a field there begins
+ * with a tag of two bytes, which a spec can exclude from the field's length. */
 static inline int tw_close(tw_writer *w, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];
