@@ -34,7 +34,7 @@ class ApiVersions(NamedTuple):
 
     error_code: int
     api_keys: list[tuple[int, int, int]]
-    """API key, lowest version and highest version."""
+    """A tuple for each API: its key, lowest version and highest version."""
     throttle_time_ms: int
 
 

@@ -57,7 +57,7 @@ for step in sys.argv[2:]:
     exec(code)
     print(thread_time() - start, len(sys.modules) - before)
 """
-"""The script that measures steps. It first imports what Python's startup loads, which isn't part of any step."""
+"""The script that measures steps. It first imports the modules that Python loads at startup, so no step counts them."""
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:

@@ -30,7 +30,7 @@ class AioKafka(Library):
         }
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        if isinstance(value, tuple):  # structs are tuples, and arrays are lists
+        if isinstance(value, tuple):  # aiokafka decodes structs to tuples, and arrays to lists
             return tuple
         schema = getattr(value, "SCHEMA", None)
         return None if schema is None else attributes(schema.names)

@@ -1,4 +1,4 @@
-"""Compare the data source `kafka_log` with a source that does no work, and with Parquet. Linux only:
+"""Compare the data source `kafka_log` with Parquet, and with the floor, a source that does no work. Linux only:
 
     python bench/spark_floor.py [--megabytes 256] [--rounds 7]
 
@@ -58,7 +58,7 @@ class FloorReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from tagwire_spark.session import settle_worker
 
-        settle_worker()  # as the workers of kafka_log do
+        settle_worker()  # for a fair comparison, because the workers of kafka_log call it, too
         return iter(_batches(partition.value))
 
 
@@ -88,7 +88,7 @@ def main() -> None:
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
     """Write the test data to a folder. Return a query of this data for each pair of case and source."""
-    # Workers must import the class, not unpickle it, so that they keep its batches from one query to the next.
+    # Workers must import the class instead of unpickling it: only an imported module keeps its batches between queries.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)

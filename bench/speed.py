@@ -16,9 +16,9 @@ _WITH_VIEWS: Final = ("ProduceRequest", "FetchResponse")
 _OURS: Final = "tagwire"
 
 SpeedRow = dict[str, Any]
-"""A result: `message`, `version`, `size`, `operation`, and dicts by library.
+"""The results for one message and operation, with the keys `message`, `version`, `size` and `operation`.
 
-The dicts are `versions`, `microseconds` and, except for tagwire itself, `ratios`.
+Three more keys have dicts from library names to results: `versions`, `microseconds`, and `ratios` (without tagwire).
 """
 
 

@@ -1,7 +1,7 @@
 """Read every value of a decoded message, because some libraries decode a field only when it is accessed.
 
-The reader is built from a sample message, and works in the same way for all libraries. It makes one C call per struct,
-so most of the measured time is the library's.
+The function `reader` builds a reader from a sample message, in the same way for all libraries. A reader makes one C
+call per struct, so most of the measured time is the library's.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # `tuple` reads the elements, which some libraries create only on access
+        return tuple  # `tuple` accesses all elements, which some libraries create only then
     return lambda array: deque(map(element, array), 0)
 
 

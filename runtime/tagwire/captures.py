@@ -3,8 +3,8 @@
     for frame in tagwire.captures.read("frames.jsonl.gz"):
         print(frame.time, frame.connection, frame.direction, frame.message)
 
-A capture is a network capture (pcap, pcapng; needs the extra `pcap`) or a file of JSON lines, gzipped or not. Each line
-is an object:
+A capture is a file of recorded packets (pcap, pcapng; needs the extra `pcap`) or of JSON lines, gzipped or not. Each
+JSON line is an object:
 
     dir                     "req" or "resp"; "close" if the connection was closed
     hex                     the frame without its leading size; empty for "close"
@@ -84,7 +84,7 @@ class CapturedFrame:
     is_close: bool = False
     """Whether this is the end of a connection, not a frame."""
     gap: str = ""
-    """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
+    """The reason if there is no frame: bytes are missing from a network capture, or a line can't be read. Else ""."""
     row: Mapping[str, Any] = field(default_factory=dict)
     """The JSON object or table row from which the frame was read; empty in a network capture."""
     registry: Registry | None = None
@@ -280,7 +280,7 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
     """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
-    only if this line or an earlier one begins with `{`. Otherwise, the file is probably not JSON at all.
+    only if this line or an earlier one begins with `{`, because a file without such a line is probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

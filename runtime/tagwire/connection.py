@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Connection", "RequestInfo", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
-"""The steps that a driver carries out: send bytes, wait for the response to a request (`Sent`), or pause for a number
-of seconds. The last step is `Done`."""
+"""The steps that a driver, the code that owns the socket, carries out: send bytes, wait for the response to a request
+(`Sent`), or pause for a number of seconds. The last step is `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3

@@ -38,11 +38,11 @@ def schema(
     unknown_tags: bool = True,
     wide_unsigned: bool = False,
 ) -> ArrowSchema:
-    """Return the Arrow type of `decode_column`'s result for the same arguments. It has `__arrow_c_schema__`.
+    """Return the Arrow type of `decode_column`'s result for the same arguments.
 
-    With several versions (such as `C.VERSIONS`), the type has all fields that exist in any of them. Raises
-    UnsupportedVersionError if the message does not have one of the versions, and SchemaError if it does not have one of
-    the fields.
+    The returned object has `__arrow_c_schema__`. With several versions (such as `C.VERSIONS`), the type has all fields
+    that exist in any of them. Raises UnsupportedVersionError for a version that the message does not have, and
+    SchemaError for a path in `fields` that it does not have.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
     return schema_of(ColumnOptions(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))

@@ -193,7 +193,7 @@ def _node_rows(
             yield from _node_rows(child, node.decompressed, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # These bytes are the end marker of a buffer of optional fields or, after an error, an incomplete item.
+        # Bytes after a node's children are the end marker of optional fields or, after an error, an incomplete item.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **marks)

@@ -27,7 +27,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _rejection(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # a rare case: remove fields that the class does not have
+    except TypeError:  # rarely, `fields` has names that the class lacks; remove them
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
@@ -118,7 +118,7 @@ def _rejection(message: Message, version: int | None, reason: str) -> EncodeErro
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # only type checkers read this, and they come with `typing_extensions`
+    from typing_extensions import TypeVar  # only for type checkers, which always know this module
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)

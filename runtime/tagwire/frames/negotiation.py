@@ -110,7 +110,7 @@ def _versions(lowest: int, highest: int) -> Versions:
 
 
 class Announcement(NamedTuple):
-    """How servers of a protocol announce their versions: the name of a request, and of fields in its response."""
+    """How servers of a protocol announce their versions: the names of a request and of its response's fields."""
 
     request: str
     entries: str

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, overload
 
-    # Only type checkers read this block, and they come with `typing_extensions`.
+    # Only type checkers read this block. They know `typing_extensions` even if it isn't installed.
     from typing_extensions import TypedDict, TypeVar, Unpack
 
     from tagwire._engine import FramePlan

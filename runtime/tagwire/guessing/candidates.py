@@ -1,9 +1,9 @@
 """Find the messages that unknown bytes may be: try every message of a package, and rank the results.
 
 The first bytes of a request identify it. Responses and messages without a header have no such bytes, so every message
-is tried. Each that decodes strictly to the last byte is a candidate, and often there are several. `plausibility` ranks
-them by their values, and the difference in cost between the first and the second candidate shows how reliable the
-result is. Record batches have checksums, so they are recognized with certainty.
+is tried. A message is a candidate if it decodes completely in strict mode, and often there are several candidates.
+`plausibility` ranks them by their values. The difference in cost between the first and the second candidate shows how
+reliable the result is. Record batches have checksums, so they are recognized with certainty.
 
 Versions of a message that decode the bytes to the same values form one candidate, because nothing distinguishes them.
 """

@@ -103,7 +103,7 @@ def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, s
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and the reader's scopes: an empty dict for each enclosing struct."""
+    """Return the type at `path`, and scopes for a reader that starts there: an empty dict for each enclosing struct."""
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

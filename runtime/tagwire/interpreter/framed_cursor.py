@@ -104,7 +104,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # Decode nested messages only to record their spans. The value itself stays bytes.
+            # The value stays bytes. The messages inside it are decoded only to record their spans for the trace.
             if self.recorder is not None and value is not None:
                 with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
@@ -186,11 +186,11 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.decompress(data, end)
         self.buf = self.raw = data
-        self.good = {}  # `good` has offsets in the compressed input, which are wrong here
+        self.good = {}  # drop the positions in `good`, which refer to the compressed input
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        # Not in a `finally` block: after an error, the trace needs the position in the decompressed bytes.
+        # Restored only on success, not in a `finally` block: after an error, the trace needs the decompressed position.
         self.buf, self.raw, self.end = outside
         self.pos, self.compressed_at = end, None
 

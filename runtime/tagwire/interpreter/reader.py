@@ -2,8 +2,8 @@
 
 Generated serializers and the native engine are fast, but don't track positions. When they reject bytes, this reader
 reads the same bytes again by the same layout, keeps track of the field path, and raises the error that users see. With
-`strict=False`, it accepts everything that Kafka's own reader accepts. If it has a recorder, it reports every field to
-it, for a trace. A struct without a class becomes a dict.
+`strict=False`, it accepts everything that Kafka's own reader accepts. To make a trace, it reports every field to a
+recorder. A struct whose layout has no class is decoded to a dict.
 
 Lenient reading accepts the following, each of which makes `canonical` false. Any negative length is null. Any non-zero
 boolean is true. Invalid UTF-8 becomes U+FFFD, as in Java. A null marker below zero means null; any other means present.

@@ -47,7 +47,7 @@ class ValueWalk:
         self.path.pop()  # after an error, the path is kept for the error text
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """Return a function that takes a field name and returns the field of this struct, an object or a mapping."""
+        """Return a function from field names to the fields of `value`, which is a struct object or a mapping."""
         if struct.cls is not None:
             # An object of another class may have more fields, and encoding would silently lose their values.
             if struct.cls not in type(value).__mro__:

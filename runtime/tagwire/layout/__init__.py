@@ -5,8 +5,8 @@ layout applies to a single version, so it has no version ranges; it lists what i
 layouts by hand; generated classes derive theirs from field tables with versions (`tagwire.message.field_table`).
 
     structs    structs with their items and tag sections
-    types      item types that have their own length or contain other types
-    parts      types that contain no other type, and what record formats add
+    types      the types of strings, bytes, arrays and structs
+    parts      all other types, and the parts that only record formats use
 """
 
 from tagwire.layout.parts import (

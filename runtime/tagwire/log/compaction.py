@@ -124,7 +124,7 @@ REMOVED: Final = {
 
 
 class CompactionError(TagwireError):
-    """The log can't be compacted with the given options."""
+    """Raised if a log can't be compacted with the given options."""
 
 
 class Compaction:

@@ -9,11 +9,11 @@ another format. In a run of zeros, only the last positions are tried, because a 
 skipped bytes are reported.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
-lower offset is also accepted if adjacent batches with ascending offsets lead from it to a higher offset, or to the end
-of the file. This test excludes batches that are only bytes in the value of a damaged record. Such batches may also be
-adjacent, but after the last of them, the test finds the damaged record's header count instead of a batch. If the format
-has no header count after the value, or if the file ends in zeros, the test can't exclude such batches. In these two
-cases, only candidates at higher offsets are accepted.
+lower offset is also accepted if a chain of adjacent batches with ascending offsets leads from it to a higher offset, or
+to the end of the file. Batches that are only bytes in the value of a damaged record fail this test: their chain ends
+with the value, because the record's header count follows instead of a batch. If the format has no header count after
+the value, or if the file ends in zeros, the test can't tell such batches from real ones. In these two cases, only
+candidates at higher offsets are accepted.
 """
 
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # candidates before this position are known to fail the test of adjacent batches
+    refuted = position  # candidates before this position can't lead to a higher offset
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:

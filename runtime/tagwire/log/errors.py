@@ -18,11 +18,11 @@ _OF_WRITES: Final = {EDQUOT, EFBIG, ENOSPC, EROFS}
 
 
 class LogPathError(TagwireError):
-    """A path can't be read, or contains no log."""
+    """Raised if a path can't be read or contains no log."""
 
 
 class LogReadError(LogPathError):
-    """A file exists but can't be read: the system reports an error, or the file was truncated while it was read.
+    """Raised if a file exists, but reading it fails: the system reports an error, or the file was truncated meanwhile.
 
     `errno` is the operating system's error number, if there is one.
     """
@@ -33,7 +33,7 @@ class LogReadError(LogPathError):
 
 
 class LogError(DecodeError):
-    """Invalid bytes in a file of a log.
+    """Raised for invalid bytes in a file of a log.
 
     `file` is the path, `offset` the byte position in the file, and `rule` the id of a rule in `tagwire.log.RULES`.
     """
@@ -77,7 +77,7 @@ class LogError(DecodeError):
 
 
 class LogLimitError(LogError, LimitError):
-    """A batch exceeds a limit of a `Limits` object."""
+    """Raised if a batch exceeds one of the limits in a `Limits` object."""
 
 
 def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:

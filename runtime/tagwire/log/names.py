@@ -24,7 +24,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64; the last character has only 2 bits
+_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes in base64; the last character encodes only 2 bits
 _FILE: Final = re.compile(
     r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"
     r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint|leader_epoch_checkpoint)"

@@ -220,7 +220,7 @@ class Partition:
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
         """The entries of the `.txnindex` files of all segments. Raises LogError for an invalid file."""
         for segment in self.segments:
-            if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:  # most segments have no such file
+            if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:  # most segments have no `.txnindex`
                 yield from segment.aborted_transactions
 
     @property
@@ -299,7 +299,9 @@ def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`. Read again if that fails or `is_suspect` returns true, and the folder has changed.
+    """Return `read(partition)`, but read again if the result may be wrong and the folder has changed meanwhile.
+
+    The result may be wrong if `read` raises an error, or if `is_suspect` returns true for it.
 
     An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
     its files. After a few attempts, raises the LogError or LogPathError of the last one.

@@ -111,7 +111,7 @@ class QuickBatch(LogBatch):
 
 
 _PREFIX_SIZE: Final = 17
-"""The size of a header up to and including the magic byte in v0, v1 and v2, in bytes."""
+"""The number of bytes from the start of a v0, v1 or v2 header up to and including its magic byte."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
 """A batch that breaks one of these rules may be a valid batch of another format with the same magic byte."""
 _ZEROS: Final = bytes(1 << 16)
@@ -227,7 +227,7 @@ class Scan:
         forms = [form for each in self.formats.formats if (form := each.header_positions.search_form) is not None]
         if self.formats.pattern is None or len(forms) < len(self.formats.formats) or engine() != "native":
             return None
-        from tagwire._records import HeaderSearch  # needed only for damaged logs
+        from tagwire._records import HeaderSearch  # imported here, because only damaged logs need it
 
         return HeaderSearch(self.data, forms)
 

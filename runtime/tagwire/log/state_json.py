@@ -83,7 +83,7 @@ def state_text(tree: Any) -> str:
 
 def _members(members: Mapping[str, Any]) -> str:
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
-    return _MEMBER + lines.replace("\n", _MEMBER)  # indents each line: JSON strings contain no line breaks
+    return _MEMBER + lines.replace("\n", _MEMBER)  # indent each line; JSON strings contain no line breaks
 
 
 @lru_cache
@@ -97,7 +97,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Remove a member from the text of a JSON object. The member must be on a separate line."""
+    """Remove a member from the text of a JSON object. The member must have a line of its own."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     """A record of an internal topic, decoded to messages."""
 
     name: str
-    """The message's name: the key's message without "Key" or, in logs without keys, the value's message.
+    """The name of the key's message without the ending "Key" or, in logs without keys, the name of the value's message.
 
     For a marker, this is the marker's type.
     """
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
     """The message that the key encodes; None for markers, and in logs whose records have no keys."""
     value: Any
     version: int
-    """The value's version, or -1 without a value."""
+    """The value's version; -1 if there is no value."""
 
     @property
     def is_tombstone(self) -> bool:

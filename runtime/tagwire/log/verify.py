@@ -184,7 +184,10 @@ def _size(path: Path) -> int:
 
 
 def leader_epoch_problems(path: Path) -> list[LogProblem]:
-    """Return a problem for each unordered entry in a leader epoch checkpoint. Raises LogError for an invalid file."""
+    """Return a problem for each entry of a leader epoch checkpoint that is out of order.
+
+    Raises LogError for an invalid file.
+    """
     problems = Problems()
     before = None
     for at, start in positioned_leader_epochs(path):

@@ -22,11 +22,11 @@ _STEP = pattern(r"([^\W\d]\w*)(\[\])?")
 
 
 class SelectionError(TagwireError, ValueError):
-    """A path does not exist in the message, or two paths overlap."""
+    """Raised if a path does not exist in the message, or if two paths overlap."""
 
 
 class NoPathError(SelectionError):
-    """A string does not have the form of a path."""
+    """Raised if a string does not have the form of a path."""
 
 
 class Step:

@@ -19,7 +19,7 @@ def test_the_numbers_of_an_acl_have_names() -> None:
     request = messages.DescribeAclsRequest(
         resource_type_filter=2, pattern_type_filter=3, operation=3, permission_type=99
     )
-    # one byte each: resource type TOPIC, an empty name, LITERAL, no principal, no host, READ, and an undefined number
+    # The bytes: TOPIC, no name, LITERAL, no principal, no host, READ, an undefined number, and no tagged fields.
     data = bytes.fromhex("02 01 03 01 01 03 63 00")
     assert request.encode(3) == data
     text = annotate(trace(messages.DescribeAclsRequest, data, 3), NOTE)
@@ -50,7 +50,7 @@ def test_names_of_enums_replace_numbers_in_json(message: Any, expected: dict[str
 
 
 def test_a_header_before_the_message_does_not_matter() -> None:
-    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # DescribeAcls (key 29), client "a"
+    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # a DescribeAclsRequest (key 29)
     text = annotate(trace_request(messages.registry, frame), NOTE)
     assert "3 READ" in text and "2 TOPIC" in text and "3 ALLOW" in text
 

@@ -140,7 +140,7 @@ def test_value_that_contains_a_batch(damaged: Damaged) -> None:
 
 def test_batch_with_an_invalid_record_and_a_right_checksum_is_lost(damaged: Damaged) -> None:
     first, changed, last = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (1, 2, 3))
-    body = changed[21:-1] + b"\x02"  # now claims to have one header, but ends here
+    body = changed[21:-1] + b"\x02"  # a header count of 1 (02 as a zig-zag varint), but no header follows
     damaged.write(first + changed[:17] + google_crc32c.value(body).to_bytes(4, "big") + body + last)
     assert damaged.problems()
     assert damaged.saved() == first + last

@@ -137,7 +137,7 @@ def test_transactions_count_when_they_commit() -> None:
     keyed.add(2, commit(1, 21), 7)
     keyed.add(3, commit(2, 22), 8)
     assert offsets(keyed) == {0: 10} and len(list(keyed.pending())) == 3
-    keyed.add(4, commit(1, 30))  # outside the transaction, after the transaction's own offset commit for partition 1
+    keyed.add(4, commit(1, 30))  # a later commit for partition 1, outside of the transaction
     keyed.add(5, marker("commit"), 7)
     keyed.add(6, marker("abort"), 8)
     assert offsets(keyed) == {0: 20, 1: 30} and list(keyed.pending()) == []

@@ -138,7 +138,7 @@ def test_rewrites_equal_decode_change_encode() -> None:
     assert rejected > ROUNDS / 20
     assert compared > 100
     if Plan is not None:  # the native engine must rarely fall back on the layout interpreter
-        assert Counted.rejected / 2 - rejected / len(ENGINES) < done / 100  # / 2, because each case runs twice
+        assert Counted.rejected / 2 - rejected / len(ENGINES) < done / 100  # halved: each case runs twice
 
 
 def rewritten(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | EncodeError, Change, tuple[Any, ...]]:

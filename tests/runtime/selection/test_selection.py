@@ -136,7 +136,7 @@ CREW: dict[str, Any] = {
 def test_a_row_is_appended_to_elements_with_required_fields(tmp_path: Path) -> None:
     crew = build_package(tmp_path, "crew_messages", [CREW]).registry["Crew"]
     ages = select(crew, "people[].name", "people[].age")
-    # The int32 count 1, and one person: the name "a" (an int16 length before it) and the int8 age 7.
+    # The data has the int32 count 1, and one person: an int16 length, the name "a", and the int8 age 7.
     data = bytes.fromhex("00000001 0001 61 07")
     assert ages.rewrite(data, 0, lambda *row: row, append=[("b", 8)]) == bytes.fromhex("00000002 0001 61 07 0001 62 08")
     with pytest.raises(EncodeError, match="no value for name, which is required; select it too, or append a Person"):

@@ -188,7 +188,7 @@ class MockPeer:
         return [each for each in self.requests if each.name == request.NAME]
 
     def wait_for(self, request: type[Message], *, count: int = 1, timeout: float = 10.0) -> list[Received]:
-        """Wait until `count` requests of a class were received, and return them.
+        """Wait until `count` requests of a class have been received, and return them.
 
         Use this with a peer that runs in a thread (`running`). Raises AssertionError after `timeout` seconds, or
         immediately if the peer has a problem.

@@ -80,7 +80,7 @@ def test_the_connection_ends(peer: MockPeer, reply: Reply, expected: bytes) -> N
 
 
 def test_parts_arrive_one_by_one(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "_PAUSE", 0.5)  # a busy machine must not receive both parts at once
+    monkeypatch.setattr(replies, "_PAUSE", 0.5)  # the first part must arrive alone, even on a busy machine
     peer.on(kafka.HeartbeatRequest).reply(OK, split_at=[6])
     with peer.running() as address, connected(address) as client:
         client.sendall(REQUEST)
@@ -152,7 +152,7 @@ def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
     with peer.running() as address:
         for _ in range(5):
             with connected(address) as client:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # close with a reset
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # `close` sends a reset
                 client.sendall(REQUEST * 50)
         with connected(address) as client:
             client.sendall(REQUEST)
