@@ -101,7 +101,7 @@ class Answer(NamedTuple):
     request: Sent
     message: Any
     version: int
-    """The version of the response. In a fallback (`Message.FALLBACK`), it differs from the request's version."""
+    """The version of the response. A fallback response (`Message.FALLBACK`) has another version than its request."""
     header: Any
 
 
@@ -158,7 +158,7 @@ class Connection(_Side):
 
     `client_id` is written to every request header. `max_size` limits the size of received frames in bytes, and `limits`
     applies when they are decoded. The response to a version request (Kafka's ApiVersionsRequest) sets `versions`, and
-    later requests are sent in versions that the peer has. If the peer does not support version requests, pass its
+    later requests are sent in versions that the peer supports. If the peer does not support version requests, pass its
     version ranges by API key as `versions`.
     """
 
@@ -312,7 +312,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Clear `sent.response`. Otherwise, `self.sent` would keep the response alive until the next request.
+        # Clear `sent.response`, because `self.sent` would keep the response alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()

@@ -100,7 +100,7 @@ def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
             return None
     except (dpkt.Error, AttributeError, IndexError, TypeError, ValueError, struct.error):
         return None  # not TCP over IP, or a header is truncated
-    import socket  # a slow import, which only packets need
+    import socket  # imported here, because the import is slow
 
     family = socket.AF_INET if isinstance(layer, dpkt.ip.IP) else socket.AF_INET6
     source, target = (socket.inet_ntop(family, each) for each in (layer.src, layer.dst))

@@ -153,7 +153,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         Also works if the request class does not have the version, so that a broker can still answer. For an unknown API
         key, only the fields that all header versions have are decoded (for Kafka: API key, version, correlation ID and
-        client ID), and the offset is the end of these fields. Raises DecodeError for an invalid header.
+        client ID), and the returned offset is the end of these fields. Raises DecodeError for an invalid header.
         """
         header = self.request_header
         try:

@@ -1,8 +1,9 @@
 """Find the frames in one direction of a TCP connection, even if some of the bytes were not captured.
 
 As long as no bytes are missing, each frame's size leads to the next frame. This still works if a gap is inside a single
-frame. Otherwise the module searches for the next frame: a size, a header that is plausible for this connection, and
-after the frame another such header or the end of a segment. Skipped bytes are reported as `LostBytes`.
+frame. After any other gap, the module searches for the next frame. It looks for a size and a header that is plausible
+for this connection; after that frame, another such header or the end of a segment must follow. Skipped bytes are
+reported as `LostBytes`.
 
 The search reads each byte once, and never keeps more bytes in memory than the largest frame has.
 """

@@ -42,7 +42,7 @@ class FramedCursor(LayoutCursor):
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise `error` at `offset`. In decompressed bytes, raise it where the compressed data begins."""
+        """Raise `error` with this offset or, in decompressed bytes, with the offset of the compressed data."""
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)

@@ -110,8 +110,8 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    An int8 marker precedes it, -1 for null and 1 otherwise, as for structs. A tagged field has no marker: it is null if
-    it is absent.
+    As for structs, an int8 marker precedes it: -1 for null, or 1 before a value. A tagged field has no marker: it is
+    null if it is absent.
     """
 
     __slots__ = ("marker", "wire")

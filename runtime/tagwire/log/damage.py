@@ -1,12 +1,12 @@
 """Find the whole batches of a segment that may be damaged, and the damaged bytes between them.
 
 After an invalid batch, there are two ways to continue. If its length leads to a whole batch or to the end of the data,
-the length is right, and the batch is skipped. It isn't searched, because its record values might contain batches.
-Otherwise, each following byte is tried as the start of a batch. A candidate is accepted only if its length, magic
-byte and checksum agree, its offsets are above the earlier ones, and its records can be read. Reading the records is
-necessary because checksums don't cover the magic byte: if that byte is wrong, part of a batch may look like a batch of
-another format. In a run of zeros, only the last positions are tried, because a batch header is never all zeros. All
-skipped bytes are reported.
+the length is right, and the batch is skipped. It isn't searched, because its record values might contain batches. If
+its length leads nowhere, each following byte is tried as the start of a batch. A candidate is accepted only if its
+length, magic byte and checksum agree, its offsets are above the earlier ones, and its records can be read. Reading the
+records is necessary because checksums don't cover the magic byte: if that byte is wrong, part of a batch may look like
+a batch of another format. In a run of zeros, only the last positions are tried, because a batch header is never all
+zeros. All skipped bytes are reported.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
 lower offset is also accepted if a chain of adjacent batches with ascending offsets leads from it to a higher offset, or

@@ -169,7 +169,7 @@ KIP82_ITEMS = (
     *items(value=sized("bytes", INT32, nullable=True)),
 )
 KIP82 = Layout("message kip82-int", None, StructLayout("Message", KIP82_ITEMS))
-# Header 1 -> "a" takes 4 + 4 + 1 bytes, and header 2 -> "" takes 4 + 4: 17 bytes (hex 11).
+# Header 1 -> "a" takes 4 + 4 + 1 bytes, and header 2 -> "" takes 4 + 4, so both take 17 bytes (hex 11).
 KIP82_BYTES = """
     deadbeef 02 10 000000000000012c 00000001 6b
     00000011 00000001 00000001 61 00000002 00000000

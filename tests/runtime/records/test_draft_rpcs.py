@@ -52,7 +52,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the golden records, preceded by their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25)."""
+    """Return the golden records, preceded by their int32 size, 58 or 37: offset 8, message size 4, message 46 or 25."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

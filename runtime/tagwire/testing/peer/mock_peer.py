@@ -67,8 +67,10 @@ class MockPeer:
 
         The rule answers at most `times` requests: those in the given `versions` for which `when(request)` is true.
         By default, `versions` are those in which both request and response are stable. If several rules match, the
-        latest rule answers. Raises UnknownMessageError, VersionsError, and PeerError if this is not a request, or if no
-        request can match the rule.
+        latest rule answers.
+
+        Raises UnknownMessageError for an unknown message, VersionsError for invalid `versions`, and PeerError if the
+        message is not a request, or if no request can match the rule.
         """
         __tracebackhide__ = True
         cls, response = self.api(request)
@@ -168,7 +170,7 @@ class MockPeer:
     def running(
         self, host: str = LOOPBACK, port: int = 0, *, allow_remote: bool = False
     ) -> AbstractContextManager[Address]:
-        """Do the same as `serving`, but in a thread with its own event loop: `with peer.running() as address`."""
+        """Listen like `serving`, but in a thread with its own event loop: `with peer.running() as address`."""
         from tagwire.testing.peer.server import running
 
         return running(self, host, port, allow_remote=allow_remote)
