@@ -82,7 +82,7 @@ def abouts(struct: Any) -> Mapping[str, str]:
     """
     if struct is None:
         return {}
-    # Imported here, because only HTML pages need it.
+    # Imported here, because only HTML pages need this module.
     from tagwire.message.field_docs import class_about, class_deprecation
 
     return {

@@ -1,4 +1,4 @@
-"""Make the request and response headers of frames to be encoded, or check those that the caller passes."""
+"""Make the headers of requests and responses to encode, or check the headers that the caller passes."""
 
 from __future__ import annotations
 

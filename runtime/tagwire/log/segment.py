@@ -30,8 +30,8 @@ class Segment:
     """A file of batches: a segment of a log, or a snapshot of a metadata log.
 
     The file may have any name. `base_offset` comes from the name, or is None if the file isn't named like a segment.
-    Raises LogPathError if there is no such file. Callers that have listed the folder pass the parsed `name`. In that
-    case, the file isn't checked.
+    Raises LogPathError if there is no such file. Callers that have listed the folder pass the parsed `name`, so
+    that the file isn't checked again.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:

@@ -1,7 +1,7 @@
 """Hypothesis strategies for messages.
 
-They are made from layouts, and generate only fields that the version has; other fields keep their defaults. So each
-message can be encoded in that version, and decodes to an equal message.
+A strategy is made from the layout of one version. It generates only fields that this version has; other fields keep
+their defaults. So each message can be encoded in this version, and decodes to an equal message.
 """
 
 from functools import partial
