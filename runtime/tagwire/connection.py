@@ -174,7 +174,7 @@ class Connection(_Side):
         super().__init__(registry, max_size, limits)
         self.client_id = client_id
         self.versions = dict(versions or {})
-        """The versions of each API that the peer has; empty before it announces them."""
+        """The versions of each API that the peer supports; empty before the peer announces them."""
         self.sent: Sent | None = None
         """The last request sent; None if it gets no response, such as a ProduceRequest with `acks` 0."""
         self._usual_versions: dict[type[Message], int] = {}

@@ -151,7 +151,7 @@ class Spans:
         self.decompressed: dict[int, bytes] = {}
         """The decompressed bytes of compressed spans, by row; offsets of inner spans refer to them."""
         self.bits: dict[int, tuple[Bits, ...]] = {}
-        """The names of the bits of values, by row."""
+        """The named bits of the values that have any, by row."""
         self.opened: dict[int, Opened] = {}
         """The nodes that were inserted below a row's node after the trace was made, by row."""
         self._elements: dict[int, SpanKind] = {}

@@ -52,7 +52,7 @@ class Row:
         self.type = type
         self.value = value
         self.kind = kind
-        """number, text, bytes, null, shape (counts, tags, markers), title, error, or rest (unread bytes)."""
+        """One of: number, text, bytes, null, shape (counts, tags, markers), title, error, rest (unread bytes)."""
         self.depth = depth
         """The number of enclosing nodes."""
         self.is_hidden = is_hidden

@@ -48,7 +48,7 @@ class Trace:
         self.parts = tuple(parts)
         """The message itself, or the header and the body of a frame."""
         self.structs = tuple(structs)
-        """The layouts that the parts were read by."""
+        """The layouts by which the parts were read."""
         self.data = data
         self.error = error
         """The error that stopped reading, or None."""

@@ -64,7 +64,7 @@ class Candidate:
         self.traces = tuple(traces)
         """The traces; record batches have a trace for each batch."""
         self.bits = bits
-        """The cost of the reading: a lower cost is more likely. Each unexplained byte costs 8 bits."""
+        """The cost in bits. Candidates with lower costs are more likely. Each byte that isn't decoded costs 8 bits."""
         self.why = tuple(why)
         """The reasons for and against this candidate, as phrases."""
         self.name = message.NAME if message is not None else self.traces[0].message_name

@@ -33,7 +33,7 @@ class LayoutCursor:
         self.layout = layout
         self.buf = buf
         self.raw = buf if raw is None else raw
-        """The buffer that field values are slices of: `buf`, or a view of the same bytes."""
+        """The buffer from which field values are sliced: `buf`, or a view of the same bytes."""
         self.pos = offset
         self.end = len(buf)
         """The end of the readable bytes: of the input, of a tagged field, or of what a length field covers."""

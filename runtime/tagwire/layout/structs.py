@@ -211,7 +211,7 @@ class StructLayout(FrozenData):
         self.cls = cls
         self.checks = tuple((item.name, item.type) for item in items if isinstance(item.type, Checksum))
         self.framing = tuple(item.name for item in items if isinstance(item.type, Framing))
-        """The lengths, counts and checksums, which objects do not have, because they are computed."""
+        """The lengths, counts and checksums. They are computed, so objects do not have them."""
         self.has_tags = cls is None or hasattr(cls, "unknown_tags") or cls.__dictoffset__ != 0
         """Whether objects keep unknown tags; objects of record formats can't."""
         self.is_enclosed = any(isinstance(item.type, Extent) and not item.type.of for item in items)

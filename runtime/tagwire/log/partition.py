@@ -46,7 +46,7 @@ class Partition:
         self.partition = name.partition if name else None
         self._topic_id = name.topic_id if name else ""
         self.state = name.state if name else ""
-        """delete, future or stray, from the folder's name, or an empty string."""
+        """The state that the folder's name contains: delete, future, stray, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
         """List the folder again. Return None if it contains the same files as before.

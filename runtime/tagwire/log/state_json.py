@@ -51,7 +51,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the message's JSON must be changed, because a value is hidden, or `ahead` replaces one of its fields."""
+        """Return whether the JSON must change: a value is hidden, or a field has the name of a member in `ahead`."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 

@@ -60,7 +60,7 @@ class Measure:
         """The bytes before the conversion, with the batch's codec. `compressed_after` counts the bytes after it."""
         self.compressed_after = 0
         self.header_before = 0
-        """The bytes of batch headers before the conversion; 0 in message set formats. `header_after`: after it."""
+        """The bytes of batch headers before the conversion; 0 in message sets. `header_after` counts those after it."""
         self.header_after = 0
         self.header_saved: Counter[int] = Counter()
         """The number of batches by the number of bytes saved in the header."""

@@ -32,7 +32,7 @@ class PeerConnection:
         self._held: list[tuple[int, list[Action]]] = []
         """The answers that can't be sent yet, because other answers must be sent first.
 
-        For each answer, the pair contains the number of these other answers, and the actions that send the answer.
+        For each of them, a pair: how many other answers must be sent before it, and the actions that send it.
         """
 
     def receive_data(self, data: bytes) -> list[Action]:
