@@ -3,8 +3,8 @@
     for frame in tagwire.captures.read("frames.jsonl.gz"):
         print(frame.time, frame.connection, frame.direction, frame.message)
 
-A capture is a file of recorded packets (pcap, pcapng; needs the extra `pcap`) or of JSON lines, gzipped or not. Each
-JSON line is an object:
+There are two kinds of captures: network captures (pcap, pcapng; they need the extra `pcap`) and files of JSON lines,
+gzipped or not. Each line is an object:
 
     dir                     "req" or "resp"; "close" if the connection was closed
     hex                     the frame without its leading size; empty for "close"
@@ -84,7 +84,7 @@ class CapturedFrame:
     is_close: bool = False
     """Whether this is the end of a connection, not a frame."""
     gap: str = ""
-    """The reason if there is no frame: bytes are missing from a network capture, or a line can't be read. Else ""."""
+    """Why there is no frame: the missing bytes of a network capture, or the line that can't be read; "" for a frame."""
     row: Mapping[str, Any] = field(default_factory=dict)
     """The JSON object or table row from which the frame was read; empty in a network capture."""
     registry: Registry | None = None

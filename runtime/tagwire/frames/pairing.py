@@ -35,7 +35,7 @@ class Pairing(Generic[T]):
         self._waiting: dict[tuple[Hashable, int | None], deque[T]] = {}
         self._count = 0
         self._unordered: set[Hashable] = set()
-        """Connections without correlation IDs that miss bytes, so responses can't be paired by their order."""
+        """Connections without correlation IDs where bytes are missing, so responses can't be paired by order."""
 
     def __len__(self) -> int:
         return self._count

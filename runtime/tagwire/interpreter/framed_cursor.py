@@ -190,7 +190,7 @@ class FramedCursor(LayoutCursor):
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        # Restored only on success, not in a `finally` block: after an error, the trace needs the decompressed position.
+        # The outer input is not restored in a `finally` block: after an error, the trace needs the inner position.
         self.buf, self.raw, self.end = outside
         self.pos, self.compressed_at = end, None
 

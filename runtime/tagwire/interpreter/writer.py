@@ -279,7 +279,7 @@ class LayoutWriter(ValueWalk):
             self.struct(type.struct, value, out)
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if a union has several alternatives, or has none although there are no unknown tags."""
+        """Raise EncodeError if several alternatives of a union are set, or if none is and there are no unknown tags."""
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:
