@@ -57,7 +57,10 @@ for step in sys.argv[2:]:
     exec(code)
     print(thread_time() - start, len(sys.modules) - before)
 """
-"""The script that measures steps. It first imports the modules that Python loads at startup, so no step counts them."""
+"""The script that measures the import steps, run in a new process.
+
+It first imports the modules that Python loads at startup, so that they aren't counted in any step.
+"""
 
 
 def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[ImportRow]:

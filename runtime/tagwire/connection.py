@@ -101,7 +101,7 @@ class Answer(NamedTuple):
     request: Sent
     message: Any
     version: int
-    """The version of the response. A fallback response (`Message.FALLBACK`) has another version than its request."""
+    """The version of the response. For a fallback response (`Message.FALLBACK`), it differs from the request's."""
     header: Any
 
 

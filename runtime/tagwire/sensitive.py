@@ -17,7 +17,7 @@ __all__ = ["HIDDEN", "Hidden", "hides", "showing_sensitive", "without_frames"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 HIDDEN: Final = "<hidden>"
-"""Replaces a sensitive value in output."""
+"""The text that replaces a sensitive value in output."""
 
 _is_shown: Final = ContextVar("showing_sensitive", default=False)
 

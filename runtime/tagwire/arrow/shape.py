@@ -127,7 +127,7 @@ ERROR: Final = Column(
     nullable=True,
     children=(Column("path", "u"), Column("offset", "l", nullable=True), Column("reason", "u")),
 )
-"""The column with the error of a value that could not be read or written."""
+"""The column that tells where and why a value could not be read or written."""
 
 
 def with_error(value: Column) -> Column:
@@ -236,7 +236,8 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        format = str(type)  # the field is a struct or array only in some versions; the caller raises an error
+        # In only some versions, the field is a struct or array. The caller will raise an error for that.
+        format = str(type)
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")
     return _WIDE.get(format, format) if wide else format

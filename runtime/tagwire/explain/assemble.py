@@ -26,7 +26,7 @@ _BYTES_AT: Final = 8
 _NO_PATH: Final = 1 << 30
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _MOST: Final = 1 << 30
-"""The maximum number of bytes. Without a limit, a mistyped repeat count could use up the memory."""
+"""The maximum number of bytes to assemble. Without a limit, a mistyped repeat count could use up the memory."""
 _OFFSET: Final = re.compile(r"\s*(\d+|[-._])(?=\s|$)")
 _TOKEN: Final = re.compile(
     r"(?P<odd>[0-9a-fA-F](?:[0-9a-fA-F]{2})*)(?=[\s*#]|$)|"

@@ -151,7 +151,7 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(following: Sequence[Line], array: str) -> int:
-    """Count the elements of an array by the indexes in the paths of its lines.
+    """Count the elements of an array. The paths of its lines contain the indexes of the elements.
 
     A line with a new index begins an element. The user may have duplicated an element without changing the index, so a
     line with the same path and type as the first line of the current element also begins an element.

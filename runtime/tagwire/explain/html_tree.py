@@ -158,7 +158,7 @@ class _Walk:
             return  # the field's first byte is invalid, so nothing of the field was read
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
-        is_section = node.path == around  # a section of tagged or optional fields has the path of its struct
+        is_section = node.path == around  # a section of tagged or optional fields has the same path as its struct
         about = "" if is_section or not self.abouts else self.abouts.get(_INDEX.sub("", node.path), "")
         yield row._replace(depth=depth, data=own, space=space, about=about)
         within, inner = data, space

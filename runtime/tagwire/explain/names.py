@@ -76,9 +76,10 @@ def _without_indexes(path: str) -> str:
 
 
 def abouts(struct: Any) -> Mapping[str, str]:
-    """Return the documentation of a generated class and its fields, by path without array indexes.
+    """Return the documentation of a generated class and its fields, as a dict from paths to texts.
 
-    The path of the class itself is "". The dict is empty if `struct` is None: only generated classes are documented.
+    The paths have no array indexes, and the path of the class itself is "". The dict is empty if `struct` is None: only
+    generated classes are documented.
     """
     if struct is None:
         return {}

@@ -162,7 +162,7 @@ def trace_response(
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    with suppress(DecodeError, UnsupportedVersionError):  # not raised: the trace will contain the error
+    with suppress(DecodeError, UnsupportedVersionError):  # suppressed, because the trace will show the error
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
     if version not in body.VERSIONS:

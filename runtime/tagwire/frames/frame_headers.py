@@ -1,4 +1,4 @@
-"""Make the headers of requests and responses to encode, or check the headers that the caller passes."""
+"""Make the header of a request or response, or check the header that the caller passes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _rejection(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # rarely, `fields` has names that the class lacks; remove them
+    except TypeError:  # `fields` has names that the class lacks, which is rare; remove them
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
@@ -118,7 +118,7 @@ def _rejection(message: Message, version: int | None, reason: str) -> EncodeErro
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # only for type checkers, which always know this module
+    from typing_extensions import TypeVar  # only for type checkers; they know it even if it isn't installed
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)
@@ -130,7 +130,7 @@ class Frame(Generic[M, H]):
     """A decoded frame: the header (None for a record), the message, and its version.
 
     `Frame[M, H]` tells type checkers the classes of message and header, which are Any if they depend on the decoded
-    bytes. A tombstone record has no message and version -1: see `tagwire.frames.record_frames`.
+    bytes. A tombstone record has no message, and its version is -1: see `tagwire.frames.record_frames`.
     """
 
     __slots__ = ("header", "message", "version")

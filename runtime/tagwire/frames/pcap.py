@@ -48,7 +48,7 @@ class NetworkGap(NamedTuple):
     missing: int
     """The number of bytes that are in no packet of the capture."""
     skipped: int
-    """The number of captured bytes that are in no whole frame."""
+    """The number of captured bytes that don't belong to a complete frame."""
     reason: str
     time: float
     """The capture time of the direction's latest segment when the gap was found: milliseconds since 1970."""

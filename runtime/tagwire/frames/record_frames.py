@@ -44,7 +44,7 @@ FRAME_VERSION: Final = 1
 KEY_VERSION: Final = 0
 """The only version of coordinator keys."""
 NO_VERSION: Final = -1
-"""The version of a tombstone."""
+"""The version that a tombstone's frame has, because a tombstone contains no message."""
 
 
 def _frame(name: str, *items: Item) -> Layout:

@@ -72,7 +72,7 @@ class Redaction:
         if field.enum is not None:
             return next(iter(field.enum), 0)
         default = field.wire.default
-        return b"" if default is None else default  # records fields, whose default is null, become empty
+        return b"" if default is None else default  # for records fields, the default is null, so use empty bytes
 
     def _emptied_struct(self, value: Struct) -> Struct:
         """Empty all fields of a struct. Null fields stay null, so that unions stay valid."""

@@ -35,7 +35,7 @@ def releases_text(versions: Mapping[int, Spans]) -> str:
 
 
 def parse_releases(text: str) -> dict[int, Spans]:
-    """Parse a string made by `releases_text`, and return the release spans of each version."""
+    """Parse a string made by `releases_text`. Return a dict from versions to spans of releases (see `Spans`)."""
     found: dict[int, Spans] = {}
     for part in text.split("; "):
         versions, first, last = part.split(" ")

@@ -1,1 +1,1 @@
-"""Decode and encode by following a layout: for error positions, lenient reading, limits, and run-time schemas."""
+"""Decode and encode by following a layout. Used for error positions, lenient reading, limits, and run-time schemas."""

@@ -104,7 +104,10 @@ def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, s
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and scopes for a reader that starts there: an empty dict for each enclosing struct."""
+    """Return the type at `path`, and the scopes for a reader that starts there.
+
+    The scopes have an empty dict for each enclosing struct, because the reader has not read any of its values.
+    """
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
     for step in path:

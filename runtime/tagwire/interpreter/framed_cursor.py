@@ -37,7 +37,7 @@ class FramedCursor(LayoutCursor):
     good: Good = MappingProxyType({})
     """The array elements that the native engine has read before an error; they are not read again."""
     error_at = 0
-    """The position of the last error; if it is in decompressed bytes, counted from their beginning."""
+    """The position of the last error. In decompressed bytes, it is counted from the beginning of these bytes."""
 
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError

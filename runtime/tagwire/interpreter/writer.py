@@ -126,7 +126,7 @@ class LayoutWriter(ValueWalk):
     def compressed(self, item: Item, value: Any, out: Any) -> None:
         """Write an item. An array is compressed with the codec that the struct's codec field selects, if any.
 
-        If an item is bytes that contain messages, they are written unchanged: the caller has already compressed them.
+        Bytes that contain messages are written unchanged, because the caller has already compressed them.
         """
         compression = item.compression
         codec = (

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
-"""The maximum size of one array, in bytes, and of the log bytes that its rows are read from."""
+"""The maximum size of an array in bytes, and the maximum number of log bytes that are read for it."""
 _ERRORS: Final = ("raise", "skip")
 
 

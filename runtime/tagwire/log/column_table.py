@@ -277,7 +277,7 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.options).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """Add the columns that decoding the messages requires, such as `key`, to the struct `records`, if missing."""
+        """Return the struct `records` with the columns that decoding needs, such as `key`, added if missing."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 

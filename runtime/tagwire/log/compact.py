@@ -145,9 +145,10 @@ def copy_segment(segment: Segment, folder: Path) -> None:
 
 
 def copy_files(partition: Partition, folder: Path, end: int) -> None:
-    """Copy the files, other than segments and indexes, that are still valid after compaction up to the offset `end`.
+    """Copy the partition's files that aren't segments or indexes, if they are valid for the compacted log.
 
-    A producer snapshot below `end` is copied only if the compacted log has a segment with the same base offset.
+    The log was compacted up to the offset `end`. A producer snapshot below `end` is copied only if the compacted log
+    has a segment with the same base offset.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

@@ -102,7 +102,7 @@ class LogBatch(RecordBatch):
 
 
 class QuickBatch(LogBatch):
-    """A v2 batch that native code has read, and whose most important header values it has stored as attributes."""
+    """A v2 batch that native code has read. The most important values of its header are stored as attributes."""
 
     __slots__ = (
         *("attributes", "base_offset", "is_control", "is_transactional", "last_offset", "max_timestamp"),

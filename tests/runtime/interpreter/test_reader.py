@@ -105,7 +105,7 @@ def test_offset_and_bytes_after_the_message() -> None:
 BODY = "01 00 0000000000000000 ffffffff 7fffffffffffffff 01 00 "
 """PollRequest v2 up to its cursor, 24 bytes: no topics, max_wait_ms -1, quota 2^63 - 1."""
 TAIL = BODY[2:] + "ff "
-"""PollRequest v2 after its topics, with a null cursor, up to the tag section at byte 25."""
+"""The part of a PollRequest v2 between its topics (1 byte) and its tag section (at byte 25). The cursor is null."""
 
 STATED = "the 3 bytes that tag 0 states to be the value"
 

@@ -90,7 +90,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Logs with damage after which batches are recognized only because they extend to the end of the file."""
+"""Damaged logs in which the batches after the damage are recognized only because they reach the end of the file."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:

@@ -14,7 +14,7 @@ from tagwire.records import Record, build, read_batches
 CopyOf = Callable[[str], Path]
 SEGMENT = "00000000000000000000.log"
 V2_EPOCH = range(12, 16)
-"""The byte positions of the leader epoch in magic 2, which no checksum covers."""
+"""The positions of the leader epoch's bytes in a v2 batch. No checksum covers these bytes."""
 
 
 def small() -> list[bytes]:

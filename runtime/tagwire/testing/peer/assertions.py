@@ -114,7 +114,7 @@ def _summary(journal: Journal) -> list[str]:
 _MOST: Final = 12
 _LONGEST: Final = 300
 MISSING: Final = object()
-"""If only one of two compared arrays has an element, that element is paired with this object."""
+"""Takes the place of an element that is missing in one of two compared arrays."""
 
 
 class FieldDifference(NamedTuple):

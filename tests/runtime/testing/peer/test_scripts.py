@@ -1,7 +1,7 @@
 """Test mock peers without sockets: which requests a script answers, and the bytes of the responses.
 
-The expected bytes follow Kafka's specs. A frame is its size, the header (a correlation ID and, in flexible versions, a
-byte for no tagged fields), and the body.
+The expected bytes follow Kafka's specs. A frame consists of its size, a header and a body. The header is a correlation
+ID and, in flexible versions, a zero byte, because there are no tagged fields.
 """
 
 from collections.abc import Iterable
