@@ -94,7 +94,7 @@ class Problem:
 
     rule: str
     severity: DesignSeverity
-    """The severity of the problem. Only design rules report notes."""
+    """The severity of the problem. Only problems found by design rules can have the severity "note"."""
     file: str
     line: int
     column: int
@@ -140,7 +140,7 @@ class CheckedText:
 
     @property
     def end(self) -> tuple[int, int]:
-        """The line and column of the end of the text, without trailing white space."""
+        """The line and column where the text ends, not counting white space at its end."""
         lines = self.text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1
 

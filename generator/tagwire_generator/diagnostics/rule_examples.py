@@ -28,11 +28,11 @@ class Example:
     bad: str
     good: str
     old: str = ""
-    """For a rule about changes, the released spec."""
+    """For a rule about changes, the released spec, which `bad` and `good` change."""
     whole: bool = False
     """Whether the examples are whole specs instead of abbreviated ones."""
     file: bool = False
-    """Whether the examples only describe an input, because the input would be too long or is not text."""
+    """Whether the examples only describe a file in words, because its content would be too long or is not text."""
 
 
 def _read() -> dict[str, Example]:

@@ -42,11 +42,11 @@ class FieldPosition:
     items: Items | None
     """The struct's field list; None if the struct has none yet."""
     index: int
-    """The index of the field before which to insert."""
+    """The index that the new field will have in the list."""
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPosition:
-    """Return where to insert a new field in the list under `key` ("fields", for example) of the field's struct.
+    """Return where to insert a new field. `key` names the list of the struct to insert into, such as "fields".
 
     Raises SpecError for an unknown field name.
     """

@@ -1,8 +1,9 @@
 """Rewrite specs for Kafka's own generator, and report what prevents this.
 
 The `kafka` property of a key in `spec.schema.json` determines how the key is exported. Keys with `"kafka": "left out"`
-are tagwire extensions that do not affect the wire format, and are removed. Keys with "inlined" are rewritten. The
-export stops at keys with "rejected", at extensions without a `kafka` property, and at types that only tagwire has.
+are tagwire extensions that do not affect the wire format, and are removed. Keys with `"kafka": "inlined"` are
+rewritten. A spec can't be exported if it has a key with `"kafka": "rejected"`, an extension without a `kafka` property,
+or a type that only tagwire has.
 """
 
 from collections.abc import Iterable, Iterator

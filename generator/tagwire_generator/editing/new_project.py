@@ -27,11 +27,11 @@ _FILES: Final = {
     "tests/test_golden_bytes.py": "test_golden_bytes.py",
     ".github/workflows/protocol.yml": "protocol.yml",
 }
-"""The name of the template for each file, by path in the project."""
+"""Maps the path of each file in the project to the name of the file's template."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""The name of the template for each file that a project may already have.
+"""Maps files that a project may already have to their templates. Existing ones are kept unchanged.
 
-If such a file exists, it is kept and no error is raised. An existing file of `_FILES` or `_HEADERS` is an error.
+For the files in `_FILES` and `_HEADERS`, in contrast, it is an error if one of them exists.
 """
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",
@@ -48,9 +48,9 @@ class NewProject:
     """The files to write, and the steps left to do by hand."""
 
     files: Mapping[str, str]
-    """File contents by path in the project folder. Only pyproject.toml may exist already."""
+    """File contents by path in the project folder. All files are new, except that pyproject.toml may exist already."""
     hooks: str
-    """Hooks to add by hand to an existing hook configuration; "" if there is none."""
+    """Commit hooks to add by hand to the project's hook configuration; "" if the project had no such configuration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,11 @@ def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:
 
 
 def _between(old: Iterable[Item], new: Iterable[Item], names: set[str]) -> Iterator[tuple[Item, Item]]:
-    """Pair changed fields by position, separately in each gap between the unchanged fields, which `names` lists."""
+    """Pair the fields that only the old struct has with the fields that only the new struct has, by position.
+
+    The fields in `names`, which both structs have, divide each struct into sections. In each section, the first old
+    field is paired with the first new field, the second with the second, and so on.
+    """
     olds, news = _gaps(old, names), _gaps(new, names)
     for anchor, items in news.items():
         yield from zip(olds.get(anchor, ()), items, strict=False)

@@ -11,7 +11,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
-"""An impact such as "wire"; or "error" if a spec breaks a rule of the spec language, and so can't be compared."""
+"""What a change breaks, such as "wire"; "error" if a spec is invalid, so that the change can't be judged."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 """All severities, most severe first."""

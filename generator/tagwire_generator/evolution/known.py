@@ -59,7 +59,7 @@ class Memory:
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """Check the messages without a cached result; or all messages, if these can't be checked separately."""
+        """Check the messages without a cached result, or all messages if these can't be checked without the others."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 
@@ -76,7 +76,8 @@ class Memory:
         """Cache which messages have no findings, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # Findings contain message names, but the cache uses file names. If they differ, always check the file again.
+        # Findings contain message names, but the cache uses file names. If a file's name is not that of its message,
+        # the file's result is not cached, so the file is checked every time.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

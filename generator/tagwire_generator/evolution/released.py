@@ -1,7 +1,7 @@
 """The released versions of a message, for comparison with a new spec.
 
-Usually these are the versions of one spec. A lock file also contains dropped versions, which must not come back with
-other bytes, and retired tags.
+Usually these are the versions of one spec. A lock file also contains retired tags, and versions that were dropped. If a
+spec brings back a dropped version, its bytes must be the same as before.
 """
 
 from collections.abc import Iterable, Mapping

@@ -31,7 +31,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
-"""The rules about tags whose violations the layout comparison reports."""
+"""The rules about tags that are checked by the comparison of layouts."""
 
 
 def compare_specs(
@@ -42,9 +42,9 @@ def compare_specs(
 ) -> tuple[Finding, ...]:
     """Return the findings about all changes from an old set of specs to a new one, by message, most severe first.
 
-    Messages are paired by name, alias, or API key. Each finding has the position of a message's name;
-    `tagwire_generator.reading.positions` then finds the positions of fields. `known_headers` are the protocol's
-    headers, for sets that don't contain all specs.
+    Messages are paired by name, alias, or API key. Each finding points to the name of its message, until
+    `tagwire_generator.reading.positions` finds the exact position. `known_headers` are the header specs to use if a set
+    does not contain its own.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
     released = as_released(old)
@@ -109,7 +109,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs,
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Report a new name: the message was renamed or, if its bytes changed too, another message took its API key."""
+    """Report a new name as a renaming or, if the bytes changed too, as another message that took over the API key."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return

@@ -28,7 +28,7 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A value that shows a break. `old_bytes` or `new_bytes` is None if that layout can't represent the value."""
+    """A value that shows a break, and its bytes in both layouts: None for a layout that can't represent the value."""
 
     version: int
     value: Any

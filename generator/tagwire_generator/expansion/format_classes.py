@@ -1,7 +1,7 @@
 """Create runtime classes with field tables from record formats, as `message_classes` does from messages.
 
-Specs refer to fields and bits by name. This module replaces the names with the attributes, masks and framing fields of
-field tables, so that layouts can be built from the tables alone.
+In specs, fields and bits are referred to by their names. This module replaces field names with attribute names, and
+names of bits with masks, so that layouts can be built from the field tables alone.
 """
 
 from typing import Any

@@ -69,7 +69,7 @@ class FieldSpec:
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
     is_optional: bool = False
-    """Whether the field is one of the draft dialect's optionalFields, which have other keys and limits."""
+    """Whether the field is in the draft dialect's list optionalFields. Other keys and limits apply to such fields."""
     semantic: str = ""
     """The semantic type as in the spec's key `semantic`; see also `meaning`."""
     precision: int | None = None
@@ -97,7 +97,7 @@ class FieldSpec:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether null is allowed for the field's type in any dialect. Other rules check the spec's dialect."""
+        """Whether at least one dialect allows null for the field's type. Other rules check the dialect of the spec."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property

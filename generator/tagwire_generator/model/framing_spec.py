@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""Stands for everything that follows in the struct, in place of a field name, a length or a count."""
+"""Written instead of a field name, a length or a count, to refer to everything that follows in the struct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """A field's length, checksum, condition etc. Unless noted otherwise, strings are names of other fields or ""."""
+    """A field's length, checksum, condition etc. A string names another field ("" for none), unless noted otherwise."""
 
     length: str = ""
     """The length encoding of bytes or a string: int16, int32, varint or uvarint.
@@ -53,7 +53,7 @@ class FramingSpec:
     With "rest", no length is encoded: the value consists of all remaining bytes.
     """
     count: str = ""
-    """The count encoding of an array, with the same values as `length`."""
+    """The encoding of an array's count. The possible values are those of `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""

@@ -83,7 +83,7 @@ class MessageSpec:
     """Older names, by which a registry still finds the message."""
     api_key: int | None = None
     component: str = ""
-    """The subfolder of the spec set. API keys of records are unique within a component."""
+    """The name of the subfolder that contains the spec. API keys of records are unique within a component."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
     """Why versions are deprecated; None if none are. If `deprecated_versions` is empty, all versions are deprecated."""
@@ -99,7 +99,7 @@ class MessageSpec:
     structs: tuple[StructSpec, ...] = ()
     """Inline, common and imported structs. Each struct comes after the structs that it contains."""
     imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
-    """All imported shared structs. The message's own fields can only use those that it imports directly."""
+    """The direct and indirect imports of shared structs. The message's own fields can only use direct imports."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()

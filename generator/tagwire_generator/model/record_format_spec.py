@@ -13,7 +13,7 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement in the format's proposal: encoded in the field `field`, the number `value` takes `bytes` bytes."""
+    """A claim in the proposal of the format: if `field` has the value `value`, it is encoded in `bytes` bytes."""
 
     field: str
     value: int

@@ -1,4 +1,4 @@
-"""Registers: tables of named numbers, such as error codes, with the parties that assign the numbers.
+"""Registers: tables of named numbers, such as error codes, and who assigns each range of numbers.
 
 A register is never encoded. It becomes Python constants, and a mapping from the numbers to their names.
 Registers are immutable and validate themselves, so no invalid register can exist.
@@ -65,7 +65,7 @@ class RegisterSpec:
     closed: bool = False
     """Whether fields that use this register as an enum reject numbers that it does not list."""
     names: tuple[str, ...] = ()
-    """Fields without an enum whose numbers are shown with names from this register.
+    """The fields whose numbers are shown with names from this register, although the fields do not have it as an enum.
 
     Each is the path of a field in a message, or `*.field` for all messages.
     """

@@ -52,7 +52,7 @@ class ReleaseSpan:
     last: str
     digest: str
     layout: str = ""
-    """The layout with the names that the last release uses; "" unless the version was redefined."""
+    """The layout as text, with the field names of the last release; "" unless the version was redefined."""
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"
@@ -106,7 +106,8 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # A component may also be called "layouts". In the table "layouts", strings are layouts; tables are messages.
+        # The table "layouts" contains layouts, which are strings. If there is also a component named "layouts", the
+        # same table contains its messages, which are tables.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

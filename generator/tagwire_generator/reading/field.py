@@ -188,7 +188,7 @@ def _meaning(values: dict[str, Any]) -> str:
 
 
 def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
-    """Replace the default in `values`, a string, by a value of the field's type. None then means a null default."""
+    """Convert the default in `values` from a string to a value of the field's type. The default null becomes None."""
     written: str | None = values.pop("default", None)
     type: FieldType | None = values.get("type")
     if written is None or type is None:

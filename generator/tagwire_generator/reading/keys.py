@@ -16,9 +16,9 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 
 Convert: TypeAlias = Callable[[JsonNode], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
-"""The kinds whose values `reading.struct` and `reading.imports` read."""
+"""The kinds of values that have no converter here, because `reading.struct` and `reading.imports` read them."""
 _FOR_EDITORS: Final = "schemaReference"
-"""The kind of a key that only editors use."""
+"""The kind of the key `$schema`, which only editors use."""
 
 
 def _strings(node: JsonNode) -> tuple[str, ...]:

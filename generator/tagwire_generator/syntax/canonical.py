@@ -4,7 +4,7 @@ Tools such as the importer write this text, and diffs compare it. In other specs
 may be a string, a default a number, and a flag may be given although false is its default. In canonical text, each
 value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
 
-The form, for authors of specs:
+The rules of canonical text, for authors of specs:
 
 - apiKey and tag are JSON numbers (a draft's tag is a string such as "0x0001"). Flags are
   JSON booleans and left out if false. Version ranges are `none`, `N`, `N+` or `N-M`.
@@ -13,7 +13,7 @@ The form, for authors of specs:
 - A tagged field without `versions` gets its `taggedVersions`.
 - `fields` of a message or struct is written even if empty; other empty keys are not.
 
-Comments are not kept, except by `spec_edit`. `about` is kept.
+This module omits comments; `editing.spec_edit` adds them again. The descriptions in `about` are kept.
 """
 
 import json

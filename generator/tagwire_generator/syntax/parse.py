@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     |(?P<END>\Z)|(?P<OTHER>))""",
     re.VERBOSE,
 )
-"""Matches a token, with any white space and comments before it. Before an invalid character, OTHER matches ""."""
+"""Matches a token, and the white space and comments before it. At an invalid character, the group OTHER matches ""."""
 
 _NAMES: Final = {
     "LBRACE": "'{'",

@@ -1,1 +1,1 @@
-"""Create views (the strings that templates print), and render the templates."""
+"""Create views, which contain the strings that templates insert into files, and render the templates."""

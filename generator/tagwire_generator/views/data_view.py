@@ -1,4 +1,4 @@
-"""The view of a module of data classes: the strings that its template prints.
+"""The view of a module of data classes: the strings that its template inserts into the module.
 
 Part of the stable interface for users' templates (docs/templates.md).
 """
@@ -25,7 +25,7 @@ __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "literal", 
 
 @dataclass(frozen=True)
 class FieldView:
-    """The values with which a template prints a field of a data class."""
+    """The values from which a template generates a field of a data class."""
 
     name: str
     annotation: str
@@ -40,7 +40,7 @@ class FieldView:
 
 @dataclass(frozen=True)
 class StructView:
-    """The values with which a template prints the data class of a message or struct."""
+    """The values from which a template generates the data class of a message or struct."""
 
     name: str
     base: str
@@ -65,7 +65,7 @@ class StructView:
 
 @dataclass(frozen=True)
 class DataModuleView:
-    """The values with which a template prints the module of a message's data classes."""
+    """The values from which a template generates the module of a message's data classes."""
 
     source: str
     """The spec's name, which is part of the module's first line."""

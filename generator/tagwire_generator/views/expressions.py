@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """A format string for the source code that applies `value_of` or `raw_of` to a value, such as `{}({})`."""
+    """A format string, such as `{}({})`, into which the name of a helper and its argument are inserted."""
     read_many: str
     put_many: str
 

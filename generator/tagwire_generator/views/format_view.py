@@ -1,4 +1,4 @@
-"""The view of a record format's module: the data classes and field tables that its template prints.
+"""The view of a record format's module, from which a template generates data classes and their field tables.
 
 Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers;
 tagwire's interpreter reads and writes them by their layout.

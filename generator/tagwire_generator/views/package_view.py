@@ -120,7 +120,7 @@ def _releases(entries: Mapping[str, MessageEntry], history: History) -> Iterator
             yield name, releases_text(spans)
 
 
-# The view of a register's module: the constants that its template prints. A register is a table of named numbers.
+# The view of a register's module, from which a template generates constants. A register is a table of named numbers.
 #
 # Part of the stable interface for users' templates (docs/templates.md).
 

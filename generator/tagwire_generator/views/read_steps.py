@@ -1,8 +1,9 @@
 """The steps of straight-line code in which a serializer reads a struct, field by field in wire order.
 
-A single `struct` call reads consecutive fields of fixed width, and the first byte (or the fixed length) of the field
-after them. This makes decoding in pure Python fast. In each step, `shape` names a macro in `templates/read.jinja`. The
-other attributes are strings that the macro prints.
+To make decoding in pure Python fast, a single call of Python's `struct` reads consecutive fields of fixed width, and
+also the beginning of the next field: its null marker, its length of fixed width, or the first byte of its compact
+length. In each step, `shape` names a macro in `templates/read.jinja`, and the other attributes are strings that the
+macro inserts into the code.
 
 In generated code, `m` is the object, `buf` the input, `pos` the position, `n` the last length or marker that was read,
 `end` the end of a string, `stop` the end of a tagged field, and `raw` the buffer. Values of bytes fields are
@@ -61,7 +62,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How generated code reads a length `n`: the `struct` format `code`, and expressions that interpret `n`."""
+    """How generated code reads a length or count `n`: a format code of `struct`, and expressions that interpret `n`."""
 
     code: str
     is_null: str

@@ -1,4 +1,4 @@
-"""The view of a serializer module: a class per version, and functions per struct, as its template prints them."""
+"""The view of a serializer module, from which a template generates a class per version, and functions per struct."""
 
 import textwrap
 from collections.abc import Mapping

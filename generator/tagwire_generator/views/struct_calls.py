@@ -21,7 +21,7 @@ class UnionView:
     alternatives: tuple[str, ...]
     """The names of the attributes of which only one may be set."""
     arguments: str
-    """The union and its alternatives, as expressions."""
+    """Python expressions for the union's name and for the names of its alternatives, to pass to a method."""
     doc: str
 
 
