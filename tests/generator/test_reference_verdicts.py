@@ -33,7 +33,7 @@ DIFFERENCES = {
     "def int32 0x": "TW502",
     "def uuid dashed": "TW505",
 }
-"""The cases that tagwire and Kafka judge differently, each with the tagwire rule that rejects it; None if Kafka does.
+"""The cases on which tagwire and Kafka differ, each with the tagwire rule that rejects it; None if only Kafka does.
 
 docs/spec-language.md, which calls Kafka's generator "the reference generator", explains these differences.
 """

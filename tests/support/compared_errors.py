@@ -1,7 +1,8 @@
 """Compare the native engine's errors and traces with the interpreter's.
 
-The interpreter is the reference. During a comparison, the engine can't fall back on the interpreter, so the test fails
-if the engine does not find the position of an error itself. Only the interpreter reports errors in values.
+The interpreter is the reference. While the engine decodes, it can't fall back on the interpreter, so the test fails if
+the engine does not find the position of an error itself. If a value can't be encoded, however, the engine always leaves
+the error to the interpreter.
 """
 
 from collections.abc import Callable, Generator

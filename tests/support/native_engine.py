@@ -31,7 +31,7 @@ _METHODS = [
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
 
 TRACED = _engine is not None and ".abi3." not in _engine.__file__
-"""Whether tracemalloc sees the memory of columns, which engines built with the limited API can't report."""
+"""Whether tracemalloc sees the memory of columns. Engines built with the limited API can't report this memory to it."""
 traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory of columns is not Python's")
 
 

@@ -1,4 +1,4 @@
-"""Frames with their sizes, and hand-written captures in the pcap format: Ethernet, IPv4, and a TCP segment a packet.
+"""Frames with their sizes, and hand-written captures in the pcap format: Ethernet, IPv4, one TCP segment per packet.
 
 The layouts are from the pcap Internet-Draft (draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
 """

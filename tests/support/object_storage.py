@@ -23,7 +23,7 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
     pseudo_dirs = [""]  # noqa: RUF012
     requests: list[str] = []  # noqa: RUF012
     async_impl = True
-    """Allows concurrent requests, as for S3."""
+    """Tells the code under test that it may send concurrent requests, as to S3."""
     before: list[Callable[[], object]] = []  # noqa: RUF012
     """Functions to call before the next requests for bytes, one for each request."""
     lock = threading.Lock()

@@ -20,9 +20,9 @@ STDIN: Final = "-"
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
     """Return the spec files and folders to read, without duplicates and relative to the current folder.
 
-    Without arguments, these are the project's spec sets. The project's root folder also stands for these sets only,
-    because its other JSON files may not be specs. Any other folder that contains spec sets stands for these sets and
-    for the specs directly in the folder. Raises SettingsError if there are no arguments and no project.
+    Without arguments, these are the project's spec sets. A folder that contains spec sets is replaced by these sets and
+    the JSON files directly in the folder. The files in the project's root folder are left out, because they may not be
+    specs. Raises SettingsError if there are no arguments and no project.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""The JSON Schemas of files that people write, for use by editors: the package and the file name of each schema."""
+"""Maps kinds of files that people write to their JSON Schemas, for editors: the package and file name of each schema."""
 
 SCHEMAS: Final = {
     "validate": "validate",

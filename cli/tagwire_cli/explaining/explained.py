@@ -17,7 +17,7 @@ class Explained(NamedTuple):
     """An explained unit of the input: a message, frame or batch."""
 
     title: str
-    """The title of a unit among several units; "" for a single unit."""
+    """The title of this unit; "" if the input has only one unit."""
     traces: tuple[Trace, ...]
     """The traces to print; empty for a guess without a clearly best candidate."""
     guess: Guess | None = None

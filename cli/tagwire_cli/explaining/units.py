@@ -120,7 +120,7 @@ def explain_detected(
 
 
 def _package_note(settings: ExplainSettings) -> str:
-    """Return a note that names the package and the option to select Kafka's package; "" if it already is Kafka's."""
+    """Return a note that names the package in use and the option to use Kafka's package; "" if Kafka's is in use."""
     package = settings.registry.package
     note = f"; read as messages of {package} (for Kafka's, add --package {KAFKA_MESSAGES})"
     return "" if package == KAFKA_MESSAGES else note

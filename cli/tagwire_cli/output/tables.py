@@ -23,7 +23,7 @@ _GAP: Final = "  "
 _ZEROS: Final = re.compile("/0{4,}(?=[0-9])")
 _SNAKE: Final = re.compile("_([a-z])")
 _COUNTS: Final = ("kept", "removed")
-"""JSON members whose keys are reasons, which `camel_keys` leaves unchanged. Their values are counts."""
+"""JSON members whose values map reasons to counts. The reasons are data, so `camel_keys` does not convert them."""
 _LONG: Final = 23
 _SHORT: Final = 11
 """If a table is too wide, the columns wider than `_LONG` characters are narrowed until the table fits.

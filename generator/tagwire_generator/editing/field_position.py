@@ -35,9 +35,9 @@ class FieldPosition:
     """A position at which to insert a field into a struct's list of fields."""
 
     node: Object
-    """The struct in the parsed spec, with positions in the text."""
+    """The struct to insert into: its object in the parsed spec, with positions in the text."""
     struct: Tree
-    """The struct as plain data, without positions."""
+    """The same struct as plain data, without positions."""
     key: str
     items: Items | None
     """The struct's field list; None if the struct has none yet."""

@@ -25,7 +25,7 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, sc
 Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
 
 _NESTED_KINDS: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
-"""Keys whose values are lists of objects, with the name of the schema definition for these objects."""
+"""Maps each key whose value is a list of objects to the name of the schema definition for these objects."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class Proof:
 
     version: int
     value: Any
-    """The message as JSON, as its writer encodes it."""
+    """The message that the writer encodes, as JSON."""
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side

@@ -60,7 +60,7 @@ class RegisterSpec:
 
     name: str
     keys: str
-    """A wire type: int8, int16, int32, int64, uint8, uint16, uint32."""
+    """The wire type of the numbers: int8, int16, int32, int64, uint8, uint16 or uint32."""
     suffix: str = ""
     closed: bool = False
     """Whether fields that use this register as an enum reject numbers that it does not list."""

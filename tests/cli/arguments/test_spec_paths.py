@@ -13,13 +13,13 @@ BOTH = ["wire/old", "wire/new"]
 
 @pytest.mark.parametrize(("settings", "paths", "expected"), [
     (SETS, [], BOTH),
-    (SETS, ["."], BOTH), # ignores the JSON files next to pyproject.toml
+    (SETS, ["."], BOTH), # without the JSON files next to pyproject.toml
     (SETS, ["wire"], [*BOTH, "wire/Draft.json"]),
     (SETS, [".."], [*BOTH, "../Above.json"]),
     (SETS, ["wire/old"], ["wire/old"]),
     (SETS, ["wire", "wire/old"], [*BOTH, "wire/Draft.json"]),
     (SETS, ["wire/Draft.json", "other", "missing.json"], ["wire/Draft.json", "other", "missing.json"]),
-    (SETS.replace("wire/", "-/"), ["-"], ["-"]), # means standard input, even if a folder is named `-`
+    (SETS.replace("wire/", "-/"), ["-"], ["-"]), # `-` is standard input, even if a folder has this name
     ("", ["."], ["message_specs", "package.json"]),
 ])  # fmt: skip
 def test_folders_are_replaced_by_their_sets(

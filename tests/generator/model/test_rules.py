@@ -1,4 +1,4 @@
-"""Check that each rule rejects an invalid spec at the right position, and that no other rule does.
+"""Check that each rule rejects an invalid spec at the right position, and that no other rule rejects this spec.
 
 In the specs here, § marks the expected position of the problem.
 """
