@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""Maps kinds of files that people write to their JSON Schemas, for editors: the package and file name of each schema."""
+"""Maps the kinds of files that people write to JSON Schemas for editors, given by package and file name."""
 
 SCHEMAS: Final = {
     "validate": "validate",

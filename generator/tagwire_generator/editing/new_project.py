@@ -29,7 +29,7 @@ _FILES: Final = {
 }
 """Maps the path of each file in the project to the name of the file's template."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""Maps files that a project may already have to their templates. Existing ones are kept unchanged.
+"""Maps files that a project may already have to their templates. Files that exist are kept unchanged.
 
 For the files in `_FILES` and `_HEADERS`, in contrast, it is an error if one of them exists.
 """

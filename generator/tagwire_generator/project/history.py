@@ -52,7 +52,7 @@ class ReleaseSpan:
     last: str
     digest: str
     layout: str = ""
-    """The layout as text, with the field names of the last release; "" unless the version was redefined."""
+    """The layout as text, with the names that the last release uses; "" unless the version was redefined."""
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"

@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """A format string, such as `{}({})`, into which the name of a helper and its argument are inserted."""
+    """A format string, such as `{}({})`, into which the name `value_of` or `raw_of` and a value are inserted."""
     read_many: str
     put_many: str
 
