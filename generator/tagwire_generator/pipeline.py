@@ -97,7 +97,8 @@ def generate(
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
-    if len(summaries) == len(tasks):  # skipped if a spec is unreadable: its message would be reported as missing
+    # If a spec can't be read, skip the rules for the whole folder: they would report the spec's message as missing.
+    if len(summaries) == len(tasks):
         problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
@@ -195,7 +196,8 @@ def _package_entry(
 ) -> CacheEntry:
     history_path = spec_set.specs / HISTORY_FILE
     history = history_path.read_bytes() if history_path.is_file() else b""
-    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the package's modules don't use these keys
+    # The package's modules don't depend on these two keys, so leave their values out of the cache key.
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry

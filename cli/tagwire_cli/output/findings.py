@@ -63,7 +63,7 @@ def _positioned(finding: "Finding") -> str:
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # `render` also accepts the severities of findings
+        severity=cast(Any, finding.severity),  # `render` accepts any severity, whatever its type says
         file=finding.file,
         line=finding.line,
         column=finding.column,

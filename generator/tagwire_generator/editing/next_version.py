@@ -172,8 +172,9 @@ def _changed(
         )
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, others=_others(files.values(), [new])).invalid
+    # If the old text was in canonical form, the new text must be too.
     if is_valid and format_spec(text, file=data.file, options=options) == text:
-        after = format_spec(after, file=data.file, options=options)  # because the old text was in canonical form
+        after = format_spec(after, file=data.file, options=options)
     return SpecChange(spec.name, version, Path(data.file), text, after)
 
 

@@ -27,7 +27,7 @@ class MatchedField(NamedTuple):
 
 
 def matched(old: StructLayout, new: StructLayout) -> tuple[MatchedField, ...]:
-    """Pair the fields of both structs: the new fields in wire order, then the removed fields."""
+    """Pair the fields of both structs, in the wire order of the new struct. The removed fields come last."""
     olds = {item.name: item for item in old.fields}
     renamed = _renamed(old, new)
     steps = [MatchedField(olds.get(item.name, renamed.get(item.name)), item) for item in new.fields]

@@ -42,7 +42,7 @@ _NAMES: Final = {
     "blob": "bytes",
     "guid": "uuid",
 }
-"""The primitive that replaces a type of another language, by the type's name in lower case."""
+"""Maps the names of other languages' types, in lower case, to the primitives to use instead."""
 _OTHERS: Final = {
     "enum": "write 'int8' together with \"enum\": a register names the numbers",
     "map": "a map is an array of structs: write '[]Entry' with a field for the key, marked mapKey",
@@ -52,7 +52,10 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' together with "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
-"""Hints for types without an equivalent primitive, such as maps. `_OTHER_NAMES` maps names of types to these keys."""
+"""Hints for kinds of types that have no equivalent primitive, such as maps.
+
+`_OTHER_NAMES` maps the names of types in other languages to these kinds.
+"""
 _OTHER_NAMES: Final = {
     "dict": "map",
     "hashmap": "map",

@@ -72,7 +72,8 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         target = graph.target(spec)
         if target is None:
             declare = "give the field its fields ([] for none), or declare it in commonStructs"
-            foreign = foreign_type_hint(spec.struct)  # a foreign type may be uppercase, like Java's `String`
+            # A type of another language, such as Java's `String`, may look like a struct's name.
+            foreign = foreign_type_hint(spec.struct)
             hint = suggestion(spec.struct, graph.positions, f"{declare}; or {foreign}" if foreign else declare)
             text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)

@@ -193,7 +193,8 @@ class DataViews:
 
     def attribute_type(self, field: FieldSpec) -> str:
         is_optional = field.nullable_versions or field.default is None
-        if field.type.is_array and field.deprecated is None:  # deprecated fields are declared as properties
+        # Not for a deprecated field, because it is declared as a property.
+        if field.type.is_array and field.deprecated is None:
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
         return self.annotation(field) + (" | None" if is_optional else "")

@@ -142,7 +142,7 @@ def version_history(spec: MessageSpec, cls: type[Message]) -> list[str]:
 
 
 def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
-    """Yield the changes from the layout of the previous version, such as "adds `name`"."""
+    """Describe how a version's layout differs from the previous one, in phrases such as "adds `name`"."""
     if _shape(now) != _shape(earlier) and _shape(now):
         yield _shape(now)
     old, new = dict(_paths(earlier, "")), dict(_paths(now, ""))

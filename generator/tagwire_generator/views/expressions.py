@@ -105,7 +105,7 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType, calls: str = "") -> str:
-        """Return the name of a constant that reads and writes arrays of a number type.
+        """Return the name of a constant whose methods read and write arrays of a number type.
 
         If `calls` is "packers" or "unpackers", the constant maps an element count to a `struct.Struct` method instead.
         """

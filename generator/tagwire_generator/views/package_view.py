@@ -51,7 +51,7 @@ class PackageView:
     structs: tuple[tuple[str, str], ...]
     """The class and the module of each shared struct, sorted by class."""
     api_keys: tuple[tuple[str, int], ...]
-    """The name in the generated enum and the API key of each request, sorted by key."""
+    """For each request, its name in the generated enum and its API key. Sorted by API key."""
     api_key_docs: Mapping[str, str]
     """The first sentence of the description of each request that has one, by enum name."""
     releases: tuple[tuple[str, str], ...]

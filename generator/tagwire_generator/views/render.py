@@ -173,7 +173,8 @@ def _python_package(view: PackageView, package: str, printer: Printer, history: 
 @lru_cache
 def _environment(templates: Path) -> Any:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([templates, resources.folder("templates")]),  # a set's own templates win
+        # A spec set's own templates take precedence over tagwire's templates.
+        loader=jinja2.FileSystemLoader([templates, resources.folder("templates")]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
