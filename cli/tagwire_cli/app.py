@@ -42,7 +42,7 @@ _OTHER_TOOLS: Final = {
     ),
     "-o --output --out": _STDOUT,
 }
-"""Maps options that tagwire's commands don't have to hints. Most are options of kcat, or of Kafka's own tools."""
+"""Maps options to hints. No tagwire command has these options; most belong to kcat or Kafka's own tools."""
 _CLIENT: Final = re.compile(r"No such command '(kcat|kafkacat|consumer?|producer?|topics?|subscribe|.+:\d+)'; see .*")
 _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 

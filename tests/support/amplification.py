@@ -86,7 +86,7 @@ def peak_memory(work: Callable[[], object]) -> int:
 def peaks(cls: type[tagwire.Message], version: int, data: bytes) -> dict[str, int]:
     """Decode one message from `data` in each decoding mode. Return a dict from mode to peak memory in bytes."""
     with suppress(tagwire.DecodeError):
-        cls.decode(data + b"x", version)  # imports modules and fills caches
+        cls.decode(data + b"x", version)  # import modules and fill caches, so that they are not measured
     return {
         "strict": peak_memory(lambda: cls.decode(data, version)),
         "strict, rejected behind the last byte": peak_memory(lambda: cls.decode(data + b"x", version)),

@@ -58,7 +58,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
-        # The arguments may be in the wrong order, or MESSAGE or API may be missing.
+        # This word may not be meant as VERSION: the arguments may be in the wrong order, or MESSAGE or API is missing.
         error.message += f"; {_hint(args) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
         raise
 

@@ -78,7 +78,10 @@ def wrapped(type: Type) -> Item | None:
 
 
 def _is_same_value(old: object, new: object) -> bool:
-    """Return whether two defaults have equal types and values. Enum members equal integers; floats compare by bits."""
+    """Return whether two defaults have equal types and values.
+
+    Floats are compared by their bits. An enum member equals its number.
+    """
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
     return (type(old) is type(new) or _are_numbers(old, new)) and old == new

@@ -71,7 +71,7 @@ class FieldSpec:
     is_optional: bool = False
     """Whether the field is in the draft dialect's list optionalFields. Other keys and limits apply to such fields."""
     semantic: str = ""
-    """The semantic type as in the spec's key `semantic`; see also `meaning`."""
+    """The value of the spec's key `semantic`. The property `meaning` adds precision and scale."""
     precision: int | None = None
     scale: int | None = None
     about: str = ""

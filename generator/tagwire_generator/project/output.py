@@ -118,7 +118,7 @@ class Plan:
 
     def _remove_empty_folders(self, folder: Path) -> None:
         while folder != self.directory and folder.is_dir() and _is_empty(folder):
-            # Also delete the cached bytecode of removed modules.
+            # The folder is empty except for the cached bytecode of removed modules, so delete the bytecode too.
             for cached in folder.glob("__pycache__/*.pyc"):
                 cached.unlink(missing_ok=True)
             with contextlib.suppress(FileNotFoundError):
