@@ -140,7 +140,8 @@ BYTES = {
     # Version 1 has the fields plain, number, many (compact count 3) and given, followed by two tagged fields.
     # The tagged fields: tagged (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
-    # Version 0: plain, number, gone, many (count 2), or_none. Values are digits after an int32 length (-1: null).
+    # Version 0 has the fields plain, number, gone, many (int32 count 2) and or_none. Each value of the new type is an
+    # int32 length and ASCII digits; or_none is null (length -1).
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
     # Version 1: plain, number, many (compact count 3), or_none (0: null) and two tagged fields. Lengths are compact.
     ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),

@@ -132,7 +132,8 @@ SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # Maps (message, version) to the field values and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # small (255), large (2^63) and ratio (-1.5: sign 1, exponent 127, fraction .1), then three arrays with int32 counts
+    # The bytes are small (255), large (2^63), ratio (-1.5: sign 1, exponent 127, fraction .1), and three arrays, each
+    # after an int32 count.
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",

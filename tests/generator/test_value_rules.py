@@ -51,7 +51,8 @@ SENDER = {0: "", 1: "", 2: "026e 00"}  # name "n", no tagged fields
 GOLDEN = {
     (0, ""): "",
     (1, "text"): "01 00 03 036869",  # one tagged field: tag 0, 3 bytes, "hi"
-    (1, "goods"): "01 01 06 01 00000009 00",  # one tagged field: tag 1, 6 bytes: a marker, 9 grams, no tagged fields
+    # One tagged field: tag 1 and 6 bytes. These are the marker 01 (not null), 9 grams, and no tagged fields.
+    (1, "goods"): "01 01 06 01 00000009 00",
     (2, "text"): "01 00 03 036869",
     (2, "goods"): "01 01 06 01 00000009 00",
     (2, "flowers"): "01 02 03 02 0272",  # one tagged field: tag 2, 3 bytes: count 1, "r"

@@ -55,7 +55,10 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Decode a message, and compare the engines on its objects or, at random, its JSON. Return a difference or None."""
+    """Decode a message, and compare what the engines do with the object or, chosen at random, with its JSON.
+
+    Return a description of the first difference; None if there is none.
+    """
     if data[:1] == b"{" and (difference := text_differs(sample, data)):
         return difference
     try:

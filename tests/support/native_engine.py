@@ -26,7 +26,10 @@ _METHODS = [
     for name, value in vars(owner).items()
     if isinstance(value, FirstUse) and value.bind is engine_methods
 ]
-"""The methods that the engine replaces on first use, in their state before any object is created."""
+"""The placeholder methods that the engine replaces with its own on first use, with their classes and names.
+
+They are saved here, before any object exists, so that `forget_engine` can restore them.
+"""
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
 

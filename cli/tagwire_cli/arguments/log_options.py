@@ -80,7 +80,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. With it, the FormatSet in `format` accepts what Kafka's reader accepts."""
+    """Add the option `--lenient`, which makes the command's parameter `format` accept what Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

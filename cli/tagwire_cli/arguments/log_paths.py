@@ -117,7 +117,7 @@ def work_of(
 
 
 def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return the folders at or below `path` that contain partitions, each with its output folder.
+    """Return the folders at or below `path` that contain partitions, each with the matching folder below `output`.
 
     The result is empty if `path` is itself a partition.
     """

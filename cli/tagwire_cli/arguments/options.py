@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 KINDS: Final = ("request", "response", "message")
-"""The kinds of frames: header and request, header and response, or a message without a header."""
+"""The kinds of frames. A "request" or "response" has a header before the message; a "message" has no header."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""Maps the kinds of files that people write to JSON Schemas for editors, given by package and file name."""
+"""For each kind of file that people write by hand, the package and the file name of its JSON Schema, for editors."""
 
 SCHEMAS: Final = {
     "validate": "validate",

@@ -1,4 +1,4 @@
-"""Print annotated bytes. On a terminal, lines are colored by type and fit its width.
+"""Print annotated bytes. On a terminal, lines are colored by type and are no wider than the terminal.
 
 Output to a file or pipe has no colors, and its lines may be wider than a terminal. A field's bytes and value have the
 same color.

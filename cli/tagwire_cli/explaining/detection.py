@@ -39,7 +39,7 @@ class Detected(NamedTuple):
     """A detected input: its kind, its description and its bytes."""
 
     kind: str
-    """One of `tagwire_cli.explaining.units.KINDS`."""
+    """The kind of the input, one of `tagwire_cli.explaining.units.KINDS`."""
     description: str
     data: bytes
     file: str = "-"

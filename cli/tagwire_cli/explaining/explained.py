@@ -1,4 +1,7 @@
-"""An explained input: its trace, or guesses at its kind, and how to print both as lines or as JSON."""
+"""The explanation of an input, and functions that print it as lines or as JSON.
+
+The explanation contains traces or, if the kind of the input is unclear, a list of possible kinds.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -19,7 +22,7 @@ class Explained(NamedTuple):
     title: str
     """The title of this unit; "" if the input has only one unit."""
     traces: tuple[Trace, ...]
-    """The traces to print; empty for a guess without a clearly best candidate."""
+    """The traces to print. Empty if the kind of the input was guessed and no candidate is clearly the best."""
     guess: Guess | None = None
     error: str = ""
     """The error if none of the bytes could be read; otherwise empty."""

@@ -1,4 +1,7 @@
-"""Read the frames of an input: a stream of frames with sizes, or a capture of requests and responses."""
+"""Read the frames of an input.
+
+The input is either a stream of frames, each preceded by its size, or a capture of requests and responses.
+"""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -122,7 +122,10 @@ def batches_hint(data: bytes, file: str) -> str:
 
 
 def log_file_kind(file: str, data: bytes) -> str:
-    """Return the kind of a log's file, judged by its name or, for a segment, its first batch; "" for other files."""
+    """Return the kind of a file in a log folder; "" for other files.
+
+    Segments are recognized by their name or their first batch, other files by their name only.
+    """
     if _LOG_TEXT_FILE.fullmatch(Path(file).name):
         return f"{Path(file).name}, a file of a log"
     name = log_file(Path(file))
@@ -199,7 +202,7 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a hex dump. The offsets show how many bytes each line has, and so where its text column begins."""
+    """Parse a hex dump. The offsets show how many bytes a line has; its text column begins after them."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
@@ -235,7 +238,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes of a dump line. They end after `most` bytes, or at a gap of more than `gap` blanks."""
+    """Return the bytes in a dump line. They end after `most` bytes, or where more than `gap` blanks follow a byte."""
     found = bytearray()
     position = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, position)):

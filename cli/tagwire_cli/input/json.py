@@ -53,7 +53,8 @@ def json_lines(file: str) -> Iterator[tuple[str, Any]]:
 
 
 def _value_of_line(line: bytes, number: int) -> Any:
-    text = _decoded(line, f"line {number}, ").rstrip()  # the newline would shift an error at the end to the next line
+    # With the line break, an error at the end of the line would be reported in the next line.
+    text = _decoded(line, f"line {number}, ").rstrip()
     return json_of(text, number)
 
 

@@ -36,7 +36,8 @@ def response_of(
     """
     name, version, rest = _name_and_version(registry, args, expected)
     message = find_response(registry, name)
-    if message.FALLBACK is None:  # with a fallback, a response may answer a request of any version
+    # If the response has a fallback version, servers also answer requests of unknown versions, so accept any version.
+    if message.FALLBACK is None:
         require_version(message, version)
     return message, version, rest
 

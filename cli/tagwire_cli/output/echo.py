@@ -57,5 +57,5 @@ def say_patch(text: str) -> None:
 
 def shown_value(value: object) -> object:
     """Escape unprintable characters in a string for an HTML page. jinja2 calls this as `finalize` for every value."""
-    # Values of other types are markup that tagwire itself wrote, so they are not escaped.
+    # A value that is not a plain string is markup that tagwire itself wrote, so it is not escaped.
     return printable(value, keep="\n\t") if type(value) is str else value

@@ -37,7 +37,7 @@ class FieldPosition:
     node: Object
     """The struct to insert into: its object in the parsed spec, with positions in the text."""
     struct: Tree
-    """The same struct as plain data, without positions."""
+    """The content of `node` as plain data, without positions."""
     key: str
     items: Items | None
     """The struct's field list; None if the struct has none yet."""

@@ -122,7 +122,7 @@ def _verdict(owner: str, key: str) -> str:
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
-    """Yield each key and type that Kafka's spec language doesn't have, with the way in which it is exported."""
+    """Yield each key and type that Kafka's spec language doesn't have, with a word that says how it is exported."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, owner in _keys(root, "sharedStruct" if is_shared else "message"):

@@ -79,7 +79,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # both fields have the tag in a common version, so the layout comparison reports it
+        return None  # in a common version, another field has the tag now; the layout comparison reports this
     return f"was {tag_holder(old)}"
 
 
@@ -265,7 +265,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """Replace old field names in `value`: a field name, or an object that refers to fields, such as a condition."""
+    """Replace old field names in `value`, which is a field name or an object that names fields, such as a condition."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):

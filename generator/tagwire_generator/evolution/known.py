@@ -59,7 +59,10 @@ class Memory:
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """Check the messages without a cached result, or all messages if these can't be checked without the others."""
+        """Check the messages that have no cached result.
+
+        If these messages can't be checked on their own, check all messages.
+        """
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.project.spec_files import HEADER_NAMES
 

@@ -69,7 +69,7 @@ class Lock:
     """The registers (tables of named numbers) that fields use as enums. Only their numbers and names are stored."""
 
     def baseline(self) -> Baseline:
-        """Return the released specs, with which a check compares new specs."""
+        """Return the released specs. A check compares new specs with them."""
         specs: dict[str, Released] = {}
         invalid: dict[str, tuple[Problem, ...]] = {}
         for message in self.messages:
@@ -267,7 +267,7 @@ def _normal_tree(text: str) -> dict[str, Any]:
 
 
 def _facts(tree: Any) -> Any:
-    """Remove descriptions and `$schema` from a JSON tree, recursively."""
+    """Return a copy of a spec's JSON tree without descriptions and `$schema`, which a lock file does not contain."""
     if isinstance(tree, dict):
         return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree

@@ -28,7 +28,10 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A value that shows a break, and its bytes in both layouts: None for a layout that can't represent the value."""
+    """A value that one side encodes and the other side can't decode correctly, with its bytes in both layouts.
+
+    The bytes are None for a layout that can't represent the value.
+    """
 
     version: int
     value: Any
@@ -96,7 +99,7 @@ def _trials(old: Layout, new: Layout, steps: Steps) -> Iterator["_Trial"]:
 
 
 class _Trial:
-    """A sample value, converted to the old and the new layout, and encoded with both layouts."""
+    """Encodes a sample value with both layouts, so that `outcome` can test if one side decodes the other's bytes."""
 
     def __init__(self, old: Layout, new: Layout, old_value: Any, new_value: Any, home: Side) -> None:
         self.layouts: dict[Side, Layout] = {"old": old, "new": new}
@@ -108,7 +111,7 @@ class _Trial:
         }
 
     def outcome(self, reader: Side) -> "_Outcome | None":
-        """Decode the bytes that the other layout encoded. Return the error or wrong value, or None if there is none."""
+        """Decode the other side's bytes. Return the error or the wrong value; None if they are decoded correctly."""
         data = self.bytes[_other(reader)]
         if data is None:
             return None

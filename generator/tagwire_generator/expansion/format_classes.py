@@ -51,7 +51,10 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a format and its structs, by struct name. `FieldRow.struct` is not set yet."""
+    """Return a field table for a record format and for each of its structs, by name.
+
+    The caller must still set `FieldRow.struct`.
+    """
     graph = StructGraph(spec.root, spec.structs)
     around = first_uses(graph)
     tables: dict[str, tuple[FieldRow, ...]] = {}

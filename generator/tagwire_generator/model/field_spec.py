@@ -55,7 +55,7 @@ class FieldSpec:
     union: str = ""
     """The union that has the field as an alternative; "" if there is none."""
     unique: bool = False
-    """Whether the elements of an array must have distinct map keys."""
+    """Whether the elements of an array must differ in their key fields (those with `mapKey`)."""
     sensitive: bool = False
     """Whether the value is a secret, shown only on request."""
     entity_type: str = "unknown"

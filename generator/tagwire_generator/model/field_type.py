@@ -52,9 +52,9 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' together with "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
-"""Hints for kinds of types that have no equivalent primitive, such as maps.
+"""Hints for types of other languages that have no equivalent primitive, by kind of type, such as "map".
 
-`_OTHER_NAMES` maps the names of types in other languages to these kinds.
+`_OTHER_NAMES` maps the names of these types to the kinds.
 """
 _OTHER_NAMES: Final = {
     "dict": "map",

@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""Written instead of a field name, a length or a count, to refer to everything that follows in the struct."""
+"""A spec contains this word instead of a field name, length or count to refer to all bytes that follow in a struct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,11 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """A field's length, checksum, condition etc. A string names another field ("" for none), unless noted otherwise."""
+    """How a field of a record format is encoded: its length, count, checksum, compression, condition and so on.
+
+    An attribute that is a string contains the name of another field, or "" for none, unless its description says
+    otherwise.
+    """
 
     length: str = ""
     """The length encoding of bytes or a string: int16, int32, varint or uvarint.
@@ -63,7 +67,7 @@ class FramingSpec:
     when: When | None = None
     delta_of: str = ""
     compression: str = ""
-    """`Field.Bits`: the bits that select the codec with which this field's content is compressed."""
+    """The bits that select the codec of this field's compressed content, written as `Field.Bits`."""
     equals: int | None = None
     rewritten: bool = False
     """Whether brokers overwrite the field in stored batches."""

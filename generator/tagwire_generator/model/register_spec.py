@@ -37,7 +37,10 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """An assigned number (the key) and its name. An optional string is "" if the spec omits it."""
+    """An entry of a register: a number (`key`) and its name.
+
+    Unless noted otherwise, the other strings are "" if the spec omits them.
+    """
 
     key: int
     name: str
@@ -56,7 +59,10 @@ class RegisterEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterSpec:
-    """A register: a table of named numbers. Raises InvalidSpec, whose `key` and `field` locate the invalid item."""
+    """A register: a table of named numbers.
+
+    Raises InvalidSpec for an invalid register. The error's attributes `key` and `field` locate the invalid item.
+    """
 
     name: str
     keys: str

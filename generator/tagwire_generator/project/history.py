@@ -52,7 +52,7 @@ class ReleaseSpan:
     last: str
     digest: str
     layout: str = ""
-    """The layout as text, with the names that the last release uses; "" unless the version was redefined."""
+    """The layout as text, with the names from the last release of the span. "" if the version was never redefined."""
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"
@@ -91,7 +91,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[ReleaseSpan]:
-        """For each layout of a redefined version, yield the span with the newest releases that have this layout."""
+        """Yield a span for each layout of a redefined version. If several spans have it, yield the newest one."""
         found: dict[str, ReleaseSpan] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:

@@ -32,9 +32,9 @@ class SpecOptions:
     unanswered_versions: bool = False
     """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """In record formats, whether integer header keys, which must ascend, are compared as signed or unsigned numbers.
+    """Whether integer header keys of record formats are compared as signed or unsigned numbers.
 
-    KIP-82's first draft has such keys.
+    KIP-82's first draft has such keys, and requires that they are in ascending order.
     """
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types, each with its wire type, or "" for any type.

@@ -149,7 +149,7 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
 
 
 def _formatters(files: Mapping[str, str], changes: Sequence[FileChange], directory: Path) -> tuple[str, str] | None:
-    """Return the formatters of the existing files and of the new files; None if more than the formatting differs."""
+    """If the files differ only in formatting, return the old and the new files' formatters. Otherwise, return None."""
     here = formatter_of(files.get(MARKER, ""))
     if not here or not changes or any(change.kind != "changed" for change in changes):
         return None

@@ -126,7 +126,7 @@ def check_hexadecimal(reading: Reading, node: JsonNode | None) -> None:
 
 
 def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
-    """Set an optional field's versions, which the draft dialect specifies once per message (versionsWithOptional)."""
+    """Set an optional field's versions. The draft dialect specifies them per message, with `versionsWithOptional`."""
     is_nullable = values.pop("nullable")
     if values["tag"] is not None:
         values["taggedVersions"] = reading.optional_versions

@@ -67,7 +67,7 @@ FORMAT_KEYS: Final[Mapping[str, Callable[[JsonNode], Any]]] = {
     "discriminator": text,
     "claims": _claims,
 }
-"""Converters for the keys that only record formats have. Their other keys are name, type and about."""
+"""Converters for the keys that only record formats have. Record formats also have the keys name, type and about."""
 
 _STAND_INS: Final[dict[str, Any]] = {
     "name": "Unreadable",

@@ -58,7 +58,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """The context of a value, on which its normal form depends: the spec's dialect, the path and the field's type."""
+    """Where a value is: the spec's dialect, the path and the field's type. The value's normal form depends on this."""
 
     note: Note
     draft: bool
@@ -260,7 +260,7 @@ _OWN: Final[Mapping[str, _Key]] = {
     "versions": _Key(_versions, str),
     "versionsWithOptional": _Key(_flexible_versions, str),
 }
-"""Keys whose normal form differs from that of other values of their kind."""
+"""Keys that don't use the normal form for the kind of their value (`_BY_KIND`), each with its own normal form."""
 
 
 @cache

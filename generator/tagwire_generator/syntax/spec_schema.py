@@ -131,7 +131,7 @@ def _accepts(allow_extensions: bool) -> _Test:
 
 
 def _test_of(part: Mapping[str, Any], allow_extensions: bool, known: dict[str, _Test]) -> _Test:
-    """Convert a part of the schema to a function. `known` has the functions of definitions (`$defs`) by reference."""
+    """Convert a part of the schema to a function. `known` maps references (`$ref`) to the functions they refer to."""
     tests = [
         _keyword_test(keyword, part, lambda other: _test_of(other, allow_extensions, known), known)
         for keyword in part
@@ -147,7 +147,8 @@ def _keyword_test(
     match keyword:
         case "$ref":
             if operand not in known:
-                known[operand] = lambda value: known[operand](value)  # for definitions that contain themselves
+                # A definition may refer to itself, so `known` must have an entry for it before it is converted.
+                known[operand] = lambda value: known[operand](value)
                 known[operand] = test_of(schema()["$defs"][operand.rpartition("/")[2]])
             return lambda value: known[operand](value)
         case "type":
@@ -175,7 +176,7 @@ def _keyword_test(
         case "if":
             condition, yes, no = (test_of(part.get(key, {})) for key in ("if", "then", "else"))
             return lambda value: yes(value) if condition(value) else no(value)
-        case _:  # jsonschema decides about `dialect` and unknown keywords
+        case _:  # reject `dialect` and unknown keywords, so that jsonschema checks the spec
             return _rejects
 
 

@@ -10,7 +10,10 @@ BLOCKS: Final = ("optionalFields", "fields", "commonStructs")
 """The keys whose value is written as a list with one entry per line."""
 
 Path = tuple[str | int, ...]
-"""Keys and indexes from the message to an item: `("fields", 0, "fields", 2)`. "end" is the end of a list."""
+"""The keys and indexes that lead from the message to an item, such as `("fields", 0, "fields", 2)`.
+
+"end" instead of an index stands for the end of a list.
+"""
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
@@ -140,7 +143,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path`, or to the enclosing item if both are on one line."""
+        """Attach the pending comments to the item at `path`, or to the enclosing item if that is on a single line."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []

@@ -49,7 +49,7 @@ _FIXED: Final = {
     "boolean": _Helpers("BOOLEANS", "BOOLEAN_BYTES", "{}[{}]", "booleans", "put_booleans"),
     "uuid": _Helpers("uuid_of", "uuid_bytes", "{}({})", "read_uuids", "put_uuids"),
 }
-"""The helpers of fixed-width families, by family."""
+"""Maps families of fixed-width types to the names of their helper functions."""
 _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
 """For each family, the suffixes of the helper functions for one value and for many values."""
 _RUNTIME_NAMES: Final = {
@@ -105,9 +105,10 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType, calls: str = "") -> str:
-        """Return the name of a constant whose methods read and write arrays of a number type.
+        """Add a constant for arrays of a number type to the generated module, and return the constant's name.
 
-        If `calls` is "packers" or "unpackers", the constant maps an element count to a `struct.Struct` method instead.
+        The constant has methods that read and write arrays. If `calls` is "packers" or "unpackers", it maps an element
+        count to a method of `struct.Struct` instead.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'

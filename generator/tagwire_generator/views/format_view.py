@@ -21,7 +21,7 @@ __all__ = ["format_view"]
 
 
 def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> DataModuleView:
-    """Return the view of a record format's module, for its template. `cls` is the format's runtime class."""
+    """Return the values from which a template generates a record format's module. `cls` is the class at run time."""
     views = _FormatViews(spec, None, options)
     structs = tuple(views.struct(struct) for struct in (*spec.structs, spec.root))
     return views.module_of(structs, source, _doc(spec, cls.layout()))

@@ -32,7 +32,7 @@ class RowView:
     depth: int
     type: str
     named_type: str
-    """The type, together with its enum or semantic type."""
+    """The field's type, followed by its enum or semantic type, if it has one."""
     family: str
     width: int
     versions: str

@@ -39,7 +39,7 @@ class PackageView:
     marker_doc: str
     level: int
     registry: str
-    """The type annotation of the package's registry, which names the classes of the headers."""
+    """The type annotation of the package's registry. It contains the names of the header classes."""
     type_imports: tuple[str, ...]
     """Import statements for the registry type."""
     messages: tuple[MessageEntry, ...]
@@ -53,7 +53,7 @@ class PackageView:
     api_keys: tuple[tuple[str, int], ...]
     """For each request, its name in the generated enum and its API key. Sorted by API key."""
     api_key_docs: Mapping[str, str]
-    """The first sentence of the description of each request that has one, by enum name."""
+    """Maps a request's name in the enum to the first sentence of its description. Requests without one are left out."""
     releases: tuple[tuple[str, str], ...]
     """Each message with its history (`tagwire.frames.releases`). Empty if the specs have no history."""
     releases_doc: str
@@ -132,7 +132,7 @@ class RegisterModuleView:
     source: str
     doc: str
     name: str
-    """The class name."""
+    """The name of the generated class."""
     bases: str
     """The base class, with keywords for the settings of the register."""
     constants: tuple[tuple[str, str, str], ...]
@@ -144,7 +144,7 @@ class RegisterModuleView:
 
 
 def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
-    """Return the view of a register's module, for its template."""
+    """Return the values from which a template generates a register's module."""
     entries = sorted(spec.entries, key=lambda entry: entry.key)
     ranges = sorted(spec.ranges, key=lambda each: each.first)
     return RegisterModuleView(

@@ -19,7 +19,7 @@ class UnionView:
     name: str
     annotation: str
     alternatives: tuple[str, ...]
-    """The names of the attributes of which only one may be set."""
+    """The names of the union's attributes. At most one of them may be set."""
     arguments: str
     """Python expressions for the union's name and for the names of its alternatives, to pass to a method."""
     doc: str

@@ -47,7 +47,8 @@ def proofs(*words: str) -> list[tuple[str, str]]:
 def test_set_without_headers_uses_kafkas_headers(project: Path) -> None:
     commit(project)
     give_old_header(project, "Request")
-    # API key 7, version 0, correlation ID 7, client ID "a". Request header 0 has no client ID.
+    # The old bytes begin with API key 7, version 0, correlation ID 7 and client ID "a". The new bytes begin with
+    # request header 0, which has no client ID.
     assert proofs("--against", "HEAD") == [
         ("0007 0000 00000007 000161".replace(" ", "") + NONCE, "0007000000000007" + NONCE)
     ]
