@@ -54,12 +54,12 @@ CONDITIONS: Final = {
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
 
 _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""Matches a PipelineError in a Spark error message; of nested errors, the innermost one."""
+"""Matches a PipelineError in a Spark error message. If one error contains another, it matches the inner one."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 _WAITING: Final = "Exception thrown in awaitResult"
-"""Lines of a Spark error that begin with one of `_NO_CAUSE`, or end with `_WAITING`, don't show its cause."""
+"""Lines of a Spark error message that begin with one of `_NO_CAUSE`, or end with `_WAITING`, don't name a cause."""
 
 
 class PipelineError(PySparkException, TagwireError):

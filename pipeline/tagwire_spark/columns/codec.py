@@ -166,8 +166,8 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type stores the same values as different bytes. Decoded columns must then
-    be cast.
+    `has_other_bytes` is true if Spark's Arrow type stores the values as other bytes than the decoder does. Decoded
+    columns must then be cast.
     """
 
     type: Any
@@ -313,7 +313,10 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return `version`, or all versions in the option `versions`. Raises PipelineError if the message has none."""
+    """Return `version` or, if it is None, the versions in the option `versions` (default: all) that the message has.
+
+    Raises PipelineError if the message has none of them.
+    """
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):
             raise invalid(f"version: expected an integer, or a column of integers, got {version!r}.")

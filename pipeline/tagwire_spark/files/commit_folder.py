@@ -47,9 +47,9 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}
-    """Maps the streaming query to the note about its micro-batch that the manifest stores.
+    """If the job is a micro-batch, maps the ID of its streaming query to a note about it, for the manifest.
 
-    Notes of earlier commits are copied to each new manifest.
+    The manifest also keeps the notes of earlier commits.
     """
 
 

@@ -10,8 +10,8 @@ Object storage has no links, renames, moves or locks. But a put can require that
 
 Any process may repeat any step, even concurrently, because staged objects are kept until the end. If step 2 fails,
 `_SUCCESS` is replaced by its old content plus the number and job of this commit. From then on, the commit is undone.
-Then the staged objects are deleted, so that no other process can copy them; then their copies, and last the manifest.
-At that point, objects that existed before the commit are still untouched.
+First, the staged objects are deleted, so that no other process can copy them. Then their copies are deleted and, last,
+the manifest. Objects that existed before the commit have not been changed, because only step 4 changes them.
 
 If a store ignored put conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.
@@ -47,9 +47,9 @@ from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reac
 
 _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
-"""An ETag that no object has. A store that replaces an object on condition that it has this ETag ignores conditions."""
+"""An ETag that no object has. If a put with the condition `If-Match: "0"` succeeds, the store ignores conditions."""
 _UNDONE: Final = 8
-"""Maximum number of undone commits listed in `_SUCCESS`, where their drivers can find out that they were undone."""
+"""Maximum number of undone commits that `_SUCCESS` lists. A driver looks there to see whether its commit was undone."""
 
 
 class RemoteFolder(CommitFolder):

@@ -34,7 +34,7 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""In the folder of a task attempt, the subfolder for tables of records. Exact bytes are in the subfolder `EXACT`."""
+"""The subfolder of an attempt's folder that contains tables of records. The subfolder `EXACT` contains exact bytes."""
 _CHUNK: Final = 4 << 20
 """Maximum number of bytes that one row of an `_exact` file stores."""
 _PIECES: Final = 10_000

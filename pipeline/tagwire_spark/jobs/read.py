@@ -50,7 +50,7 @@ _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""What a worker plans: a partition folder or segment, followed by its log folder and the log folder's commit number."""
+"""A partition folder or segment that a worker plans to read, then its log folder, and that folder's commit number."""
 
 
 def read_logs(

@@ -297,7 +297,7 @@ class SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # `batch` is None if the batch can't be decoded at all, rather than having invalid records or offsets.
+        # `batch` is None if it can't be decoded at all. Otherwise, only its records or its offsets are invalid.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
@@ -318,7 +318,7 @@ class SplitPass(Pass):
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
-        """Return the last valid offset before the invalid batch at `position`; None if the query ends before it.
+        """Return the last valid offset before the invalid batch at `position`; None if that is after the query's end.
 
         This reads the split again, because the last batch that the engine read may have a wrong offset.
         """

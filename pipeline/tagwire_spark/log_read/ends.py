@@ -119,7 +119,11 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position of the last batch in the index, at or before `offset` if it is given; 0 if there is none."""
+    """Return the position from which to read a segment's batch headers, in order to get to `offset` quickly.
+
+    This is the position of the last batch in the index that is at or before `offset` or, if `offset` is None, of the
+    last batch in the index. Returns 0 if the index has no such batch or is damaged.
+    """
     try:
         entry = segment.index_entry(offset)
     except LogError:

@@ -85,9 +85,9 @@ class LogQuery(NamedTuple):
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | int | None = None
-    """Milliseconds, for each partition or for all. Reading starts at the first record that is at or after this time."""
+    """Start times in milliseconds by partition, or one for all: the first record read is at or after the time."""
     end_times: Offsets | int | None = None
-    """As `start_times`, but reading ends before that record."""
+    """End times, in the same form: reading ends before the first record that is at or after the time."""
     future_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
     first_timestamp: int | None = None
@@ -282,9 +282,9 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound", so partitions with its number are left out of the result. Returns None if the
-    option is a word, whichever word it is. A second word, `latest`, is only accepted as the start of a stream, and
-    `stream_query` looks for it in the option itself.
+    is the default and means "no bound". So if the JSON gives a partition the number of this word, the result leaves out
+    the partition. Returns None if the option is a word, whichever word it is. A second word, `latest`, is only accepted
+    as the start of a stream, and `stream_query` looks for it in the option itself.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

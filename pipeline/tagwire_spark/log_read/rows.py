@@ -260,7 +260,10 @@ class _Rows:
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield row masks for the start and the end of the query's time range. With `level=batch`, ignore the end."""
+        """Yield a row mask for the start of the query's time range, and one for its end, for each that is set.
+
+        With `level=batch`, the end is ignored: a batch whose last timestamp is later may still have earlier records.
+        """
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
             return

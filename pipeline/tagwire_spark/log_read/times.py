@@ -29,7 +29,7 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.options import invalid
 
 _HEADS: Final = 64
-"""Number of batch headers to read after an index entry, to find the batch with its offset."""
+"""Maximum number of batch headers to read to find the batch with the offset of a time index entry."""
 
 
 class Earlier(NamedTuple):

@@ -19,7 +19,7 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""A stream's offset also has keys for topic IDs and the last records' leader epochs. No topic can have these names."""
+"""Keys of a stream's offset for topic IDs and the last records' leader epochs. Topic names can't contain a colon."""
 
 
 class Log(NamedTuple):

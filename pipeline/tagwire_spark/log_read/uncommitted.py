@@ -136,7 +136,7 @@ def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> 
     with ExitStack() as stack:
         location = folder_location(folder_name(split.file), stack, query.storage)
         partition = location and location.partition(location.local)
-        permissive = query._replace(permissive=True)  # other tasks report damage, if it is in the requested range
+        permissive = query._replace(permissive=True)  # if damage is in the requested range, another task reports it
         for _, scan, headers in _headers(partition, min(begun.values()), permissive, None) if partition else ():
             for header in headers:
                 producer_id, offset = header.producer_id, header.base_offset
@@ -207,9 +207,10 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    Each list contains at least the headers of the transactional and control batches that were read. It ends with the
-    header of the last batch, which the list may contain twice. Raises LogError for damage, unless the query is
-    permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
+    A list describes consecutive batches. It contains at least the headers of transactional and control batches, and
+    ends with the header of the last of these consecutive batches, which may be in the list twice. Raises LogError for
+    damage, unless the query is permissive. Invalid bytes at the end of the log are ignored, because they may be an
+    unfinished batch.
     """
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments
@@ -249,7 +250,7 @@ def _header(position: int, batch: RecordBatch) -> _Header:
 
 
 def _needed_headers(batch: Any) -> list[_Header]:
-    """Return an Arrow batch's headers of transactional and control batches, followed by its very last header."""
+    """Return the headers of an Arrow batch's transactional and control batches, and then of its last batch of any kind."""
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
     parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
     return [_Header(**each) for part in parts for each in part.to_pylist()]

@@ -79,9 +79,9 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record.
 
-    `has_tombstones` means that the format has a tombstone flag. The record then gets the entry's `tombstone`. In other
-    formats, a record is a tombstone if its value is null, so `tombstone` is only kept if it contradicts the value, and
-    otherwise becomes None.
+    `has_tombstones` means that the format has a tombstone flag, so the record gets the entry's `tombstone`. In other
+    formats, a record is a tombstone if its value is null. There, `tombstone` becomes None, unless it contradicts the
+    value: it is then kept, so that encoding rejects the record.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):

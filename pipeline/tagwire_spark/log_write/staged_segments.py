@@ -43,7 +43,7 @@ class StagedSegment(NamedTuple):
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """The `content_sum` of the records. A partition's total doesn't depend on the order or the segments."""
+    """The `content_sum` of the records. Added up over a partition's segments, it shows if a write repeats another."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     offset_positions: str | None = None
@@ -114,7 +114,7 @@ class Segments:
         return writer
 
     def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset. Set `offset_positions` to None if it can't be renumbered."""
+        """Record the position of the batch's base offset. If this can't be renumbered, set `offset_positions` to None."""
         at = offset_position(batch)
         # Renumbering changes only batches, so a transaction's offsets in the transaction index would become wrong.
         if at is None or batch.is_transactional:

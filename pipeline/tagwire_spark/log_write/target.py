@@ -35,7 +35,7 @@ WRITE_OPTIONS: Final = (
     "leftoverHours",
 )
 _OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
-"""Options that a stream writer rejects: it appends to its earlier output, and Spark numbers its micro-batches."""
+"""Options that a stream writer rejects, because it always appends, and Spark numbers its micro-batches."""
 _OF_STREAMS: Final = ("checkpointLocation", "queryName")
 """Spark's own options for streams, which are ignored here. Spark passes them to the writer with all other options."""
 _BATCH_BYTES: Final = 16384
@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 _HEADERS: Final = "includeHeaders"
-"""An option that is accepted but has no effect, as in Spark's Kafka sink: both write headers if the column exists."""
+"""An option without effect, here and in Spark's Kafka sink: both write headers if there is such a column."""
 
 
 class LogTarget(NamedTuple):

@@ -169,7 +169,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            # Raises an error for an unknown API, because its header version, and so the body's start, is unknown.
+            # Raises an error for an unknown API: without the API's header version, the start of the body is unknown.
             registry.request_class(frame.data)
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)
