@@ -44,7 +44,7 @@ class Split(NamedTuple):
     end: int
     """Batches that begin at `start` <= position < `end` belong to the split."""
     hint: tuple[int, int] | None
-    """Position and offset of an index entry at or before the first requested batch, where the task starts its search."""
+    """Position and offset of an index entry at or before the first requested batch, where the search starts."""
     first_offset: int
     end_offset: int
     """Records with `first_offset` <= offset < `end_offset` are requested."""

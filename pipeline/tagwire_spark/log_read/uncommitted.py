@@ -208,9 +208,9 @@ def _headers(
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
     A list describes consecutive batches. It contains at least the headers of transactional and control batches, and
-    ends with the header of the last of these consecutive batches, which may be in the list twice. Raises LogError for
-    damage, unless the query is permissive. Invalid bytes at the end of the log are ignored, because they may be an
-    unfinished batch.
+    ends with the header of the last of these batches, which may be in the list twice. Raises LogError for damage,
+    unless the query is permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished
+    batch.
     """
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments
@@ -250,7 +250,7 @@ def _header(position: int, batch: RecordBatch) -> _Header:
 
 
 def _needed_headers(batch: Any) -> list[_Header]:
-    """Return the headers of an Arrow batch's transactional and control batches, and then of its last batch of any kind."""
+    """Return the headers of an Arrow batch's transactional and control batches, then of its last batch of any kind."""
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
     parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
     return [_Header(**each) for part in parts for each in part.to_pylist()]

@@ -114,7 +114,7 @@ class Segments:
         return writer
 
     def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
-        """Record the position of the batch's base offset. If this can't be renumbered, set `offset_positions` to None."""
+        """Record where a batch's base offset is. If the batch can't be renumbered, set `offset_positions` to None."""
         at = offset_position(batch)
         # Renumbering changes only batches, so a transaction's offsets in the transaction index would become wrong.
         if at is None or batch.is_transactional:

@@ -81,7 +81,7 @@ def test_error_names_the_input_and_the_cause(
 
 
 def test_full_disk_is_an_error_of_the_output(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`shutil.copyfile` reports a full disk with the name of the source."""
+    """The error must name the output, although `shutil.copyfile` reports a full disk with the name of the source."""
     failing(monkeypatch, "copyfile", logs / "t-0" / SMALL, errno.ENOSPC)
     with pytest.raises(TagwireError, match=f"{tmp_path}/made can't be written: No space left"):
         JOBS["convert"](logs, tmp_path / "made")

@@ -151,7 +151,8 @@ def collected(releases: Sequence[Release]) -> Archive:
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
     """Yield each release's name and its specs in modern form (see `modern`). `releases` is ordered newest first.
 
-    A spec in Kafka's core artifact gets the component that it has in newer releases. Raises SpecError if it has none.
+    A spec in Kafka's core artifact gets the component that it has in newer releases. Raises SpecError for a spec in
+    core that no newer release has.
     """
     homes: dict[str, str] = {}
     for release in releases:
@@ -181,7 +182,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # A message that was matched by key or name has a spec of this release, so it can't also match a renamed spec.
+    # The other specs may have been renamed. Match them only with messages that still have no spec of this release.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)

@@ -17,7 +17,7 @@ from tagwire.versions import HIGHEST, NONE, Versions
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
 """A request whose version 0 is older than client IDs, so the header of version 0 has no client ID."""
 NEGOTIATION: Final = "ApiVersionsResponse"
-"""The response from which clients learn a broker's versions, so they must be able to read any version of it."""
+"""The response from which clients learn a broker's versions, so clients must be able to read it in any version."""
 UNSUPPORTED_VERSION: Final = 35
 
 RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
@@ -25,7 +25,7 @@ RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
     "FetchResponse": {0: "v0", 2: "v1", 4: "v2"},
     "ShareFetchResponse": {0: "v2"},
 }
-"""The record formats of messages, each with the first version that uses it.
+"""For each message with records, maps the first version that uses a record format to the name of the format.
 
 FetchSnapshot isn't listed, because its bytes may begin or end inside a record.
 """

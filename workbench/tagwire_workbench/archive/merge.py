@@ -24,6 +24,7 @@ from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.release import message_of, wire_forms
 
 Spec = Mapping[str, Any]
+"""A spec, or a part of one, in normal form."""
 
 
 # Pair the fields of an older and a newer spec by their wire positions.
@@ -111,8 +112,6 @@ def _struct(type: Type) -> StructLayout | None:
     inner = type.element if isinstance(type, Array) else type
     return inner.struct if isinstance(inner, Nested) else None
 
-
-"""A spec, or a part of one, in normal form."""
 
 _RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")
 

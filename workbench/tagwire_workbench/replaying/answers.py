@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagwire_workbench.replaying.id_mapping import IdMapping
 
 ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
-"""Fields that depend on a server's load, or on the growth of its metadata log."""
+"""Fields that are never compared, because they depend on a server's load, or on the growth of its metadata log."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 _HEADER: Final = "header."
 

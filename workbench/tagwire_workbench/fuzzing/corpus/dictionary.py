@@ -36,8 +36,8 @@ def dictionary_of(
 ) -> dict[str, bytes]:
     """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-    `keys` lists (message, version) pairs whose API key and version are also a token, because inputs begin with them. If
-    several tokens have the same bytes, only the first is returned.
+    If inputs begin with an API key and a version, `keys` lists the (message, version) pairs for which this beginning is
+    also a token. If several tokens have the same bytes, only the first is returned.
     """
     names: dict[bytes, str] = {}
     for cls, version in keys:

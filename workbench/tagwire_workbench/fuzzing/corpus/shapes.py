@@ -31,7 +31,7 @@ class Shape:
     """The choices that determine the field values of a seed."""
 
     sample: int = 0
-    """Index of the sample that each field gets. A type with fewer samples uses its last one."""
+    """Index of the sample value to use, in the list that each type has. If a list is shorter, its last one is used."""
     is_null: bool = False
     elements: int = 1
     length: int = 1

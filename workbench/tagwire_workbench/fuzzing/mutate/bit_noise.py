@@ -66,7 +66,7 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte with 0, 1 or -1. Null markers, and the lengths of null and empty values, have these values."""
+    """Replace a byte with 0, 1 or -1: the values of null markers, and the lengths of null and empty values."""
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

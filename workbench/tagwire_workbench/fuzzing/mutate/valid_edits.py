@@ -22,7 +22,7 @@ from tagwire_workbench.fuzzing.input_parts import InputPart, Spliced, splice, va
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
 """Header fields that determine how the rest of the input is read, so edits never change them."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
-"""Lengths at which the encoding of a length changes, or at the limits of the range."""
+"""Lengths for new values. Most are near a limit: where the encoded length needs another byte, or the highest length."""
 _TEXTS: Final = (
     "\0",
     "a",
@@ -184,7 +184,7 @@ def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of the count of a one-element array. Its other bytes are the same as for an empty array."""
+    """Return the last byte of a count of one element. The count's other bytes are the same as in an empty array."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
