@@ -3,9 +3,9 @@
 Spark has no fixed-size binary type and no unsigned integers. Its timestamps have microsecond precision, its decimals
 have at most 38 digits, and a column must have exactly the declared type.
 
-A field in which no version of the message allows null is declared NOT NULL. Spark then builds rows without null checks,
-which saves a sixth of a query's cost. Fields of a nullable struct stay nullable, because Spark's `toArrow` fails
-otherwise.
+A field that can't be null in any version of the message is declared NOT NULL. Spark then builds rows without null
+checks, which saves a sixth of a query's cost. But the fields of a nullable struct stay nullable, because Spark's
+`toArrow` would fail if they were NOT NULL.
 """
 
 from collections.abc import Iterator

@@ -64,7 +64,7 @@ def unversioned(name: str, row: int) -> PipelineError:
 
 
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
-    """Return a mask of the rows that have a message but no version; None if no version is null.
+    """Return a mask of the rows that have a message but no version; None if there are no such rows.
 
     Unless `permissive`, raises PipelineError for the first such row.
     """

@@ -43,7 +43,7 @@ class Change(NamedTuple):
     """The changes that a commit makes: files to move and to remove, as paths relative to the log folder."""
 
     moves: tuple[tuple[str, str], ...]
-    """Source and target of each move. A segment comes after its indexes."""
+    """Source and target of each move. A segment is moved after its indexes, so that it never appears without them."""
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}

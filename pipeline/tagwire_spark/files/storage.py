@@ -1,8 +1,8 @@
 """Locations of logs, in local folders or in any file system that fsspec supports.
 
-For planning, a local tree of empty files mirrors the listing of a remote log, with the state of each remote file. The
-driver and the tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in
-memory.
+For planning, a remote log is listed, and a local tree of empty files with the same names is created. The size and ETag
+of each remote file are kept. The driver and the tasks read ranges of the remote files (`remote_file`), so nothing large
+is copied to disk or kept in memory.
 """
 
 import glob

@@ -264,7 +264,7 @@ class _Merge:
         return field if "fields" in field else self.common[side][_struct_name(field["type"])]
 
     def common_structs(self) -> list[dict[str, Any]]:
-        """Return the common structs that fields use. Each is merged for all versions in which a field uses it."""
+        """Return the merged common structs that fields use. A struct has all versions in which any field uses it."""
         order = [*self.common["newer"], *(name for name in self.common["older"] if name not in self.common["newer"])]
         found: dict[str, dict[str, Any]] = {}
         while pending := [name for name in self.used if name not in found]:

@@ -34,7 +34,7 @@ class PlainFile:
         self._position = 0
 
     def more(self) -> bytes:
-        """Return the file's next bytes; b"" if it has no more yet. Raises InputError for truncated gzip."""
+        """Return the file's next bytes; b"" if it has no more yet. Raises InputError if the file has become shorter."""
         data = _read(self._file, self.path, _CHUNK, self._position)
         if not data:
             _reject_cut(self._file, self.path, self._position)

@@ -137,7 +137,7 @@ def _implied_default(use: _FieldInContext) -> _Found:
 
 
 def _names_something(field: FieldSpec) -> bool:
-    """Return whether a field contains IDs or positions: 0 is then an ordinary value and can't mean "none"."""
+    """Return whether a field contains IDs or positions, in which 0 is an ordinary value that can't mean "none"."""
     return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
 
 
