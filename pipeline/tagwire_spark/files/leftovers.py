@@ -35,7 +35,7 @@ class Leftover(NamedTuple):
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
     """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
     if not is_remote(root) and not is_folder(root):
-        # If the first run of a job was killed, there are only work folders, and no output yet.
+        # A job that was killed in its first run has not created its output folder yet, but may have left work folders.
         if folders := work_folders(local_path(root)):
             return [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")

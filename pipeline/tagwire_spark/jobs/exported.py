@@ -115,10 +115,10 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) unless the error shows that the export is incomplete.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for an error such as EIO, which says nothing about the export.
 
-    A missing or truncated file shows this. For a truncated file, pyarrow raises an OSError without an error number. Any
-    other system error, such as EIO, says nothing about the export.
+    Return if `error` is about a missing or truncated file, which means that the export is incomplete. For a truncated
+    file, pyarrow raises an OSError without an error number.
     """
     if error.errno not in (None, ENOENT):
         reason = error.strerror if isinstance(error, OSError) else error

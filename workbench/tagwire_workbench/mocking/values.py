@@ -189,7 +189,7 @@ class Form(NamedTuple):
 
     read: Callable[[dict[str, Any], Setting], Any]
     kind: type = str
-    """Type of the value under the form's own key."""
+    """Type of the value under the form's own key, such as `$hex`."""
     expected: str = "a string"
     other_keys: tuple[str, ...] = ()
     """Keys that the object may have in addition to the form's own key."""
