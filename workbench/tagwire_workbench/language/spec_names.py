@@ -16,7 +16,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Pairs of a parent key and a key whose value names a field, although the schema doesn't mark it as a field name."""
+"""Keys whose value names a field although the schema doesn't show this, each after the key of the object around it."""
 
 
 class Name(NamedTuple):
