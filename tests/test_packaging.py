@@ -202,6 +202,14 @@ def test_the_wheel_has_every_file_of_the_roots(wheel: Path) -> None:
 
 
 @pytest.mark.package
+def test_the_drafts_can_be_imported_from_the_wheel_itself(wheel: Path, tmp_path: Path) -> None:
+    """Import from the wheel without unpacking it, as Spark does with `--py-files`."""
+    script = "import tagwire_drafts.kip87; print(tagwire_drafts.__file__)"
+    found = run(sys.executable, "-S", "-c", script, cwd=tmp_path, PYTHONPATH=str(wheel)).stdout
+    assert found.startswith(str(wheel))
+
+
+@pytest.mark.package
 @pytest.mark.parametrize("folder", ["templates", "message_specs"])
 def test_the_wheel_has_templates_and_specs_in_the_generator(wheel: Path, folder: str) -> None:
     inside = {name.partition(f"/{folder}/")[2] for name in members(wheel) if f"/{folder}/" in name}
