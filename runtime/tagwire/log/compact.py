@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from tagwire.log.batch_summary import Bounds, Survey, summarize, survey
 from tagwire.log.compaction import Compaction, CompactionError, Judge, KeyMap
-from tagwire.log.errors import reject
 from tagwire.log.names import log_file, segment_file
 from tagwire.log.partition import Partition, read_steadily
 from tagwire.log.rewriting import SEGMENT_FILES, Explain, LocatedErrors, Rewriter, SegmentReport, Tell, groups
@@ -23,7 +22,6 @@ from tagwire.records import RecordBatch
 
 __all__ = ["CompactReport", "SegmentReport", "bounds_of", "compact_partition", "copy_files", "copy_segment"]
 
-_HIGHEST: Final = (1 << 63) - 1
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
 
 
@@ -122,9 +120,6 @@ class _Compactor:
         with LocatedErrors(segment, position):
             for record in batch:
                 if record.key is not None and record.offset >= begin:
-                    if record.offset > _HIGHEST:
-                        found = f"record offset {record.offset}"
-                        reject(segment.name, "TWL107", position, found, f"at most {_HIGHEST}, the highest int64")
                     keys.put(record.key, record.offset)
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(

@@ -101,6 +101,10 @@ def test_show_as_json() -> None:
     [topics] = [field for field in shown["fields"] if field["name"] == "topics"]
     assert (topics["nullableVersions"], topics["default"], topics["tag"]) == ("1+", [], None)
     assert [field["name"] for field in topics["fields"]] == ["topic_id", "name"]
+    assert "recordFormats" not in topics
+    assert '"recordFormats": {"0-1": "v0", "2": "v1", "3+": "v2"}' in json.dumps(
+        json.loads(run("show", "ProduceRequest", "--json").stdout)
+    )
 
 
 def test_show_has_the_history_of_each_version() -> None:
@@ -117,6 +121,7 @@ def test_show_has_the_history_of_each_version() -> None:
 
 def test_show_has_no_releases_for_packages_without_releases() -> None:
     lines = run("show", "FooResponse", "--package", "tagwire_drafts.kip482").stdout.splitlines()
+    assert "version  change" in lines
     assert lines[-1].split(maxsplit=1) == ["9", "optional fields; adds foos.bar, user_agent"]
 
 
@@ -211,8 +216,9 @@ BAD_BYTES = [
 
 @pytest.mark.parametrize(("text", "words"), BAD_BYTES)
 def test_decode_reports_field_offset_found_and_expected(text: str, words: str) -> None:
-    result = run("decode", "LeaveGroupRequest", "0", "--hex", stdin=text)
-    rejected(result, "LeaveGroupRequest v0", words, "tagwire explain LeaveGroupRequest 0", code=1)
+    result = run("decode", "LeaveGroupRequest", "0", "--hex", "--limit", "bytes=9", "--limit", "depth=3", stdin=text)
+    again = "`tagwire explain LeaveGroupRequest 0 --hex --limit bytes=9 --limit depth=3`"
+    rejected(result, "LeaveGroupRequest v0", words, again, code=1)
 
 
 def test_lenient_accepts_what_strict_rejects() -> None:

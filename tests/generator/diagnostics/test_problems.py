@@ -1,6 +1,6 @@
 import pytest
 
-from tagwire_generator.diagnostics.problems import CheckedText, Problem, named, quoted, render
+from tagwire_generator.diagnostics.problems import CheckedText, Problem, named, quoted, render, without_repeats
 
 
 def test_rendered_problem_shows_position_rule_and_source_line() -> None:
@@ -38,6 +38,13 @@ def test_without_a_source_line_there_is_no_caret() -> None:
     assert render(problem) == "f:1:2: error TW804: m"
 
 
+@pytest.mark.parametrize(("severity", "count"), [("error", 1), ("warning", 2)])
+def test_consequences_of_a_reported_error_are_dropped(severity: str, count: int) -> None:
+    cause = Problem(rule="TW602", severity=severity, file="a", line=1, column=1, message="m")
+    consequence = Problem(rule="TW804", severity="error", file="b", line=1, column=1, message="m", because="a")
+    assert len(without_repeats([cause, consequence])) == count
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -45,6 +52,7 @@ def test_without_a_source_line_there_is_no_caret() -> None:
         ("a\nb\x1b\u202e", r"'a\nb\x1b\u202e'"),
         ('it\'s "it"', "'it\\'s \"it\"'"),
         ("Ünit", "'Ünit'"),
+        ("x" * 58, "'" + "x" * 58 + "'"),
         ("x" * 100, "'" + "x" * 55 + "...'"),
         (7, "7"),
     ],

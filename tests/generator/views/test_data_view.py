@@ -1,7 +1,11 @@
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
+from build_package import build_package
 
+from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.data_view import literal
 
 
@@ -13,3 +17,21 @@ from tagwire_generator.views.data_view import literal
 def test_a_default_is_a_short_expression(value: object, text: str) -> None:
     assert literal(value) == text
     assert eval(text) == value
+
+
+DECLARED: list[tuple[str, dict[str, Any], str]] = [
+    ("string", {"nullableVersions": "0+"}, "f0: str | None = "),
+    ("string", {"nullableVersions": "0+", "default": None}, "f1: str | None = "),
+    ("[]int8", {}, "f2: Array[int] = "),
+    ("[]int8", {"nullableVersions": "0+"}, "f3: ArrayOrNone[int] = "),
+    ("[][]int8", {}, "f4: Array[tuple[int, ...]] = "),
+    ("[]int8", {"deprecated": "x"}, "def f5(self) -> tuple[int, ...]:"),
+]
+
+
+def test_declarations_of_attributes(tmp_path: Path) -> None:
+    fields = [{"name": f"F{n}", "type": kind, "versions": "0+"} | keys for n, (kind, keys, _) in enumerate(DECLARED)]
+    spec = {"type": "data", "name": "Typed", "validVersions": "0", "flexibleVersions": "0+", "fields": fields}
+    build_package(tmp_path, "typed_messages", [spec], SpecOptions(dialect="tagwire"))
+    text = (tmp_path / "typed_messages" / "typed.py").read_text()
+    assert [line for *_, line in DECLARED if line not in text] == []

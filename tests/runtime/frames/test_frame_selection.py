@@ -27,6 +27,7 @@ def test_reading() -> None:
         messages.MetadataRequest, "topics[].name", "header.client_id", "header.correlation_id"
     )
     assert both.read(REQUEST) == [(["orders", "sales"], "shop", 7)]
+    assert [field.name for field in both.fields] == ["name", "client_id", "correlation_id"]
     assert both.read(sized(REQUEST), sized=True) == both.read(REQUEST)
     answers = registry.select_response(3, "brokers[].host")
     assert answers.read(RESPONSE, 12) == answers.read(sized(RESPONSE), 12, sized=True) == ["b1"]

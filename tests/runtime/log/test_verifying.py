@@ -171,6 +171,13 @@ def test_a_time_index_entry_between_two_batches(tmp_path: Path) -> None:
     assert problems(tmp_path) == [(f"{FIRST}.timeindex", 0, "TWL212")]
 
 
+def test_a_time_index_entry_before_the_previous_one(tmp_path: Path) -> None:
+    (tmp_path / f"{FIRST}.log").write_bytes(batch_of(ONE))
+    (tmp_path / f"{FIRST}.timeindex").write_bytes(struct.pack(">qiqi", 400, 5, 300, 6))
+    messages = [found.message for report in verify_partition(log.Partition(tmp_path)) for found in report.problems]
+    assert "timestamp 300 for offset 6 follows 400 for offset 5" in messages
+
+
 def test_every_rule_has_a_test() -> None:
     by_itself = "TWL100"  # test_odd_folders.py tests this rule
     assert {row[0] for row in RULES} | {by_itself} == set(log.RULES)

@@ -1,4 +1,5 @@
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from tagwire.records import Record, RecordBatch, build
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact, compact_logs
 from tagwire_spark.jobs.compact import do_unit
-from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,17 +150,38 @@ def test_damage_is_reported_and_nothing_is_left(spark: "SparkSession", tmp_path:
 
 
 @pytest.mark.usefixtures("apart")
-def test_logs_without_anything(spark: "SparkSession", tmp_path: Path) -> None:
+def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "logs" / "none-0").mkdir(parents=True)
     (tmp_path / "logs" / "empty-0").mkdir()
-    (tmp_path / "logs" / "empty-0" / segment_file(7, "log")).touch()
-    every: tuple[dict[str, Any], ...] = ({"now": NOW}, {"now": NOW, "include_active": True})
-    for rules in every:
-        name = "-".join(rules)
+    write(tmp_path / "logs" / "rolled-0", [one(0, b"a")], [one(1, b"a")], [one(3, b"b")])
+    for file in ("empty-0", 7), ("rolled-0", 2), ("rolled-0", 4):
+        (tmp_path / "logs" / file[0] / segment_file(file[1], "log")).touch()
+    every: tuple[dict[str, Any], ...] = (
+        {"now": NOW, "include_active": True},
+        {"now": NOW, "include_active": True, "segment_bytes": 100},  # each group has one segment with records
+        {"now": OLD, "min_compaction_lag_ms": 2},  # all segments of `rolled-0` are copied
+        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # two segments are copied
+    )
+    for name, rules in zip("abcd", every, strict=True):
         expected = on_one_machine(tmp_path / "logs", tmp_path / "one" / name, rules)
         got = compact_logs(spark, tmp_path / "logs", tmp_path / "many" / name, **rules)
         assert sorted(got, key=lambda each: str(each.partition)) == expected
         assert contents(tmp_path / "many" / name) == contents(tmp_path / "one" / name)
+
+
+def test_small_logs_are_compacted_in_one_task_at_the_current_time(
+    spark: "SparkSession", tmp_path: Path, apart: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compact, "TASK_BYTES", TASK_BYTES)
+    now = int(time.time() * 1000)
+    times = [now - 10 * DAY, now - 5 * DAY, now]
+    log = write(
+        tmp_path / "logs" / "alpha-0", *([build([Record(n, at, b"k", b"v")], "v2")] for n, at in enumerate(times))
+    )
+    for path, at in zip(sorted(log.iterdir()), times, strict=True):
+        os.utime(path, ns=(at * 1_000_000, at * 1_000_000))
+    [report] = compact_logs(spark, log.parent, tmp_path / "out", include_active=True, min_compaction_lag_ms=3 * DAY)
+    assert (report.compacted_to, apart) == (2, ["partition"])
 
 
 def test_each_attempt_has_its_own_folder(tmp_path: Path) -> None:

@@ -7,13 +7,12 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
-from tagwire import TagwireError, log
+from tagwire import TagwireError
 from tagwire.log import LogPathError
 from tagwire.log.file_bytes import FileBytes
 from tagwire.records import Record, build
 from tagwire_spark.jobs.last_offsets import _ascending, last_offsets_between
 from tagwire_spark.jobs.outputs import JobOutput, staging
-from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -85,11 +84,6 @@ def test_one_of_many_jobs_writes_an_output(tmp_path: Path) -> None:
         thread.join()
     assert len(rejected) == 5
     assert len(list(output.iterdir())) == 1
-
-
-def test_an_empty_folder_has_no_end(tmp_path: Path) -> None:
-    (tmp_path / "alpha-0").mkdir()
-    assert end_of(log.Partition(tmp_path / "alpha-0").segments) is None
 
 
 def test_last_offsets_are_found_in_files(tmp_path: Path) -> None:
