@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from tagwire_generator.diagnostics.problems import CheckedText, Problem, named, quoted, render, without_repeats
@@ -39,7 +41,7 @@ def test_without_a_source_line_there_is_no_caret() -> None:
 
 
 @pytest.mark.parametrize(("severity", "count"), [("error", 1), ("warning", 2)])
-def test_consequences_of_a_reported_error_are_dropped(severity: str, count: int) -> None:
+def test_consequences_of_a_reported_error_are_dropped(severity: Any, count: int) -> None:
     cause = Problem(rule="TW602", severity=severity, file="a", line=1, column=1, message="m")
     consequence = Problem(rule="TW804", severity="error", file="b", line=1, column=1, message="m", because="a")
     assert len(without_repeats([cause, consequence])) == count
