@@ -117,7 +117,7 @@ def test_generator_and_runtime_compute_equal_layouts(shapes: Any, file: str, ver
 
 
 def plain(struct: Any) -> Any:
-    """Return a layout as tuples without classes, for comparing the layouts of two packages."""
+    """Return a layout as tuples, without the message classes, for comparing the layouts of two packages."""
     inner = [getattr(item.type, "element", item.type) for item in struct.fields]
     nested = [plain(each.struct) if hasattr(each, "struct") else None for each in inner]
     own = [(item.name, str(item.type), item.tag, item.default) for item in struct.fields]

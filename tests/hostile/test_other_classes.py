@@ -46,7 +46,7 @@ class Renamed(MetadataRequestTopic):
 
 
 class Disguised:
-    """An object with a false `__class__`, for which `isinstance(x, MetadataRequestTopic)` is true."""
+    """An object with a fake `__class__`, for which `isinstance(x, MetadataRequestTopic)` is true."""
 
     name, topic_id, unknown_tags = "t", None, NO_TAGS
     __class__ = MetadataRequestTopic  # type: ignore[assignment]

@@ -105,7 +105,7 @@ def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items
 
 @_quiet
 def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the packages of this project's spec sets, and the packages that are part of tagwire."""
+    """Complete the name of a package: one of this project's spec sets, or one that is part of tagwire."""
     from tagwire.frames.known_packages import PUBLIC_PACKAGES
 
     return _starting(dict.fromkeys([*_sets(), *PUBLIC_PACKAGES]), incomplete)
@@ -113,7 +113,7 @@ def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the packages of this project's spec sets."""
+    """Complete the name of the package of one of this project's spec sets."""
     return _starting(_sets(), incomplete)
 
 

@@ -81,7 +81,7 @@ DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
     for id, row in _ROWS.items()
     if id.startswith("TL")
 }
-"""The rules for designs: record formats, messages, and designs that conflict with each other."""
+"""The rules that `tagwire lint` and `tagwire collide` apply to the design of record formats and messages."""
 
 _SHOWN: Final = 160
 """Maximum length of a printed source line, since a file may have no line breaks."""

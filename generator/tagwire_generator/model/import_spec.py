@@ -63,7 +63,7 @@ class ImportSpec:
 
 
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
-    """Convert the version ranges in `struct`, a part of the shared struct `owner`, to the importing spec's versions."""
+    """Convert the version ranges in `struct` to versions of the importing spec. It is part of the struct `owner`."""
     members = tuple(_field(each, versions) for each in struct.fields)
     return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
@@ -97,7 +97,8 @@ def _is_by_version(row: object) -> bool:
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
     """Merge the version ranges that two imports list for the same struct.
 
-    If the imports disagree, return the lowest version of the importing spec in which they disagree, as an int.
+    If they list different struct versions for the same version of the importing spec, return the lowest such version
+    of the importing spec, as an int, instead of the merged ranges.
     """
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []

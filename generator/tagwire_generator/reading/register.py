@@ -75,7 +75,7 @@ def _boolean(node: Object, key: str) -> bool | None:
 
 
 Registers: TypeAlias = Mapping[str, RegisterSpec | None]
-"""Registers by name. None stands for an invalid register, whose problems are reported in its own file."""
+"""Maps names to registers. None stands for an invalid register, whose problems are reported in its own file."""
 
 
 def registers_among(specs: Iterable[bytes]) -> Registers:

@@ -79,7 +79,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 
 
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
-    """Combine columns to an Arrow batch with this schema. Raises PipelineError if a NOT NULL column has a null.
+    """Combine columns into an Arrow batch with this schema. Raises PipelineError if a NOT NULL column has a null.
 
     The error names the file with the first null: `file_of` maps a row's number to its file.
     """

@@ -207,7 +207,7 @@ def check_found(path: str, found: Sequence[Location]) -> None:
 
 
 class RequestedSegment(NamedTuple):
-    """A segment that may have requested rows, and a split that covers the whole segment."""
+    """A segment that may contain rows of the query, and the split that reads the whole segment."""
 
     segment: Segment
     split: Split
@@ -216,7 +216,7 @@ class RequestedSegment(NamedTuple):
 def _requested(
     query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments in a location that may have requested rows, according to the base offsets in file names."""
+    """Yield the segments in a location that may contain rows of the query, judging by the offsets in file names."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         if location.name_of(folder.path) in shorter:

@@ -55,7 +55,10 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
     "uvarint": UVARINT,
     "rest": None,
 }
-"""The types of the length before bytes, strings and arrays. With `rest`, the value is all remaining bytes."""
+"""Maps the names of the length prefixes of bytes, strings and arrays to their types.
+
+With `rest`, there is no prefix, and the value consists of all remaining bytes.
+"""
 
 
 class Framing(FrozenData):

@@ -1,8 +1,8 @@
 """The primitive wire types: one table with a row for each.
 
-To add a type, add a row: everything that depends on a primitive uses its row (layouts, serializers, traces, JSON, the
-generator's annotations and default rules). The class of a row is its family, which handles the values
-(`tagwire.wire.families`). Sources: Kafka's protocol guide, and KIP-482 for the unsigned varint lengths.
+To add a type, add a row. Layouts, serializers, traces and JSON, as well as the generator's annotations and default
+rules, all read these rows. Each row is an instance of a class in `tagwire.wire.families`, which handles the values of
+several similar types. Sources: Kafka's protocol guide, and KIP-482 for the unsigned varint lengths.
 """
 
 from __future__ import annotations

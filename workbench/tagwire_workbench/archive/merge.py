@@ -88,9 +88,10 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs by position, in each version in `shared` whose wire format is equal in both.
+    """Pair the fields of two specs by position.
 
-    Raises SpecError if two versions pair one older field with different newer fields.
+    Versions in `shared` are compared one by one; only those with the same wire format in both specs give pairs. Raises
+    SpecError if an older field gets a different partner in two of these versions.
     """
     pairing = FieldPairing(newer["name"])
     forms = wire_forms(dict(newer)), wire_forms(dict(older))

@@ -32,7 +32,7 @@ COMPONENTS: Final = {
 """The component of each org.apache.kafka artifact with specs. Later releases moved core's specs to other components."""
 
 SPEC_BYTES: Final = 1 << 20
-"""Maximum size of a spec; the largest in Kafka 4.4.0 has 13 kB."""
+"""Maximum size of a spec. The largest spec of Kafka 4.4.0 is 13 kB long."""
 TOTAL_BYTES: Final = 64 << 20
 
 _IN_JAR: Final = re.compile(r"(?:common/(?:message|metadata)|message)/[^/]+\.json")

@@ -68,7 +68,7 @@ def _start(path: Path) -> bytes:
 
 
 def _is_batch(start: bytes) -> bool:
-    """Return whether these may be the first bytes of a batch. In text, the offset and length would be far too large."""
+    """Return whether these may be the first bytes of a batch. If they were text, its offset would be far too large."""
     if len(start) <= _MAGIC_AT:
         return False
     offset, length = int.from_bytes(start[:8], "big", signed=True), int.from_bytes(start[8:12], "big", signed=True)

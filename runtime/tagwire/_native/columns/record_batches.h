@@ -109,7 +109,7 @@ typedef struct {
     const uint8_t *data;     /* the file's bytes, indexed by file position */
     int64_t size, end;       /* `size`: file position where `data` ends; `end`: file position where reading stops */
     int64_t position;        /* file position of the open batch, or of the next batch if none is open */
-    int64_t next;            /* file position of the batch after the open one */
+    int64_t next;            /* file position of the batch after the one that is being read */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
     const tw_record_plan *tried;    /* the plan for a format whose batches begin with a varint; NULL if none do */

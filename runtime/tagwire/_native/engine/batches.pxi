@@ -206,7 +206,7 @@ cdef class Magic2:
         return reading
 
     def source_of(self, batch):
-        """Return the arguments that pass a batch to functions of `tagwire._records`; None if Python must read it."""
+        """Return the arguments with which functions of `tagwire._records` read a batch; None if Python must read it."""
         cdef tw_batch records
         buf = self.open(batch, &records)
         if buf is None:

@@ -116,8 +116,8 @@ static inline int tw_is_short_int(PyObject *value)
 #endif
 }
 
-/* Convert an exact int (not of a subclass) to 64 bits. Return 1, or 0 without an exception for any other value. Also
- * returns 0 for large ints if converting them is slow in this version of Python. */
+/* Convert an int to 64 bits, and return 1. For any other value, including an instance of a subclass of int, return 0
+ * without setting an exception. Also returns 0 for large ints if converting them is slow in this version of Python. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
