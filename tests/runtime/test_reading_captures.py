@@ -46,7 +46,7 @@ def test_a_response_without_its_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("data", "error"), [
     (row("req", REQUEST) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir: expected 'req', 'resp' or 'close'"),
     (gzip.compress(row("req", REQUEST), mtime=0)[:-9], "a.jsonl can't be read after line "),
-    (gzip.compress(b"")[:5], "a.jsonl can't be read after line 0"),
+    (gzip.compress(b"", mtime=0)[:5], "a.jsonl can't be read after line 0"),
     (row("req", REQUEST, timestamp=LATEST + 2), f"timestamp: {LATEST + 2} milliseconds since 1970 is out of range"),
     (None, "a.jsonl can't be read: No such file or directory"),
 ])  # fmt: skip
