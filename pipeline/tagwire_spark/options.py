@@ -13,7 +13,7 @@ from tagwire.text_format import near
 from tagwire_spark.errors import PipelineError
 
 MODES: Final = ("FAILFAST", "PERMISSIVE")
-"""How to handle invalid bytes: fail the query, or report the error in the row's `_error`."""
+"""Values of the option `mode`. On invalid bytes, FAILFAST fails the query; PERMISSIVE reports the error in `_error`."""
 NO_TABLES: Final = (
     "Spark does not pass on table options (saveAsTable, insertInto, CREATE TABLE): save to a path with "
     "save(), and read it with load(), or in SQL with CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."

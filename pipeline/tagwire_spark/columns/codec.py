@@ -182,7 +182,7 @@ def _struct(type: Any) -> StructType:
 
 
 def _commented(type: DataType, cls: type[Struct] | None) -> DataType:
-    """Return a copy of the type in which each field's Spark comment is its documentation in the message class."""
+    """Return a copy of the type in which Spark's field comments contain the documentation from the message class."""
     if cls is None:
         return type
     if isinstance(type, ArrayType):

@@ -26,7 +26,7 @@ from tagwire_spark.options import MODES, Options, invalid
 
 Pairs = tuple[tuple[str, str], ...]
 Row = tuple[str, int | None, Pairs]
-"""A row's message name, version and options."""
+"""The message name, version and options that an SQL function received in one row."""
 
 _FROM_MESSAGE: Final = Call("from_message", ("data", "messageName", "version"), ("options",))
 _TO_MESSAGE: Final = Call("to_message", ("value", "messageName", "version"), ("options",))

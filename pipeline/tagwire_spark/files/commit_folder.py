@@ -91,7 +91,7 @@ class CommitFolder(ABC):
     """
 
     slowness = 1
-    """How many times longer a commit takes than in a local folder. Waiting times are multiplied by this."""
+    """Factor for all waiting times: a commit to this kind of folder takes that many times as long as to a local one."""
 
     def __init__(self, root: str) -> None:
         self.root = root

@@ -87,7 +87,7 @@ class RemoteFile:
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # the request's ETag no longer matches: the file was replaced, or has only grown
+            if error.errno == EINVAL:  # the ETag has changed, because the file was replaced or because it has grown
                 self._check()
             raise
         if len(found) < end - start:

@@ -359,7 +359,11 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Remove a URL's last `levels` folders. Return it split before `::`, such as ("zip://logs", "::/path/of.zip")."""
+    """Remove the last `levels` parts of a URL's path. Return what is left, in two parts.
+
+    The second part starts with `::` and names the container; for example, ("zip://logs", "::/path/of.zip"). It is
+    empty for other URLs.
+    """
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")
     parts = rest.rstrip("/").split("/")

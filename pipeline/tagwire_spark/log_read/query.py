@@ -75,7 +75,7 @@ class LogQuery(NamedTuple):
     """Bytes per task; None to choose by the total size."""
     min_tasks: int = 1
     drops: bool = False
-    """Whether to omit the errors that `permissive` would report as rows."""
+    """Whether to skip invalid batches without a row. With `permissive` alone, each of them is reported in a row."""
     control: bool = False
     committed: bool = False
     from_log_start: bool = False
@@ -87,7 +87,7 @@ class LogQuery(NamedTuple):
     start_times: Offsets | int | None = None
     """Start times in milliseconds by partition, or one for all: the first record read is at or after the time."""
     end_times: Offsets | int | None = None
-    """End times, in the same form: reading ends before the first record that is at or after the time."""
+    """End times in milliseconds by partition, or one for all: reading ends before the first record at or after it."""
     future_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
     first_timestamp: int | None = None

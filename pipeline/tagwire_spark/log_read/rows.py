@@ -100,7 +100,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """If a file can't be read because it is a capture of frames, return an error that reports this; else None."""
+    """Return an error that says that the file is a capture of frames; None if reading failed for another reason."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))

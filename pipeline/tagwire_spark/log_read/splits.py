@@ -127,7 +127,10 @@ def _counts(path: Path) -> bool:
 
 
 def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
-    """Yield the folder names of the partitions that the query selects, and their segments below the paths."""
+    """Yield (folder name, partition, segments) for each partition that the query selects.
+
+    If one of the query's paths is a segment file, it yields only this segment of the partition.
+    """
     for location in log_locations(query.paths, stack, query.storage):
         if location.local.is_file():
             folder = location.partition(location.local.parent)
@@ -207,7 +210,7 @@ def check_found(path: str, found: Sequence[Location]) -> None:
 
 
 class RequestedSegment(NamedTuple):
-    """A segment that may contain rows of the query, and the split that reads the whole segment."""
+    """A segment that could contain rows of the query, and a split that covers the whole segment."""
 
     segment: Segment
     split: Split
@@ -216,7 +219,10 @@ class RequestedSegment(NamedTuple):
 def _requested(
     query: LogQuery, location: Location, folders: Iterable[Path], shorter: Set[str] = frozenset()
 ) -> Iterator[RequestedSegment]:
-    """Yield the segments in a location that may contain rows of the query, judging by the offsets in file names."""
+    """Yield the segments of a location, except those whose file names show that they contain no requested rows.
+
+    The base offset in a segment's file name, and that of the next segment, limit the offsets in the segment.
+    """
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         if location.name_of(folder.path) in shorter:
@@ -352,7 +358,10 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
 
 
 def _first_requested(segment: Segment, split: Split) -> tuple[int, int] | None:
-    """Return the position and offset of the index entry to start reading at; None for the start of the segment."""
+    """Return the position and offset of the index entry at which reading should start.
+
+    Returns None if reading must start at the beginning of the segment.
+    """
     if split.first_offset <= (segment.base_offset or 0):
         return None
     try:

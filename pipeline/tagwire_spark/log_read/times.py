@@ -38,7 +38,7 @@ class Earlier(NamedTuple):
     end_offset: int
     """All records with lower offsets are earlier than the time."""
     is_all: bool
-    """Whether the whole segment is earlier."""
+    """Whether all records of the segment are earlier than the time."""
 
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:

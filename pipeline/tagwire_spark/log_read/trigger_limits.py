@@ -34,7 +34,10 @@ class Log(NamedTuple):
     topic_id: str = ""
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Leader epochs with their first offsets. If the epoch of an offset has changed, the record was replaced."""
+    """Pairs (leader epoch, its first offset). They show if a record that was read has since been replaced.
+
+    In that case, its offset belongs to another epoch.
+    """
     log_end: int = 0
     """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""
 
@@ -78,7 +81,10 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
 
 
 def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """Divide a limit among partitions by their unread sizes. Each gets at least 1. Return {} if everything fits."""
+    """Divide a limit among partitions in proportion to their unread sizes. Return each partition's share, at least 1.
+
+    Returns {} if the unread sizes together don't exceed the limit.
+    """
     total = sum(sizes.values())
     return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
 

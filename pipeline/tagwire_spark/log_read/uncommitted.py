@@ -90,7 +90,7 @@ class _Reached(NamedTuple):
     end: int
     """End position of the last batch."""
     sum: int
-    """Checksum of the last batch, which differs if the log was truncated and rewritten."""
+    """Checksum of the last batch. If the file now has other bytes there, the log was truncated and rewritten."""
     offset: int
     """The offset after the last batch."""
     running: dict[int, int]
