@@ -44,7 +44,7 @@ _WRITTEN_COLUMNS: Final = pa.schema([("log", pa.int32()), ("attempt", pa.string(
 _OF_BATCH: Final = ("producer_id", "base_offset")
 
 Reading = tuple[FormatSet, Limits]
-"""The formats and limits with which segments are read."""
+"""The record formats and the limits that tasks use to read segments."""
 
 
 def find_last_offsets(

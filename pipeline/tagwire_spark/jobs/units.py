@@ -230,8 +230,8 @@ def _inode(file: str) -> int:
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, the segment that the driver described with `sent_segment`.
 
-    Raises PipelineError if the segment was replaced or removed in the meantime. This error takes precedence over errors
-    in the `with` block.
+    Raises PipelineError if the segment was replaced or removed in the meantime. If the `with` block fails, and the
+    segment has been replaced, this error is raised instead of the block's error, because it is the likely cause.
     """
     file, listed = sent
     if is_remote(file):

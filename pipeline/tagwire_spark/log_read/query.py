@@ -87,7 +87,10 @@ class LogQuery(NamedTuple):
     start_times: Offsets | int | None = None
     """Start times in milliseconds by partition, or one for all: the first record read is at or after the time."""
     end_times: Offsets | int | None = None
-    """End times in milliseconds by partition, or one for all: reading ends before the first record at or after it."""
+    """End times in milliseconds by partition, or one for all.
+
+    Reading ends before the first record that is at or after the end time.
+    """
     future_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
     first_timestamp: int | None = None

@@ -1,1 +1,1 @@
-"""Write to the data source `kafka_log`: what tasks write, what the driver commits, and the log that a write extends."""
+"""Write to the data source `kafka_log`. Tasks write segments to a staging folder, and the driver commits them."""

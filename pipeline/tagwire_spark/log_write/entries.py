@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """The sequence number that offset 0 would have, since sequence numbers advance with offsets; -1 for none."""
+    """The sequence number minus the offset, modulo 2^31, which is the same for all records of a batch; -1 for none."""
     is_transactional: bool
     is_control: bool
     append_time: int | None

@@ -36,7 +36,7 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""The value that a null represents, for each column that contains a property of batches."""
+"""Maps columns to their defaults, which replace nulls. These are the columns that set properties of a whole batch."""
 
 
 class RowRun(NamedTuple):

@@ -43,7 +43,7 @@ class StagedSegment(NamedTuple):
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """The `content_sum` of the records. Added up over a partition's segments, it shows if a write repeats another."""
+    """The `content_sum` of the records. If two writes have the same total in each partition, they wrote the same rows."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     offset_positions: str | None = None
@@ -176,7 +176,10 @@ def _offset_position(name: str, is_compressed: bool) -> int | None:
 
 
 def offset_positions_file(segment: Path) -> Path:
-    """Return the path of the file in which `numbered` finds the positions of a staged segment's base offsets."""
+    """Return the path of the file that lists where a staged segment contains base offsets.
+
+    `numbered` needs these positions to renumber the segment.
+    """
     return segment.with_name(f"places-{segment.stem}")
 
 

@@ -193,7 +193,10 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
 
 
 def test_single_segment_is_read_without_its_neighbors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that reading a segment ignores its neighbors: only commits to its folder or the parent folder matter."""
+    """Check that reading one segment doesn't look at the other files in its folder.
+
+    It must check only for pending commits, in its folder and in the folder above.
+    """
     path, seen = segment(tmp_path, 0, batch(0, 3)), list[Path]()
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")
 

@@ -36,7 +36,7 @@ pytestmark = [
 
 MIB = 1 << 20
 MOST = 400
-"""The limit of a worker's memory in MiB, for any segment size."""
+"""The most memory that a worker may use, in MiB, however large the segment is."""
 
 
 def big_segment(root: Path, mebibytes: int, size: int) -> int:

@@ -45,7 +45,10 @@ def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
 
 
 def test_two_concurrent_writes(tmp_path: Path) -> None:
-    """If two writes begin at the same offset, the second commit must continue the first commit's offsets and epochs."""
+    """If two writes begin at the same offset, the second commit must move its records after those of the first.
+
+    The leader epochs of both writes must then be listed with the final offsets.
+    """
     schema = columns("topic string, value binary, partitionLeaderEpoch int")
     writers = [LogWriter(log_target({"path": str(tmp_path)}), overwrite=False) for _ in range(2)]
     staged = [

@@ -88,7 +88,10 @@ def test_json_that_is_too_deep(tmp_path: Path) -> None:
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
-    """Check that strings and file names that aren't UTF-8 are shown with `?`, but connections are not mixed up."""
+    """Check that strings and file names that aren't UTF-8 are shown with `?`.
+
+    Two connections whose names then look the same must still be told apart.
+    """
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     requests = [
