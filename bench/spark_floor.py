@@ -88,7 +88,7 @@ def main() -> None:
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
     """Write the test data to a folder. Return a query of this data for each pair of case and source."""
-    # Workers must import the class instead of unpickling it: only an imported module keeps its batches between queries.
+    # Workers must import the class, not unpickle it, so that they keep its batches from one query to the next.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)

@@ -31,7 +31,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # `tuple` accesses all elements, which some libraries create only then
+        return tuple  # `tuple` reads the elements, which some libraries create only on access
     return lambda array: deque(map(element, array), 0)
 
 

@@ -17,7 +17,6 @@ def __getattr__(name: str) -> Any:
     try:
         from tagwire_spark.sources.log import LogSource
     except ImportError as error:
-        # When Spark looks up a source of any name, it imports this module too. AttributeError is the only error after
-        # which Spark goes on to the next module.
+        # Spark imports this module to find any source by name. It skips the module only if it gets an AttributeError.
         raise AttributeError(f"module {__name__!r} can't load DefaultSource: {error}") from error
     return LogSource

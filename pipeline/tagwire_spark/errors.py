@@ -54,7 +54,7 @@ CONDITIONS: Final = {
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
 
 _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""Matches a PipelineError in a Spark error message. If one error contains another, it matches the inner one."""
+"""Matches a PipelineError in a Spark error message; of nested errors, the innermost one."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")

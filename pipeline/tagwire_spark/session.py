@@ -2,8 +2,8 @@
 
 The reasons for the settings were measured with PySpark 4.3. A small task costs 25 ms over loopback TCP, but only 4 to 5
 ms over a Unix socket. Python sources can push down filters only if a setting enables it. By default, Arrow in the JVM
-checks the bounds of every column access, which takes a third of Spark's time for rows from Python. Columnar input of
-Python functions, which is the default since 4.3, makes rows from Parquet a third more expensive.
+checks the bounds of every column access, which takes a third of Spark's time for rows from Python. Functions with
+columnar input (the default since 4.3) make rows from Parquet a third more expensive.
 
 Two settings repeat Spark's defaults, because the alternatives are costly: a new worker process for each task, and
 pipelined functions, which sometimes fail with reused workers.

@@ -84,7 +84,7 @@ class CapturedFrame:
     is_close: bool = False
     """Whether this is the end of a connection, not a frame."""
     gap: str = ""
-    """Why there is no frame: the missing bytes of a network capture, or the line that can't be read; "" for a frame."""
+    """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)
     """The JSON object or table row from which the frame was read; empty in a network capture."""
     registry: Registry | None = None
@@ -280,7 +280,7 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
     """Read frames and marks of closed connections from JSON lines, skipping blank lines.
 
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
-    only if this line or an earlier one begins with `{`, because a file without such a line is probably not JSON at all.
+    only if this line or an earlier one begins with `{`. Otherwise, the file is probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

@@ -312,7 +312,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Clear `sent.response`, because `self.sent` would keep the response alive until the next request.
+        # Clear `sent.response`. Otherwise, `self.sent` would keep the response alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()

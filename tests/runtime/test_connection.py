@@ -84,7 +84,7 @@ def test_best_version_without_losses_is_selected(request_: Any, theirs: tuple[in
         with pytest.raises(want) as raised:
             client.send(request_)
         assert theirs is None or "can't represent all of this message" in str(raised.value)
-        client.send(messages.ApiVersionsRequest(), 0)  # after the error, the connection can still send other requests
+        client.send(messages.ApiVersionsRequest(), 0)  # the connection must still be usable
 
 
 @pytest.mark.parametrize("lists", [True, False])

@@ -178,7 +178,7 @@ class _Filler:
 
 
 def _fixed(type: Fixed) -> _Grown:
-    """Return a value that takes memory because CPython must allocate it. Small integers, in contrast, already exist."""
+    """Return a value that CPython must allocate, unlike small integers, which already exist."""
     wire = type.wire
     values: dict[str, Any] = {"boolean": True, "uuid": UUID(int=2**128 - 1), "floating": 1.5}
     value = values.get(wire.family, wire.low or wire.high)

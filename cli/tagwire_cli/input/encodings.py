@@ -202,7 +202,7 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a hex dump. The offsets show how many bytes a line has; its text column begins after them."""
+    """Parse a hex dump. The offsets show how many bytes each line has, and so where its text column begins."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
@@ -238,7 +238,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """Return the bytes in a dump line. They end after `most` bytes, or where more than `gap` blanks follow a byte."""
+    """Return the bytes of a dump line. They end after `most` bytes, or at a gap of more than `gap` blanks."""
     found = bytearray()
     position = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, position)):

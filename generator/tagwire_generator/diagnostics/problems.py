@@ -94,7 +94,7 @@ class Problem:
 
     rule: str
     severity: DesignSeverity
-    """The severity of the problem. Only problems found by design rules can have the severity "note"."""
+    """The severity of the problem. Only design rules report notes."""
     file: str
     line: int
     column: int

@@ -29,9 +29,9 @@ _FILES: Final = {
 }
 """Maps the path of each file in the project to the name of the file's template."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""Maps files that a project may already have to their templates. Files that exist are kept unchanged.
+"""The name of the template for each file that a project may already have.
 
-For the files in `_FILES` and `_HEADERS`, in contrast, it is an error if one of them exists.
+If such a file exists, it is kept and no error is raised. An existing file of `_FILES` or `_HEADERS` is an error.
 """
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",

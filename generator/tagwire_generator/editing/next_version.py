@@ -32,7 +32,7 @@ class SpecChange:
 
     name: str
     version: int
-    """The new version. If a field is added to existing versions instead, the first version that has this field."""
+    """The new version. For a field in existing versions, the first version that has the field."""
     path: Path
     before: str
     after: str

@@ -79,7 +79,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # in a common version, another field has the tag now; the layout comparison reports this
+        return None  # both fields have the tag in a common version, so the layout comparison reports it
     return f"was {tag_holder(old)}"
 
 
@@ -276,5 +276,5 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return a type's attributes to compare, without nested types. In values, renamed fields have their new names."""
+    """Return names and values of a type's attributes, without nested types. Renamed fields have their new names."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

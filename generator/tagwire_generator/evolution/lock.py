@@ -69,7 +69,7 @@ class Lock:
     """The registers (tables of named numbers) that fields use as enums. Only their numbers and names are stored."""
 
     def baseline(self) -> Baseline:
-        """Return the released specs. A check compares new specs with them."""
+        """Return the released specs, with which a check compares new specs."""
         specs: dict[str, Released] = {}
         invalid: dict[str, tuple[Problem, ...]] = {}
         for message in self.messages:

@@ -11,10 +11,7 @@ from tagwire.versions import NONE, Versions
 from tagwire_generator.model import MessageSpec
 
 RetiredTags = Mapping[str, Mapping[int, str]]
-"""For each struct, the tags that are no longer used, and the field that each tag had, such as `trace_id string`.
-
-A struct is given by its path, which is "" for the message itself.
-"""
+"""Maps a struct's path ("" for the message) and a tag to the field that had this tag, such as `trace_id string`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Proof:
 
     version: int
     value: Any
-    """The message that the writer encodes, as JSON."""
+    """The message as JSON, as its writer encodes it."""
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side

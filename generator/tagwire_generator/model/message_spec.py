@@ -99,7 +99,7 @@ class MessageSpec:
     structs: tuple[StructSpec, ...] = ()
     """Inline, common and imported structs. Each struct comes after the structs that it contains."""
     imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
-    """The direct and indirect imports of shared structs. The message's own fields can only use direct imports."""
+    """All imported shared structs. The message's own fields can only use those that it imports directly."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()

@@ -37,10 +37,7 @@ class KeyRangeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEntry:
-    """An entry of a register: a number (`key`) and its name.
-
-    Unless noted otherwise, the other strings are "" if the spec omits them.
-    """
+    """An assigned number (the key) and its name. An optional string is "" if the spec omits it."""
 
     key: int
     name: str

@@ -91,7 +91,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[ReleaseSpan]:
-        """Yield a span for each layout of a redefined version. If several spans have it, yield the newest one."""
+        """For each layout of a redefined version, yield the span with the newest releases that have this layout."""
         found: dict[str, ReleaseSpan] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:

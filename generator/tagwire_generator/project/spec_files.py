@@ -151,7 +151,7 @@ def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
 
 @lru_cache(maxsize=1024)
 def _names(data: bytes) -> tuple[bytes, ...]:
-    """Return the value of a spec's `name` key. If the spec isn't valid JSON, return all possible values."""
+    """Return the value of a spec's `name` key. If JSON can't be parsed, return all strings that may be that value."""
     try:
         tree = json.loads(data)
     except ValueError:

@@ -58,7 +58,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """Where a value is: the spec's dialect, the path and the field's type. The value's normal form depends on this."""
+    """The context of a value, on which its normal form depends: the spec's dialect, the path and the field's type."""
 
     note: Note
     draft: bool

@@ -121,7 +121,7 @@ _TYPES: Final[Mapping[str, frozenset[type]]] = {
 _UNTESTED: Final = frozenset(
     {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
 )
-"""Keywords of the schema that need no test: they cause no errors, or only errors that `shape_errors` ignores."""
+"""Keywords that need no test of their own: they cause no errors, or only errors that `shape_errors` ignores."""
 
 
 @functools.cache

@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether columns of this type must be cast, because Spark's Arrow type stores the values as other bytes."""
+    """Return whether a column must be cast because Spark's Arrow type stores the same values as different bytes."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -103,7 +103,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """A column that is exported to Arrow with another type. Both types must store the values as the same bytes."""
+    """Exports a column's buffers under another Arrow type that has the same memory layout (`__arrow_c_array__`)."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column

@@ -166,8 +166,8 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type stores the values as other bytes than the decoder does. Decoded
-    columns must then be cast.
+    `has_other_bytes` is true if Spark's Arrow type stores the same values as different bytes. Decoded columns must then
+    be cast.
     """
 
     type: Any

@@ -102,8 +102,8 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if the job could not be committed.
 
-    `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` is what
-    `noted_batches` returns. If another job commits first, `change` is called again.
+    `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` are the last
+    manifest's notes on micro-batches. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:
@@ -126,7 +126,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the notes on micro-batches in the manifest of the last finished commit, keyed by streaming query."""
+    """Return the last finished commit's notes on micro-batches, keyed by streaming query."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 

@@ -285,9 +285,9 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound". So if the JSON gives a partition the number of this word, the result leaves out
-    the partition. Returns None if the option is a word, whichever word it is. A second word, `latest`, is only accepted
-    as the start of a stream, and `stream_query` looks for it in the option itself.
+    is the default and means "no bound", so partitions with its number are left out of the result. Returns None if the
+    option is a word, whichever word it is. A second word, `latest`, is only accepted as the start of a stream, and
+    `stream_query` looks for it in the option itself.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

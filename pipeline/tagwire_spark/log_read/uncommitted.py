@@ -207,10 +207,9 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    A list describes consecutive batches. It contains at least the headers of transactional and control batches, and
-    ends with the header of the last of these batches, which may be in the list twice. Raises LogError for damage,
-    unless the query is permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished
-    batch.
+    Each list contains at least the headers of the transactional and control batches that were read. It ends with the
+    header of the last batch, which the list may contain twice. Raises LogError for damage, unless the query is
+    permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
     """
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
     read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments

@@ -1,1 +1,1 @@
-"""Write to the data source `kafka_log`. Tasks write segments to a staging folder, and the driver commits them."""
+"""Write to the data source `kafka_log`. Tasks stage segments, and the driver commits them to new or existing logs."""

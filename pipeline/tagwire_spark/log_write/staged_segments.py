@@ -43,7 +43,7 @@ class StagedSegment(NamedTuple):
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """The `content_sum` of the records. If two writes have the same total in each partition, they wrote the same rows."""
+    """The `content_sum` of the records. A partition's total shows whether a write contains the same rows as another."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     offset_positions: str | None = None

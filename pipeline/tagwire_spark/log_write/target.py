@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 _HEADERS: Final = "includeHeaders"
-"""An option without effect, here and in Spark's Kafka sink: both write headers if there is such a column."""
+"""An option that is accepted but has no effect, as in Spark's Kafka sink: both write headers if the column exists."""
 
 
 class LogTarget(NamedTuple):

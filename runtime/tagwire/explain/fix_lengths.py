@@ -19,7 +19,7 @@ _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinst
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 """Maps each type whose values begin with a length, such as `string`, to the integer type of that length.
 
-Used for lines whose type, unlike `compact string`, does not name the encoding of its length.
+It is needed for lines whose type is just `string`. Other types include the encoding of the length (`compact string`).
 """
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
@@ -151,7 +151,7 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 
 
 def _count(following: Sequence[Line], array: str) -> int:
-    """Count the elements of an array. The paths of its lines contain the indexes of the elements.
+    """Count the elements of an array by the indexes in the paths of its lines.
 
     A line with a new index begins an element. The user may have duplicated an element without changing the index, so a
     line with the same path and type as the first line of the current element also begins an element.

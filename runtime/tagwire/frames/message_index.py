@@ -30,7 +30,7 @@ class MessageIndex:
 
     `aliases` are older names of messages: `registry[alias]`, `alias in registry` and attributes of the package accept
     them, but `names()` and iteration leave them out. `registers` is a dict from the names
-    of the package's enums to their modules; `structs` is such a dict for the structs that several messages share.
+    of the package's enums to their modules; `structs` is the same for structs that several messages share.
     """
 
     def __init__(

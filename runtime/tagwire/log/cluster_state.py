@@ -19,7 +19,7 @@ _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
 In all other fields of the record, null means "unchanged".
 """
 _FENCING: Final = {-1: False, 1: True}
-"""Maps the numbers in the field `fenced` of a broker change record to whether the broker is fenced from then on."""
+"""The field `fenced` of a broker change record: -1 unfences the broker, 1 fences it."""
 
 
 class ClusterState:

@@ -62,7 +62,7 @@ def columns(
     At an invalid batch, `errors="raise"` raises LogError after yielding the rows before it. With "skip", reading
     continues after the batch, and the result's `skipped` lists the skipped bytes.
 
-    `message`, a message class, adds a last column `message` with the decoded record values, or only with their
+    `message` is a message class. It adds a last column `message` with the decoded record values, or only their
     `fields`. `version` is the version of all values; leave it out for coordinator and metadata logs, whose records
     contain their version. In these logs, records of other types are null. If a value can't be decoded, `errors="raise"`
     raises a DecodeError or UnsupportedVersionError. The error's attribute `row` is the number of the record's row in

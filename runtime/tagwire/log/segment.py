@@ -138,7 +138,7 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # the caller will read from `start`, and get the same error
+            pass  # the caller gets the same error when it reads from `start`
         return start
 
     def sibling(self, kind: str) -> Path | None:

@@ -51,7 +51,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the JSON must change: a value is hidden, or a field has the name of a member in `ahead`."""
+        """Return whether the message's JSON must be changed, because a value is hidden or a field is in `ahead`."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 
@@ -97,7 +97,7 @@ def _has_sensitive(message: type[Message], version: int) -> bool:
 
 
 def _text_without(text: str, name: str) -> str:
-    """Remove a member from the text of a JSON object. The member must have a line of its own."""
+    """Remove a member from the text of a JSON object. The member must be on a separate line."""
     begin = text.find(f'{_MEMBER}"{name}": ')
     if begin < 0:
         return text

@@ -54,7 +54,7 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # In CPython 3.13, `inspect.signature` passes a class as `struct` to get an attribute of that class.
+        # In CPython 3.13, `inspect.signature` passes the class as `struct`. Treat that as an access on the class.
         bound = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(bound), "__get__", None)
         return bound if get is None else get(bound, struct, cls)
@@ -75,10 +75,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function for `FirstUse`. It calls `make` with the class that declares the fields.
-
-    The result becomes the value of the attribute in that class.
-    """
+    """Return a `bind` function (see `FirstUse`) that sets an attribute of the declaring class to `make(cls)`."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -164,7 +161,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the engine's methods on a message class, unless it overrides them. Return the one that was looked up."""
+    """Set the engine's methods on a message class, unless it overrides them. Return the accessed method."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)

@@ -176,7 +176,7 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return which version of its struct the field has in `version` of the class that declares the field.
+        """Return the version of the field's struct for a version of the class that declares the field.
 
         The two versions differ only if the field's struct is shared.
         """

@@ -81,7 +81,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def reject_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Raise EncodeError for a new value of a field that this version lacks, if `encode` would reject that value."""
+        """Raise EncodeError for a new value that `encode` would reject, because this version doesn't have the field."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:

@@ -68,7 +68,7 @@ def uuid_bytes(value: UUID) -> bytes:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""An array field whose default is empty has its default if `value in EMPTIES`. Other empty values are not arrays."""
+"""`value in EMPTIES` tests whether an array has its default. Other empty values, such as "", are invalid arrays."""
 
 
 def check_null_length(length: int) -> None:

@@ -50,7 +50,7 @@ def test_names_of_enums_replace_numbers_in_json(message: Any, expected: dict[str
 
 
 def test_a_header_before_the_message_does_not_matter() -> None:
-    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # a DescribeAclsRequest (key 29)
+    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # DescribeAcls (key 29), client "a"
     text = annotate(trace_request(messages.registry, frame), NOTE)
     assert "3 READ" in text and "2 TOPIC" in text and "3 ALLOW" in text
 

@@ -21,7 +21,7 @@ from tagwire.records import (
 from tagwire.records.headers import CODECS
 from tagwire_generator.syntax.spec_schema import schema
 
-# Two headers, each preceded by its length and the length of its key: h with the value v, and an empty key and value.
+# header 1: length 3, keyLen 1, "h", value "v"; header 2: length 1, keyLen 0 (empty key), empty value
 BYTES = bytes.fromhex("03 01 68 76  01 00")
 
 

@@ -52,10 +52,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the golden records, preceded by their size in bytes, an int32.
-
-    The offset takes 8 bytes, the message size 4, and the message 46 in kip82-int or 25 in kip87. The sum is 58 or 37.
-    """
+    """Return the golden records, preceded by their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25)."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

@@ -245,7 +245,7 @@ class StreamFile:
         yield True
 
     def _take(self, table: FrameTable, splitter: FrameSplitter) -> None:
-        """Add each frame whose bytes have all been read to the table. Raises DecodeError for an invalid frame size."""
+        """Add the frames that have been read completely to the table. Raises DecodeError for an invalid frame size."""
         start = splitter.offset
         for frame in splitter:
             table.add(self._kind, len(table) + 1, (start + 4, len(frame)), frame, "", is_silent=True)

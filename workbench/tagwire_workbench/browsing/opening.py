@@ -68,7 +68,10 @@ def _start(path: Path) -> bytes:
 
 
 def _is_batch(start: bytes) -> bool:
-    """Return whether these may be the first bytes of a batch. If they were text, its offset would be far too large."""
+    """Return whether a file that starts with these bytes may contain batches.
+
+    If the file contains text, the number at the position of the offset is far too large.
+    """
     if len(start) <= _MAGIC_AT:
         return False
     offset, length = int.from_bytes(start[:8], "big", signed=True), int.from_bytes(start[8:12], "big", signed=True)

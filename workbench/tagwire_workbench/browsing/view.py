@@ -10,7 +10,7 @@ from tagwire_cli.input.filters import Term
 from tagwire_workbench.browsing.listing import Listing, Test, contains
 
 _SLICE: Final = 0.05
-"""Seconds of work per call of `advance`."""
+"""Seconds after which a call of `advance` returns, even if there are more entries to filter."""
 _CHEAP: Final = 256
 """Entries to test between two checks of the clock."""
 

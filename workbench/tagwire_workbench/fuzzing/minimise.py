@@ -90,7 +90,7 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Simplify the input as long as a candidate keeps the property. Return whether the input has changed."""
+        """Replace the input with each candidate that still has the property. Return whether the input changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass

@@ -87,7 +87,10 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return an error of a rule that is broken more often in `after` than in `before`; None if there is none."""
+    """Return an error that an edit has caused: the edited spec breaks the error's rule more often than before.
+
+    Returns None if there is no such error.
+    """
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
         old[problem.rule] -= 1

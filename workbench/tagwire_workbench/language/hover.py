@@ -70,7 +70,10 @@ def _entry(entry: Value) -> str:
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
-    """Return the hover for a register (an enum of a field's numbers). `register` is the source text of its file."""
+    """Return the hover for the name of a register, which lists the meanings of a field's numbers.
+
+    `register` is the source text of the register's file.
+    """
     name = SpecNames(TextTree(text)).register_at(offset)
     root = TextTree(register).root
     if name is None or root.string("name") != name.text:

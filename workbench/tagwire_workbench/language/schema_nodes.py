@@ -51,7 +51,7 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for a value of this shape. Some schemas differ for lists and objects."""
+        """Return the schema for values of the given shape, because some keys accept both a list and other values."""
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self
@@ -75,7 +75,10 @@ class SchemaNode:
         return SchemaNode(node["items"]) if "items" in node else None
 
     def values(self) -> tuple[Any, ...]:
-        """Return the schema's `enum` values to suggest in an editor: no null, and no strings if booleans are valid."""
+        """Return the `enum` values that an editor should suggest.
+
+        Null is left out. If a boolean may also be written as a string, only the booleans are returned.
+        """
         node = self.shaped("")._node
         values = [value for value in node.get("enum", ()) if value is not None]
         if True in values and "true" in values:
@@ -125,8 +128,8 @@ def _root(root: Value) -> SchemaNode:
 def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
     """Return the keys that an object may have in addition to `present`.
 
-    Required keys come first, then the other keys in schema order. `is_extended` allows the tagwire dialect in specs
-    that don't name their dialect.
+    Required keys come first, then the other keys in schema order. If a spec doesn't name its dialect, keys of the
+    tagwire dialect are returned only if `is_extended` is set.
     """
     node = schema_node_of(owner)
     if node is None:

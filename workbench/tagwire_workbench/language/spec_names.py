@@ -1,7 +1,8 @@
 """Find the names of structs and fields that a spec declares and uses, even if the source is invalid.
 
-Definitions, references, renaming and the outline use this module. The schema shows which values are names: values of
-the kinds `structName` and `fieldType` name structs, and `string` names a field of a record format.
+Definitions, references, renaming and the outline use this module. The kind of a value in the schema shows what it
+names: values of the kinds `structName` and `fieldType` name structs, `registerName` names a register, and `word` names
+a field of a record format.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Keys whose value names a field although the schema doesn't show this, each after the key of the object around it."""
+"""Pairs of a parent key and a key whose value names a field, although the schema doesn't mark it as a field name."""
 
 
 class Name(NamedTuple):

@@ -243,7 +243,7 @@ class Workspace:
         return SetProblems(of_files, dict(of_set))
 
     def counterpart(self, path: Path) -> MessageSpec | None:
-        """Return the response to a request, or the request for a response, that has the same API key."""
+        """Return the response with the same API key if the path is a request's spec; for a response, the request."""
         mine, spec_set = self.message(path), self.spec_set(path)
         kind = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
         if mine is None or spec_set is None or kind is None:

@@ -69,7 +69,10 @@ class Position(NamedTuple):
 
 
 class Tree:
-    """The data of a YAML file, and where its values and keys are. A path of keys and indexes identifies a value."""
+    """The data of a YAML file, with the line and column of each value and key.
+
+    A value is identified by its path of keys and indexes.
+    """
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -214,7 +217,10 @@ class _Maker:
 
 
 def _joined_surrogates(text: str) -> str | None:
-    """Replace surrogate pairs, which JSON escapes may contain, with characters. Return None if one is unpaired."""
+    """Return the text with each surrogate pair replaced by its character; None if a surrogate is unpaired.
+
+    A text contains surrogates if it was written with JSON's `\\u` escapes.
+    """
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:

@@ -113,7 +113,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # For pages that are not on disk yet, this call only starts to write them, and the next call removes them.
+        # The call starts to write new cached pages to disk. The next call removes them from the cache.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

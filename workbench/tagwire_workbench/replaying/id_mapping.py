@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _IDS: Final = {
     "client_instance_id": "client",
     "cluster_id": "cluster",
-    "leader": "member",  # of a group; a partition's leader is a number that occurs only in requests, so it isn't mapped
+    "leader": "member",  # a group's leader; a partition's leader is a number, which isn't mapped
     "member_id": "member",
     "producer_id": "producer",
     "session_id": "session",

@@ -1,8 +1,8 @@
 """Decode an Arrow array of encoded messages into columns, and the reverse: encode columns as messages.
 
 The C loops report only success or failure. If a loop rejects a row, `tagwire.interpreter` converts that row again. The
-interpreter either raises an error that names the position, or accepts the row (for example, with `strict=False`). The
-values of an accepted row are stored in the columns like those of any other row.
+interpreter either raises an error that names the position, or accepts the row (for example, with `strict=False`). In
+that case, the interpreter's result is stored in the columns.
 """
 
 
@@ -16,7 +16,7 @@ cdef class Conversion:
     cdef object supported
     cdef Spares spares
     cdef public int64_t most
-    """Maximum number of list elements or bytes in a column. It is the highest int32 offset, but tests may lower it."""
+    """Maximum number of list elements or bytes in a column: the limit of int32 offsets. Tests lower it."""
 
     cdef int set(self, Shape results, object value, Table table, str name, object supported, Spares spares) except -1:
         self.results, self.value, self.table, self.name = results, value, table, name

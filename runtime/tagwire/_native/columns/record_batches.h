@@ -95,7 +95,7 @@ typedef struct {
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    /* for each of these numbers: the index of its register (framing.h); -1 if the records don't depend on the number */
+    /* indexes of the registers (framing.h) that receive these numbers; -1 if the records don't depend on a number */
     int32_t offset_base, timestamp_base, timestamp_scale;
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */

@@ -41,13 +41,12 @@ cdef Part part(ArrowArray array, object column):
 
 
 def with_message(ArrowArray array, root, str kind, api_key, decode):
-    """Add a column of messages to an array of records.
+    """Add a column of messages to an array of records. `decode(data, versions)` returns the column.
 
-    `decode(data, versions)` makes this column from two arrays with the encoded messages and their versions. What they
-    contain depends on `kind`. The kinds in PAYLOADS are for coordinator and metadata logs, whose records have a record
-    type and a version in addition to the message. For a record whose type is `api_key`, `data` has the message, and
-    `versions` its version; for all other records, both are null. For any other `kind`, `data` has the record values,
-    and `versions` is None.
+    Records in coordinator and metadata logs (see PAYLOADS) contain a record type and a version in addition to the
+    message. `api_key` is the type of the records to decode. For each of them, `data` has the message, and `versions`
+    has the message's version; both are null for records of other types. If `kind` is not in PAYLOADS, `data` has the
+    record values, and `versions` is None.
     """
     cdef Joined joined = Joined()
     cdef Chunk split = Chunk()

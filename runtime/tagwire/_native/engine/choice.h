@@ -23,11 +23,11 @@ typedef struct {
 /* A field on at least one selected path: the C counterpart of tagwire.selection.paths.Step. */
 typedef struct {
     const tw_field *field;
-    const tw_choice *inside; /* selected fields of the struct or elements in `field`; NULL if a path ends at `field` */
+    const tw_choice *inside; /* selected fields inside the struct or the array's elements; NULL if a path ends here */
     int column;              /* index of the column if a path ends at this field; otherwise -1 */
     uint8_t each, is_row, has_row, has_structs;
     Py_ssize_t columns_count, holes_count;
-    const int *columns;      /* each path has a column: the column indexes of all paths that contain this field */
+    const int *columns;      /* indexes of the columns of all selected paths through this field */
     const tw_hole *holes;    /* the values of `columns` if the field is absent */
 } tw_chosen;
 

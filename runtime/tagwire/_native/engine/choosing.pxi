@@ -64,7 +64,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return a C array of the selected fields among `fields`, and store its size in `count`.
+        """Return a C array of those of `fields` that are selected, and store its size in `count`.
 
         `names` contains the names of `fields` in the same order: a list, or a string for a single field.
         """

@@ -92,8 +92,8 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
     return argument;
 }
 
-/* Return the index of the attribute with this name; -1 if there is none. Callers usually pass keywords in field order,
- * so index `next` is tried first. */
+/* Return the index of the attribute with this name, or -1. Callers usually pass keywords in field order, so index
+ * `next` is tried first. */
 static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *name, Py_ssize_t next)
 {
     if (TW_LIKELY(next < c->count && c->attributes[next].name == name))

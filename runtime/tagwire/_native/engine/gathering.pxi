@@ -179,7 +179,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return record headers as a tuple; None if decoding would return them as values of other types."""
+    """Return record headers as a tuple; None if decoding would return other types, such as tuples for lists."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -293,7 +293,7 @@ cdef class BuilderConstructor:
     cdef tuple parameters  # the names of the constructor's parameters; the first is the format
     cdef Py_ssize_t slots[MOST_PARAMETERS]  # the slots of the parameters, followed by all other slots of a builder
     cdef Py_ssize_t count
-    cdef dict templates  # maps each format name to its template
+    cdef dict templates  # maps format names to the builders that are copied
 
     cdef int learn(self, object cls) except -1:
         cdef Py_ssize_t index

@@ -78,9 +78,9 @@ static inline enum tw_look_kind tw_look_kind_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group a struct's fields by the check that they need (tw_look_kind). Set `looks_width` to the size of a struct whose
- * int32 arrays and tag section are empty, without the fields that need a closer look. Call this when the struct is
- * otherwise complete. */
+/* Group a struct's fields by the check that they need (tw_look_kind). Set `looks_width` to the total size of the
+ * fixed-width ints, the shortest possible count prefixes of int32 arrays, and an empty tag section. Call this when the
+ * struct is otherwise complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
@@ -111,7 +111,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         TW_HELD PyObject *before = tw_slot(object, f->slot);
         int differs = tw_differs(f, before);
-        TW_HELD PyObject *value = tw_slot(object, f->slot); /* read now: tw_differs may run code that changes it */
+        TW_HELD PyObject *value = tw_slot(object, f->slot); /* read after tw_differs: its Python code may change the slot */
         int64_t size = 0;
         if (differs == 0)
             continue;

@@ -76,7 +76,7 @@ class Reply:
     after: int = 0
     """The number of later answers of the connection that are sent before this one."""
     split_at: Collection[int] = ()
-    """Write the frame in separate parts that begin at these ascending offsets. The header begins at offset 4."""
+    """Offsets at which the frame is split into separate writes, in ascending order; the header begins at offset 4."""
     cut_at: int | None = None
     """Send only this number of bytes of the frame, then close."""
     raw: bytes | None = None

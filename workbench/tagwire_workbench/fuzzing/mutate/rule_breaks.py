@@ -275,9 +275,9 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an unknown API key": (("fixed",), _no_key),
 }
-"""Maps the name of each of Kafka's rules, as in `ExpectedError.rule`, to what is needed to break the rule.
+"""Kafka's rules by their name in `ExpectedError.rule`.
 
-These are the kinds of input part in which the rule can be broken, and the function that breaks it.
+Each rule has the kinds of part where it can be broken, and the function that breaks it.
 """
 
 DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
