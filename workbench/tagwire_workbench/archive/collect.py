@@ -240,7 +240,7 @@ def _is_same(message: _Message, spec: ImportedSpec) -> bool:
 
 
 def _is_renamed(message: _Message, spec: ImportedSpec) -> bool:
-    """Return whether a keyless spec is this message under another name.
+    """Return whether a spec without an API key describes this message, which has a different name in other releases.
 
     This requires that one of the two names begins with the other, and that all common versions are equal on the wire.
     """
@@ -264,7 +264,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each component, the releases that have specs of it. A release need not have all components."""
+    """Return, for each component, the releases with specs of this component, because a release may lack components."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)

@@ -137,9 +137,9 @@ class Release:
 
     @property
     def specs(self) -> list[ImportedSpec]:
-        """The specs of all sources, each message once.
+        """The specs of all sources. If two jars contain identical specs, the list contains only one of them.
 
-        Two jars may contain identical specs. Raises SpecError for different specs with the same name.
+        Raises SpecError for different specs with the same name.
         """
         chosen: dict[str, ImportedSpec] = {}
         for spec in (spec for source in self.sources for spec in source.specs):

@@ -166,7 +166,8 @@ def _value(node: Node, details: _Details) -> str:
 def _telling(node: Node, details: _Details) -> str:
     """Return the text that identifies an array element in the tree.
 
-    This is the value of the element. For a struct, it is the first string field or, without strings, the first number.
+    This is the element's own value. An element without one is identified by the first string among its fields or, if
+    it has no strings, by the first number.
     """
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _TRIED_FIELDS):

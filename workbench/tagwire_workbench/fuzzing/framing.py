@@ -53,8 +53,9 @@ class FuzzInput(NamedTuple):
 class InputFraming:
     """The format of a fuzz input's bytes. `kind`, `frames` and `prefix` are options of `tagwire fuzz corpus`.
 
-    With `message` and `version`, each input is such a message. Otherwise, each input must identify its message: in an
-    API key and version before a message of the given `kind` (`prefix="key"`), or in a request header (`frames=True`).
+    With `message` and `version`, all inputs contain this message in this version. Otherwise, each input must identify
+    its message: by an API key and version before a message of the given `kind` (`prefix="key"`), or by a request header
+    (`frames=True`).
     Raises FramingError if nothing identifies it, and UnsupportedVersionError if the message has no such version.
     """
 

@@ -87,9 +87,9 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 
 
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
-    """Return an error that an edit has caused: the edited spec breaks the error's rule more often than before.
+    """Return an error that an edit has caused; None if it has caused none.
 
-    Returns None if there is no such error.
+    Errors before and after the edit are compared by number: the edit is the cause if a rule is now broken more often.
     """
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):

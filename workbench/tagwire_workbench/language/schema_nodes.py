@@ -51,7 +51,10 @@ class SchemaNode:
         self._node = node
 
     def shaped(self, shape: Shape) -> "SchemaNode":
-        """Return the schema for values of the given shape, because some keys accept both a list and other values."""
+        """Return the schema for values of the given shape.
+
+        A schema may contain two alternatives: one for lists or objects, and another for all other values.
+        """
         condition = self._node.get("if", {}).get("type")
         if condition is None:
             return self

@@ -72,7 +72,10 @@ class Passing:
         """Complete frames that are still being sent, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Process received bytes. Yield the bytes to send on now. Then call `ends` for each complete frame."""
+        """Process received bytes, and yield the bytes to send on now.
+
+        When the caller has taken them all, call `ends` for each complete frame.
+        """
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)
         if is_between and PREFIX_SIZE <= int.from_bytes(data[:_SIZE], "big") == size - _SIZE <= self.max_size:

@@ -48,7 +48,10 @@ _KEYS: Final = (
 )
 """Fields that identify an array element, unless the message class defines the array's keys."""
 _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
-"""Keys whose values servers assign. They are tried only if no other key identifies the elements."""
+"""Fields whose values a server assigns, so another server may return other values.
+
+They are used to pair elements only if no other field identifies the elements.
+"""
 
 
 def by_key(recorded: Sequence[Any], received: Sequence[Any], keys: Sequence[str] = ()) -> list[tuple[Any, Any]]:
@@ -87,7 +90,7 @@ class RecordedEvent(NamedTuple):
 
     line: int
     connection: str
-    """The run and number of the connection, which identify it."""
+    """The name that identifies the connection: the recording (`run`) and the connection's number in it."""
     is_request: bool
     key: int | None
     """The correlation ID of a response; None in protocols that match responses by order."""

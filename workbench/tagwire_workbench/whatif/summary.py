@@ -54,7 +54,7 @@ class Summary:
 
     @property
     def header_saved(self) -> list[tuple[int, int]]:
-        """Pairs (n, number of batches whose headers become n bytes smaller), in ascending order."""
+        """Pairs (bytes saved in the batch header, number of batches that save this), in ascending order."""
         return sorted(self.total.header_saved.items())
 
     @property

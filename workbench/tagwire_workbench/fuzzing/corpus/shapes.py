@@ -35,7 +35,7 @@ class Shape:
     is_null: bool = False
     elements: int = 1
     length: int = 1
-    """How many times the sample of a string or of bytes is repeated."""
+    """How many copies of the sample value a string or byte string consists of."""
     has_unknown_tags: bool = False
 
 

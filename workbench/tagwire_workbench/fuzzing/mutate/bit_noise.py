@@ -66,7 +66,11 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte with 0, 1 or -1: the values of null markers, and the lengths of null and empty values."""
+    """Replace a byte with 0, 1 or -1, because these bytes often tell null, empty and other values apart.
+
+    Markers before nullable structs have one of these values. Null and empty values have the lengths -1 and 0, which are
+    0 and 1 in the compact encoding.
+    """
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 
 

@@ -29,7 +29,8 @@ class Mutation(NamedTuple):
     kind: Kind
     """How a decoder must treat the bytes.
 
-    It must accept `valid` and reject `invalid` bytes. It may accept or reject `near` bytes, with one random change.
+    It must accept `valid` and reject `invalid` bytes. `near` bytes are the result of one random change; the decoder may
+    accept or reject them.
     """
     changes: tuple[str, ...]
     """Descriptions of the changes, in order, each with the path of the changed field."""

@@ -42,7 +42,10 @@ _TRIES: Final = 12
 def _broken(
     read: FuzzInput, holds: InputPart | None, start: int, end: int, data: bytes, path: str, inside: int = 0
 ) -> _Broken:
-    """Replace a range of bytes with `data`. The expected error is at `path`, at offset `inside` in `data`."""
+    """Replace a range of bytes with `data`. Return the new input and the error that decoding it must raise.
+
+    The error's path is `path`, and its position is `inside` bytes after the start of `data`.
+    """
     spliced = splice(read, holds, start, end, data)
     return spliced.data, ExpectedError("", path, spliced.at + inside)
 
@@ -114,7 +117,10 @@ def _null(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
 
 
 def _too_long(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
-    """Write a string longer than Kafka allows. Skips lengths that aren't compact, because they can't be that large."""
+    """Make a string longer than Kafka allows. Only strings with compact lengths are changed.
+
+    Other lengths can't express such a size.
+    """
     prefix, type = _length_prefix(read, part), part.type
     if prefix is None or prefix.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
         return None
@@ -126,7 +132,7 @@ def _too_long(read: FuzzInput, part: InputPart, random: Random) -> _Broken | Non
 
 
 def _varints(read: FuzzInput, part: InputPart) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) for each varint before a part's content, such as its length or tag."""
+    """Return (start, end, error path) for each varint that precedes a part's content: a length, count or tag."""
     if part.kind == "entry":
         middle = part.start + len(uvarint_bytes(int(part.node.type.removeprefix("tag "))))
         return [(part.start, middle, part.holder.path), (middle, part.content_start, part.holder.path)]
@@ -275,9 +281,9 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an unknown API key": (("fixed",), _no_key),
 }
-"""Kafka's rules by their name in `ExpectedError.rule`.
+"""Maps each of Kafka's rules to the kinds of input part in which it can be broken, and the function that breaks it.
 
-Each rule has the kinds of part where it can be broken, and the function that breaks it.
+The names of the rules are the values of `ExpectedError.rule`.
 """
 
 DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {

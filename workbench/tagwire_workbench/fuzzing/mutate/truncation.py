@@ -27,7 +27,10 @@ def truncated(read: FuzzInput, message: InputPart, random: Random) -> tuple[byte
 
 
 def _rejected(read: FuzzInput, part: InputPart, cut: int) -> tuple[str, int] | None:
-    """Return the (path, offset) of the error if `part` is cut off at `cut`; None if decoders may disagree about it."""
+    """Return the (path, offset) of the error that decoders must raise if `part` ends at `cut`.
+
+    Returns None if decoders may raise different errors.
+    """
     own = _own(read, part, cut)
     if own is not None:
         return own

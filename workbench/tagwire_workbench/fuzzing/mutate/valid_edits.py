@@ -22,7 +22,7 @@ from tagwire_workbench.fuzzing.input_parts import InputPart, Spliced, splice, va
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
 """Header fields that determine how the rest of the input is read, so edits never change them."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
-"""Lengths for new values. Most are near a limit: where the encoded length needs another byte, or the highest length."""
+"""Lengths for new values. Most are close to the highest length, or to one whose encoding needs another byte."""
 _TEXTS: Final = (
     "\0",
     "a",
