@@ -74,7 +74,8 @@ class Passing:
     def feed(self, data: bytes) -> Iterator[Bytes]:
         """Process received bytes, and yield the bytes to send on now.
 
-        When the caller has taken them all, call `ends` for each complete frame.
+        Calls `ends` for each complete frame: if the frame is held back, before its bytes are yielded, otherwise after
+        the caller has taken all bytes.
         """
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)

@@ -90,7 +90,7 @@ class RecordedEvent(NamedTuple):
 
     line: int
     connection: str
-    """The name that identifies the connection: the recording (`run`) and the connection's number in it."""
+    """The identity of the connection: the values of `run` (the recording) and `conn` in the capture."""
     is_request: bool
     key: int | None
     """The correlation ID of a response; None in protocols that match responses by order."""
