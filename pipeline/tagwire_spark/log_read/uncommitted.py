@@ -211,8 +211,7 @@ def _headers(
     header of the last batch, which the list may contain twice. Raises LogError for damage, unless the query is
     permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
     """
-    options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
-    read, segments = _PASSES.pop((query.formats, query.limits), None), partition.segments
+    read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):
         if after is not None and (after.base_offset or 0) <= offset:
             continue
@@ -230,7 +229,7 @@ def _headers(
                 if headers := [_header(*each) for each in found if isinstance(each, Found)]:
                     yield segment, scan, headers
             else:
-                read = read or Pass(root_column("batch", _Header._fields, query.formats), options)
+                read = read or _pass(query)
                 read.rows.begin(encodable(scan.file), start, None)
                 for array in chain(read.of_file(scan, None, cut_off=False), (read.rows.take() for _ in (0,))):
                     if headers := _needed_headers(pa.record_batch(array)):
@@ -241,6 +240,14 @@ def _headers(
                     raise damage.error
     if read is not None:
         _PASSES[query.formats, query.limits] = read
+
+
+def _pass(query: LogQuery) -> Pass:
+    """Return a reader of batch headers. The caller must return it to `_PASSES` after use."""
+    if (known := _PASSES.pop((query.formats, query.limits), None)) is not None:
+        return known
+    options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
+    return Pass(root_column("batch", _Header._fields, query.formats), options)
 
 
 def _header(position: int, batch: RecordBatch) -> _Header:

@@ -21,7 +21,7 @@ from tagwire.text_format import count
 
 _WINDOW: Final = 1 << 19
 """The number of bytes read at once, which fits into a core's cache."""
-_JUMP: Final = 1 << 12
+JUMP: Final = 1 << 12
 """The number of bytes read at a position that is neither in the cached bytes nor right after them."""
 
 
@@ -89,7 +89,7 @@ class FileBytes:
     def _turn(self, start: int, least: int) -> None:
         """Refill the cache with at least `least` bytes, starting at `start`, unless the file ends earlier."""
         follows = self._start <= start <= self._end
-        self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
+        self._window = self.read(start, min(max(least, _WINDOW if follows else JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:

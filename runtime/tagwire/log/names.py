@@ -34,7 +34,7 @@ _FILE: Final = re.compile(
 _PARTITION: Final = re.compile(
     rf"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{{32}}-(?P<state>delete|future|stray)|-(?P<id>{_ID}))?", re.ASCII
 )
-_CACHED: Final = 1 << 12
+_CACHED: Final = 1 << 14
 """The number of cached names. Names are parsed repeatedly, and many partitions have files with the same names."""
 
 

@@ -257,6 +257,19 @@ class Scan:
             yield span
             position += span.size
 
+    def first_with(self, offset: int) -> int | None:
+        """Return the position of the first batch that contains `offset` or a higher offset; the end if there is none.
+
+        Returns None if native code can't read one of the batches up to there, or if their offsets do not ascend.
+        """
+        position, last = 0, -1
+        while (batch := self._quick_batch(position)) is not None and batch.base_offset > last:
+            last = batch.last_offset
+            if last >= offset:
+                return position
+            position += batch.size
+        return position if batch is None and self.ends_at(position) else None
+
     def span(self, position: int) -> BatchSpan:
         """Return the span of the batch at a position. Raises LogError if there is no batch."""
         # Native code reads a whole small batch faster than Python reads its header. It doesn't read a large batch here,
