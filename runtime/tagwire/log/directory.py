@@ -32,13 +32,13 @@ def is_partition(path: Path) -> bool:
     return partition_name(path) is not None and not has_folders
 
 
-def find_partitions(path: Path) -> Iterator[Partition]:
+def find_partitions(path: str | Path) -> Iterator[Partition]:
     """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError if a folder can't be read.
 
     Hidden folders that aren't named like a partition are skipped, because they are still being written. Links to
     folders that are searched anyway are skipped, so that no partition is found twice.
     """
-    return map(Partition, partition_folders(path))
+    return map(Partition, partition_folders(Path(path)))
 
 
 def partition_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:

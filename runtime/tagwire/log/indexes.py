@@ -78,10 +78,10 @@ class _Index:
 
     LAYOUT: ClassVar[Struct]
 
-    def __init__(self, path: Path, base_offset: int) -> None:
-        self.path = path
+    def __init__(self, path: str | Path, base_offset: int) -> None:
+        self.path = Path(path)
         self.base_offset = base_offset
-        self._data = read_file(path, "TWL201")
+        self._data = read_file(self.path, "TWL201")
         width = self.LAYOUT.size
         complete = len(self._data) // width * width
         if complete != len(self._data):

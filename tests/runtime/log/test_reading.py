@@ -248,7 +248,8 @@ def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: s
     assert all(segment.offset_index is not None for segment in partition.segments)
     known = {offset: entries for offset, entries in source.producer_snapshots.items() if offset in bases}
     assert partition.producer_snapshots == known
-    assert [each.path for each in log.find_partitions(tmp_path)] == [partition.path]
+    for path in (tmp_path, str(tmp_path)):
+        assert [each.path for each in log.find_partitions(path)] == [partition.path]
     assert all(not report.problems for report in verify_partition(partition))
 
 
