@@ -251,6 +251,7 @@ class SplitPass(Pass):
             limits=query.limits,
             verified=query.by_batch,
             ordered=not query.permissive,
+            transient=True,
         )
         super().__init__(root_column("batch" if query.by_batch else "record", columns, query.formats), options)
         self.query = query

@@ -121,6 +121,8 @@ class ReadOptions(NamedTuple):
     """Whether to verify the batches' checksums even if only headers are read."""
     ordered: bool = False
     """Whether to reject a batch whose base offset is not above the last offset of the previous batch."""
+    transient: bool = False
+    """Whether each array is dropped before long, so that unused memory in its buffers is kept for the next array."""
 
 
 class LogColumns:
@@ -360,6 +362,7 @@ def _rows(root: Column, options: ReadOptions) -> Any:
                 spares=spare_frames(),
                 verified=options.verified,
                 ordered=options.ordered,
+                transient=options.transient,
             )
         except NotNative:
             pass

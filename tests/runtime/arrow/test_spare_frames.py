@@ -16,7 +16,10 @@ from tagwire import log
 from tagwire.arrow import plans
 from tagwire.arrow.plans import ColumnOptions
 from tagwire.limits import DEFAULT_LIMITS
+from tagwire.log import column_stream
+from tagwire.log.column_table import root_column
 from tagwire.records import Record, build
+from tagwire.records.format_set import AUTO, format_set
 
 pytestmark = [native, pytest.mark.thorough]
 METADATA: Any = messages.metadata_response
@@ -205,6 +208,34 @@ def test_memory_of_a_finished_log_is_reused(tmp_path: Path, monkeypatch: pytest.
         kept.append(tracemalloc.get_traced_memory()[0] - before)
     assert kept[0] > 1 << 17
     assert max(kept) < kept[0] + 20_000
+
+
+@pytest.mark.usefixtures("traced")
+@traces
+def test_only_transient_arrays_keep_unused_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small array in the memory of a large one is shrunk, unless the reader says that arrays are transient."""
+    large = log.Segment(segment(tmp_path / "t-0", Random(6)))
+    path = tmp_path / "t-1" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(build([Record(0, 0, b"k", b"v")], "v2").encode())
+    small = log.Segment(path)
+    held = {}
+    for transient in (False, True):
+        spares = import_module("tagwire._columns").Spares(1 << 24)
+        monkeypatch.setattr("tagwire.log.column_stream.spare_frames", lambda spares=spares: spares)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        columns = column_stream.Pass(
+            root_column("record", None, format_set(AUTO)), column_stream.ReadOptions(transient=transient)
+        )
+        assert [len(pa.array(rows)) for rows in columns.arrays([(large, None, True)])] > [ROWS - 1]
+        [rows] = map(pa.array, columns.arrays([(small, None, True)]))
+        assert rows.field("value").to_pylist() == [b"v"]
+        del columns
+        gc.collect()
+        held[transient] = tracemalloc.get_traced_memory()[0] - before
+    assert held[True] > 1 << 17
+    assert held[True] - held[False] > 1 << 18
 
 
 def test_threads_release_and_reuse_frames_concurrently() -> None:

@@ -61,7 +61,7 @@ cdef class Conversion:
             code = self.loop(&d, result.frame, &row, rows.c.length)
             if code == 0:
                 with nogil:
-                    tw_complete(result.frame)
+                    tw_complete(result.frame, False)
                 return result
             self.rejected(&d, result.frame, row, code, errors, first, source, options)
             row += 1

@@ -95,7 +95,7 @@ static void tw_trim(tw_frame *frame, int some_kept)
     }
 }
 
-void tw_complete(tw_frame *frame)
+void tw_complete(tw_frame *frame, int is_transient)
 {
     tw_pool *pool = frame->pool;
     for (int32_t c = 0; c < frame->columns_count; c++) {
@@ -107,5 +107,6 @@ void tw_complete(tw_frame *frame)
         frame->pool = NULL;
         tw_drop_pool(pool);
     }
-    tw_trim(frame, frame->pool != NULL);
+    if (!is_transient || frame->pool == NULL)
+        tw_trim(frame, frame->pool != NULL);
 }

@@ -14,7 +14,8 @@ void *tw_zeroed(size_t count, size_t size);
 tw_frame *tw_new_frame(
     const tw_column *columns, int32_t count, const tw_level *levels, int32_t levels_count, int64_t rows, int64_t most);
 
-/* Complete a frame: count its nulls and free its unused memory. The frame must not change afterwards. */
-void tw_complete(tw_frame *frame);
+/* Complete a frame: count its nulls and free its unused memory. The frame must not change afterwards. A transient frame
+ * keeps its unused memory, because it will soon return to its pool and be filled again. */
+void tw_complete(tw_frame *frame, int is_transient);
 
 #endif

@@ -70,7 +70,7 @@ cdef extern from "columns/column_frames.h" nogil:
     tw_frame *tw_take_spare(tw_pool *, const tw_column *, int32_t, int64_t, int64_t)
     tw_frame *tw_new_frame(const tw_column *, int32_t, const tw_level *, int32_t, int64_t, int64_t)
     void tw_drop_frame(tw_frame *)
-    void tw_complete(tw_frame *)
+    void tw_complete(tw_frame *, int)
 
 cdef extern from "columns/column_source.h" nogil:
     int TW_SOURCE_NULL, TW_SOURCE_BOOL, TW_SOURCE_INT, TW_SOURCE_FLOAT, TW_SOURCE_BYTES, TW_SOURCE_VIEWS

@@ -69,7 +69,7 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
         split.frame = shape.frame(frame.levels[0].length, MOST_BYTES)
         with nogil:
             error = tw_split_payloads(frame, control, key, value, how, type_key, split.frame)
-            tw_complete(split.frame)
+            tw_complete(split.frame, False)
         check(error)
         both = exported(shape, [split], False)
         joined.other = decode(part(both, body), part(both, version))

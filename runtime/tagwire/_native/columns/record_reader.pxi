@@ -10,7 +10,8 @@ cdef class RecordColumns:
     """Reads the batches of log files into rows. Python adds the rows of batches that the C loop can't read.
 
     `formats` is a `tagwire.records.FormatSet`. With `ordered`, Python must handle a batch whose base offset isn't above
-    the previous batch's last offset. Raises NotNative if C can't read these formats.
+    the previous batch's last offset. With `transient`, arrays keep their unused memory, since they are soon released.
+    Raises NotNative if C can't read these formats.
     """
 
     cdef Shape shape
@@ -22,9 +23,10 @@ cdef class RecordColumns:
     cdef int64_t guess
     cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
     cdef Spares spares
+    cdef bint is_transient
 
     def __cinit__(self, root, formats, *, bint headers_only, limits, int64_t most_rows, int64_t most_bytes,
-                  Spares spares not None, bint verified=False, bint ordered=False):
+                  Spares spares not None, bint verified=False, bint ordered=False, bint transient=False):
         self.shape = Shape(root)
         self.dictionaries = {column.name: {} for column in root.children if column.is_dictionary}
         self.plans = [RecordPlan(self.shape, format, headers_only, verified, self.dictionaries) for format in formats.formats]
@@ -36,6 +38,7 @@ cdef class RecordColumns:
         self.guess = 0
         self.room = []
         self.spares = spares
+        self.is_transient = transient
         self.frame()
 
     cdef int tell_apart(self, formats) except -1:
@@ -196,7 +199,7 @@ cdef class RecordColumns:
         for name, dictionary in self.dictionaries.items():
             chunk.frame.dictionaries[self.shape.index(self.shape.root.child(name))] = strings_frame(dictionary)
         with nogil:
-            tw_complete(chunk.frame)
+            tw_complete(chunk.frame, self.is_transient)
         self.frame()
         if "file" in self.dictionaries:
             self.dictionaries["file"] = {}
@@ -214,5 +217,5 @@ cdef tw_frame *strings_frame(strings) except NULL:
         tw_drop_frame(frame)
         raise
     frame.levels[0].length = len(strings)
-    tw_complete(frame)
+    tw_complete(frame, False)
     return frame
