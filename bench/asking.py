@@ -29,7 +29,7 @@ from tagwire_messages.metadata_response import MetadataResponseBroker
 VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
 """Maps each API key to the lowest and highest version that the server supports.
 
-The server supports no later versions of Heartbeat and Fetch than aiokafka does.
+Heartbeat and Fetch end at the last version that aiokafka supports, so that all clients send the same version.
 """
 LARGE: Final = 1_000_000
 """The size in bytes of the records in a large response."""

@@ -20,7 +20,7 @@ from report import aligned
 __all__ = ["ImportRow", "measure_imports"]
 
 ImportRow = dict[str, Any]
-"""A measured step with the keys `library`, `step`, `milliseconds`, and `modules`, the number of modules it loaded."""
+"""The result of an import step. Its keys are `library`, `step`, `milliseconds` and `modules` (a number of modules)."""
 
 _STEPS: Final = {
     "tagwire": (

@@ -1,4 +1,4 @@
-"""tagwire's benchmark entries: generated classes with all strict checks, in the current engine and in pure Python."""
+"""Benchmark tagwire's generated classes with all strict checks, once with the active engine and once in pure Python."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

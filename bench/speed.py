@@ -16,9 +16,9 @@ _WITH_VIEWS: Final = ("ProduceRequest", "FetchResponse")
 _OURS: Final = "tagwire"
 
 SpeedRow = dict[str, Any]
-"""The results for one message and operation, with the keys `message`, `version`, `size` and `operation`.
+"""The results for one message and operation, which the keys `message`, `version`, `size` and `operation` describe.
 
-Three more keys have dicts from library names to results: `versions`, `microseconds`, and `ratios` (without tagwire).
+The results are dicts with library names as keys: `versions`, `microseconds`, and `ratios` (not for tagwire itself).
 """
 
 

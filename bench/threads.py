@@ -1,11 +1,11 @@
-"""Measure how much faster two threads decode and encode messages than one. In a free-threaded Python (3.13t or later):
+"""Measure how much faster two threads decode and encode messages than one. Use a free-threaded Python (3.13t or later):
 
     PYTHONPATH=generated python3.13t bench/threads.py [ROUNDS]
 
 Each thread has its own message. A round runs one thread alone, and then two threads at once. "wall" compares elapsed
 times: its best value, 2, means that two threads, which do twice the work, take as long as one. The computer must have
-two idle processors for this. "CPU" compares the CPU times of the threads in the same way, so it depends less on other
-programs. It shows how much the threads slow each other down, for example by writing to the same memory.
+two idle processors for this. "CPU" compares the CPU times of the threads in the same way. This ratio depends less on
+other programs, and shows how much the threads slow each other down, for example by writing to the same memory.
 """
 
 import sys
@@ -41,7 +41,7 @@ def main(rounds: int = 15) -> None:
 
 
 def _round(calls: list[Callable[[], object]]) -> tuple[float, float]:
-    """Return the throughput of two threads divided by that of one: by wall time, and by CPU time."""
+    """Return two ratios of the throughput of two threads to that of one: a ratio of wall times and one of CPU times."""
     count = _count(calls[0])
     alone, alone_cpu = _timed(calls[:1], count)
     both, both_cpu = _timed(calls, count)

@@ -16,7 +16,7 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for two or more names, so that it returns a tuple. Raises SystemExit for fewer names."""
+    """Return an attrgetter for these names, which returns a tuple. Raises SystemExit for fewer than two names."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter returns a tuple only for two or more names")
     return attrgetter(*names)

@@ -42,7 +42,7 @@ def schema(
 
     The returned object has `__arrow_c_schema__`. With several versions (such as `C.VERSIONS`), the type has all fields
     that exist in any of them. Raises UnsupportedVersionError for a version that the message does not have, and
-    SchemaError for a path in `fields` that it does not have.
+    SchemaError for a path in `fields` that does not exist in the message.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
     return schema_of(ColumnOptions(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))

@@ -12,7 +12,7 @@
 
 Messages of tagwire's own dialect add:
 
-    Union         tagged fields of which a struct has exactly one
+    Union         a group of tagged fields; a struct has exactly one of them
 
 Extent, Count and Checksum are framing: the writer computes them, so they are not among a struct's values (but a
 checksum that was read is kept for inspection).
@@ -271,8 +271,8 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 class Compression(FrozenData):
     """How an item is compressed: the bits `bits` of the field `field` contain the codec's number (0: uncompressed).
 
-    The item is either an array that fills its extent, or a value that has its own length and contains messages of the
-    same format.
+    The item is either an array whose end is determined by an extent, or a value that has its own length and contains
+    messages of the same format.
     """
 
     __slots__ = ("bits", "field")
@@ -313,7 +313,7 @@ class Condition(FrozenData):
 
 
 class Union(FrozenData):
-    """Tagged fields of which a struct has exactly one. `alternatives` lists their names in spec order.
+    """A group of tagged fields. A struct has exactly one of them. `alternatives` lists their names in spec order.
 
     An alternative is present if it is not null. A struct with unknown tagged fields may have no alternative, because
     one of the unknown fields may be an alternative from a newer spec.

@@ -139,9 +139,9 @@ class Missing(FrozenData):
 
 
 class TaggedSection(FrozenData):
-    """The tagged fields at the end of a struct (KIP-482): a count, then tag, size and data of each, in tag order.
+    """The tagged fields at the end of a struct (KIP-482), preceded by their number and sorted by tag.
 
-    `unions` lists the groups of fields of which only one may be present.
+    Each field consists of its tag, size and data. `unions` lists the unions among the fields (see `Union`).
     """
 
     __slots__ = ("fields", "unions")
@@ -256,8 +256,8 @@ class StructLayout(FrozenData):
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
         """Return whether a path of names and indexes leads to a sensitive field, or to a value inside such a field.
 
-        With `around`, also return True for a struct that contains a sensitive field. Errors about a value of the wrong
-        type use this: if a program passes a string instead of the struct, the string may be the sensitive value.
+        With `around`, also return True for a struct that contains a sensitive field. Code that reports a value of
+        the wrong type sets `around`, because a string in place of the struct may be the sensitive value.
         """
         struct: StructLayout | None = self
         for step in path:

@@ -26,7 +26,7 @@ from tagwire.wire.scalars import (
 from tagwire.wire.types import STRING_MAX, WIRE_TYPES
 
 _TABLE_SIZE: Final = 0x80
-"""Counts below this have a prebuilt `struct` format: all counts that KIP-482 encodes in one byte."""
+"""Counts below this number have a prebuilt `struct` format, among them all counts that KIP-482 encodes in one byte."""
 
 
 class FixedArray:
@@ -175,7 +175,7 @@ def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[byt
 
 
 def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """Read `count` byte strings with compact lengths at `pos`; return them (slices of `raw`) and the position after."""
+    """Read `count` byte strings with compact lengths; return them (slices of `raw`) and the position after them."""
     items = []
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
@@ -198,7 +198,7 @@ def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
 
 
 _ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
-"""A function (buf, pos, count) that reads `count` elements at `pos`. Returns them and the position after them."""
+"""A function (buf, pos, count) that reads `count` elements at `pos`, and returns them and the position after them."""
 
 
 def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:

@@ -7,8 +7,8 @@ The functions read from `bytes` at a position, or append to a `bytearray`. For i
 interpreter process the same bytes or value again, to find the position.
 
 The functions for strings don't check whether the bytes end too early. In that case, slicing returns too few bytes
-without an error, but the position after the string is past the end. The next read then fails or, after the last field,
-the comparison of the position with the number of bytes. This works only because positions never decrease: no function
+without an error, but the position after the string is past the end. The next read then fails. After the last field, the
+serializer compares the position with the number of bytes. This works only because positions never decrease: no function
 here may return a smaller position than it was given.
 """
 

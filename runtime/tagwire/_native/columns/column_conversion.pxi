@@ -107,7 +107,10 @@ cdef class Decoder(Conversion):
         self.depth = max([layout.root.depth for layout in layouts.values()])
 
     def decode(self, data, versions, str errors, bint strict, limits):
-        """Decode an array of bytes or strings. `versions` has a version for each row; None if all are the same."""
+        """Decode an array of bytes or strings.
+
+        `versions` is an array with each row's version; None if this decoder was made for a single version.
+        """
         return self.converted(data, versions, errors, (strict, limits))
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):
@@ -166,7 +169,10 @@ cdef class Encoder(Conversion):
         self.set(Shape(root), value, Table(self.shape, message, dict(layouts)), name, supported, spares)
 
     def encode(self, data, versions, str errors):
-        """Encode the rows of `data`. `versions` is an array with each row's version; None if all are the same."""
+        """Encode the rows of `data`.
+
+        `versions` is an array with each row's version; None if this encoder was made for a single version.
+        """
         return self.converted(data, versions, errors, None)
 
     cdef object begin(self, tw_conversion *d, Imported rows, str errors, object options):

@@ -16,7 +16,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int error = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REJECTED;
-    if (s->unknown_slot >= 0) { /* a map column is followed by the columns of its entries, keys and values */
+    if (s->unknown_slot >= 0) { /* after a map column come three columns: its entries, keys and values */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;

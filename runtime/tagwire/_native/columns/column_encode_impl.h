@@ -119,8 +119,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write those tagged fields whose bit is set in `bits` and whose tag is lower than `before`. Start at the field with
- * index `*next`, and set `*next` to the index of the first field whose tag isn't lower than `before`. */
+/* Write tagged fields, starting at index `*next`. Stop at the first field whose tag isn't lower than `before`, and set
+ * `*next` to its index. A field is skipped if its bit in `bits` isn't set. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

@@ -27,8 +27,8 @@ typedef struct {
     const tw_source *sources;  /* for each column of the message: the array or constant with its values */
 } tw_emitter;
 
-/* Convert the rows from `*row` up to `count`. Return 0 after the last row. At a row that Python must handle, return its
- * error code and store its number in `*row`; the frame then contains only the rows before it. */
+/* Convert the rows from `*row` up to `count`. Return 0 after the last row. If Python must handle a row, return an error
+ * code, and set `*row` to the number of this row; the frame then contains only the rows before this row. */
 int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);
 

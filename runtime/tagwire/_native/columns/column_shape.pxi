@@ -150,7 +150,7 @@ cdef class Spares:
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
-        """Attach a frame to this pool, to which it returns when its last reference is released. Return the frame."""
+        """Let a frame return to this pool when its last reference is released. Return the frame."""
         if frame != NULL:
             frame.pool = self.pool
             tw_hold(self.pool)

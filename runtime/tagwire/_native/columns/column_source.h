@@ -22,7 +22,7 @@ enum tw_source_kind {
 typedef struct tw_source tw_source;
 struct tw_source {
     uint8_t kind, is_signed, is_text;
-    uint8_t constant;       /* whether the field is not in the input, so that all rows have its default */
+    uint8_t constant;       /* whether all rows have the field's default, because the field is not in the input */
     int64_t width;
     int64_t length, offset;
     const uint8_t *valid;   /* validity bits, one for each value; NULL if no value is null */

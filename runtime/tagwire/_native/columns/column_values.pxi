@@ -22,7 +22,7 @@ cdef class Sources:
     cdef int bind(
         self, int32_t index, const ArrowSchema_c *schema, const ArrowArray_c *array, int64_t offset, str path
     ) except -1:
-        """Read a column and its child columns from this array. `offset` is the Arrow offset of the enclosing struct."""
+        """Read a column and its child columns from `array`. `offset` is the Arrow offset of the enclosing struct."""
         cdef tw_source *source = &self.at[index]
         column = self.shape.nodes[index]
         read_array(source, schema, array, column.format, path or "the array")
@@ -49,7 +49,7 @@ cdef class Sources:
         names = [each.name for each in column.children]
         given = [(<bytes>schema.children[number].name).decode(errors="replace") for number in range(schema.n_children)]
         if names == ["key", "value"] and len(given) == 2:
-            given = names  # ignore the names of a map's fields, because Arrow libraries use different ones
+            given = names  # ignore the names of a map's fields, which differ between Arrow libraries
         for name in given:
             if name not in names:
                 raise ColumnError(f"{path or 'the message'} has no field {name!r}{near(name, names)}")

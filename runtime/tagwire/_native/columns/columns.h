@@ -26,7 +26,8 @@ enum tw_column_error {
     TW_UNTRIED = -6,   /* not supported in C, but the interpreter may accept the row */
 };
 
-/* Use Python's raw allocator, which tracemalloc can observe. It was added to the limited API in Python 3.13. */
+/* Use Python's raw allocator, which tracemalloc can observe. The limited API has this allocator only since Python 3.13,
+ * so builds for the limited API use the C library's allocator. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc
@@ -53,12 +54,12 @@ typedef struct {
 typedef struct {
     int64_t length;
     int64_t capacity;
-    int64_t touched;     /* all validity bits at this index and above are still set */
+    int64_t touched;     /* all validity bits from this index on are still set, so tw_truncate does not set them */
     int32_t first, end;  /* range of the level's columns in the table, including descendants in other levels */
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if the column can't have nulls, or is complete and has none */
+    /* validity bits; NULL if the column can't have nulls, or if it is complete and has no nulls */
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */

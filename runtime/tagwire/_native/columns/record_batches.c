@@ -60,9 +60,9 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the numbers that tw_batch_slot lists, such as the last offset, from the fields of a batch header. Store them
- * in the slots after the fields. If a number needs more than 64 bits, return TW_UNTRIED, so that Python handles the
- * batch. */
+/* Compute the numbers that tw_batch_slot lists, such as the last offset, from the fields of a batch header. The slots
+ * of these numbers follow the slots of the header fields. If a number needs more than 64 bits, return TW_UNTRIED, so
+ * that Python handles the batch. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->header->items_count;

@@ -25,8 +25,8 @@ struct tw_sink {
 /* The state of reading batch headers and records.
  *
  * A field whose sink has slot N is stored in `slots[N]` if it is a number. If it is a string or bytes value, its size
- * is stored in `slots[N]`, and its address in `spans[N]`. `r.known` contains the registers (framing.h). `flag` is only
- * used for formats that mark tombstones with an attribute bit: it is this bit of the last record that was read. */
+ * is stored in `slots[N]`, and its address in `spans[N]`. `r.known` contains the registers (framing.h). Some
+ * formats mark tombstones with an attribute bit. For these formats, `flag` is this bit of the last record read. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -41,9 +41,8 @@ typedef struct {
  * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked with it
  * and then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
- * The column is null if `null_number` is set and the value is -1. A column can also depend on other bits of the header:
- * if `test` isn't -1, the column is null unless the number in slot `test` has all bits of `needed` and no bit of
- * `unless`. */
+ * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column also depends on the
+ * bits of the number in slot `test`: it is null unless all bits of `needed` and no bits of `unless` are set. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -88,14 +87,14 @@ typedef struct {
     int32_t tombstone;       /* index of the column that marks tombstones; -1 if it was not requested */
     int32_t has_flag;        /* whether the format marks tombstones with a bit instead of a null value */
     int32_t is_magic2;
-    /* whether a batch is a single message, as in magic 0 and 1; a compressed one is a wrapper around other messages */
+    /* whether a batch is a single message, as in magic 0 and 1; a compressed message is a wrapper around others */
     int32_t is_message;
     int32_t leaves_wrappers; /* whether wrappers are left to Python, which verifies the messages inside */
     int32_t is_relative;     /* whether a wrapper's messages have relative offsets, as in magic 1 */
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    /* indexes of the registers (framing.h) that receive these numbers; -1 if the records don't depend on a number */
+    /* indexes of the registers (framing.h) that receive these numbers; -1 for a number that the records don't need */
     int32_t offset_base, timestamp_base, timestamp_scale;
     int64_t codec_mask, append_mask;
     int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */
@@ -122,7 +121,7 @@ typedef struct {
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
     int is_ordered;          /* if set, Python handles a batch whose offsets aren't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* limits of a frame; `bytes`: size of the current frame */
+    int64_t most_rows, most_bytes, bytes; /* limits of a frame; `bytes`: number of bytes in the current frame */
 } tw_batches;
 
 /* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may

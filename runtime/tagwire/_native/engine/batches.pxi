@@ -84,7 +84,7 @@ cdef class Magic2:
     and F is 0, so that all records have the append time. `names` contains the names of the three inputs, in this order.
 
     With `is_alone`, each batch object gets its own copy of its bytes, so that it doesn't keep other batches in memory.
-    `batch` must then have a slot for each of HEADER_NAMES, which `at` fills.
+    `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for them.
     """
 
     cdef object batch, format
@@ -206,7 +206,7 @@ cdef class Magic2:
         return reading
 
     def source_of(self, batch):
-        """Return the arguments with which functions of `tagwire._records` read a batch; None if Python must read it."""
+        """Return a batch's records as arguments for `tagwire._records.Source`; None if Python must read the batch."""
         cdef tw_batch records
         buf = self.open(batch, &records)
         if buf is None:

@@ -64,7 +64,7 @@ cdef class Choosing(Owner):
         return choice
 
     cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
-        """Return a C array of those of `fields` that are selected, and store its size in `count`.
+        """Return a C array of the selected fields among `fields`, and store its size in `count`.
 
         `names` contains the names of `fields` in the same order: a list, or a string for a single field.
         """
@@ -194,7 +194,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the message may be too deep: walk.h checks this, the C loop below doesn't
+        if depth < self.plan.depth:  # the C loop below does not check the depth, so walk.h must check it
             self.plan.reject(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width

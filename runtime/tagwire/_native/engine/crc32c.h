@@ -44,7 +44,8 @@ static inline void tw_crc_prepare(tw_crc32c_tables *t, uint32_t polynomial)
         }
     for (int byte = 0; byte < 4; byte++)
         for (uint32_t value = 0; value < 256; value++) {
-            /* CRCs are linear, so the entry for a value is the XOR of those for its lowest 1 bit and for the `rest`. */
+            /* CRCs are linear: the entry for a value is the XOR of two other entries, one for the lowest 1 bit of the
+             * value, and one for the `rest` of the value. */
             uint32_t rest = value & (value - 1);
             uint32_t crc = (value ^ rest) << 8 * byte;
             for (int zero = 0; zero < TW_LANE && !rest; zero++)

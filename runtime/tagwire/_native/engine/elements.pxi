@@ -10,9 +10,8 @@ convert between the two, callers pass the base offset and similar numbers from t
 cdef class Elements:
     """Reads and writes array elements, such as the records of a batch. Raises NotNative if C can't handle them.
 
-    `layout` describes the fields of an element. The other arguments describe how the attributes of a Python object
-    represent the numbers in these fields. Each argument is a dict. Its keys are names of number fields, and its values
-    are:
+    `layout` describes the fields of an element. Each other argument is a dict whose keys are names of number fields.
+    The values of these dicts describe how attributes of a Python object represent the numbers in the fields:
     `bases`: a tuple (base, factor) of the names of two inputs. The attribute is base + factor * number. If the name of
     the factor is "", the factor is 1.
     `hidden`: a mask of the bits that the attribute doesn't store.
@@ -83,10 +82,10 @@ cdef class Elements:
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
         If C rejects an element, it calls `rest(index, pos, elements, good)`. `index` is the number of the rejected
-        element, starting at 0, and `pos` the position where it begins. `elements` is the number of array elements read
-        so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form of
-        `LayoutReader.good`. `rest` returns an iterator that reads the rejected element with the layout interpreter and
-        raises the error.
+        element, starting at 0, and `pos` the position where it begins. `elements` is the number of elements of
+        all arrays so far, which counts towards the limit. `good` describes the array elements that C found valid, in
+        the form of `LayoutReader.good`. `rest` returns an iterator that reads the rejected element with the layout
+        interpreter and raises the error.
 
         `views` is a memoryview of `data` if the elements' bytes fields become views of `data`, and None if they are
         copied. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits.
@@ -198,8 +197,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    When a loop requests an element, it has usually released the one that it received two steps before. The iterator
-    reuses that object for the new element, as `zip` reuses its tuples.
+    When a loop requests an element, it has usually released the element that it received two steps before. The
+    iterator reuses the released object for the new element, as `zip` reuses its tuples.
     """
 
     cdef Elements plan

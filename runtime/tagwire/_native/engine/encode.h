@@ -269,7 +269,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* Included last, because these headers use the functions above. They define tw_write_section and tw_write_framed. */
+/* The next two headers define tw_write_section and tw_write_framed. They come last, as they use the functions above. */
 #include "engine/encode_tags.h"
 #include "engine/framed_encode.h"
 

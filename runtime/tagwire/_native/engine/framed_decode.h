@@ -129,8 +129,8 @@ static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
     return value;
 }
 
-/* Store a field's value in `object`, an object, tuple or dict. Steals the reference to `value`. Return -1 if
- * `value` is NULL because reading it failed. */
+/* Store a field's value in `object`, which is a data class object, a tuple or a dict. Steals the reference to `value`.
+ * Return -1 if `value` is NULL because reading it failed. */
 static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *object, PyObject *value)
 {
     int failed;

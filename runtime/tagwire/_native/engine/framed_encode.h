@@ -18,7 +18,8 @@ int tw_has_unknown_names(PyObject *names, PyObject *values);
 /* A gap in the output for a length or checksum, and the data for computing the number that will fill the gap. */
 typedef struct {
     const tw_field *field;
-    /* `at`: offset of the gap; `covered`: offset of the first checksummed byte; `size`: size of the measured field */
+    /* `at`: offset of the gap; `covered`: for a checksum, the offset of the first byte that it covers; `size`: for a
+     * length, the size of the field that it measures */
     int64_t at, covered, size;
     int gap;
 } tw_mark;

@@ -68,11 +68,11 @@ struct tw_framing {
     /* The attribute's value is B + S * number. `base` is the register that contains B (0 for most fields), and `scale`
      * the register that contains S (1 for most fields). */
     uint8_t base, scale;
-    uint8_t extent;       /* register with the field's size in bytes */
-    uint8_t counted_by;   /* for arrays: register with the element count; 0 if the array has its own count */
-    uint8_t last; /* for a field by which an array is sorted: register with the previous element's number */
-    uint8_t ordered;      /* for an array sorted by a field: register with the previous element's number */
-    uint8_t sum;          /* for the first field that a checksum covers: register with the checksum */
+    uint8_t extent;       /* register that contains the field's size in bytes */
+    uint8_t counted_by;   /* for arrays: register that contains the element count; 0 if the array has its own count */
+    uint8_t last; /* for a field by which an array is sorted: register that contains the previous element's number */
+    uint8_t ordered;      /* for an array sorted by a field: the same register as in `last` of that field */
+    uint8_t sum;          /* for the first field that a checksum covers: register that contains the checksum */
     uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */

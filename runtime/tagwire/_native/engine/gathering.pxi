@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the result of `finished`; None if records were added since
+    cdef bytes done  # the last result of `finished`; None if records were added after it
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):
@@ -154,7 +154,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids creating an int for the offset
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # saves creating an int object
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)

@@ -34,7 +34,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return how many bytes longer the prefix for length `n` is than the shortest prefix; -1 if `n` is out of range. */
+/* Return the size of the prefix for length `n`, minus the size of the shortest prefix; -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -44,7 +44,7 @@ static inline int64_t tw_beyond_short(int code, int64_t n)
     return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Like tw_is_fixed, for an int16, int32 or int64. `value` may be NULL. */
+/* Return whether a value is valid for an int16, int32 or int64 (see tw_is_fixed). `value` may be NULL. */
 static inline int tw_is_int(int kind, PyObject *value)
 {
     int64_t x;
@@ -55,7 +55,7 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return how many bytes longer an int32 array is than an empty one, whose size `looks_width` already includes. A long
+/* Return the size of an int32 array, minus the size of an empty array, which `looks_width` already includes. A long
  * array has not only more elements, but also a longer count prefix. Return 0 for null, and -1 if a slower check is
  * needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
@@ -139,7 +139,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
     Py_ssize_t count = tuple == NULL ? 1 : TW_TUPLE_SIZE(tuple);
     int64_t all = count * s->looks_width, size = 0;
     int64_t last_size = 0;
-    PyObject *last = NULL; /* the previous short int32 array: replicas and in-sync replicas often share one */
+    PyObject *last = NULL; /* the previous short int32 array; replicas and in-sync replicas often share an array */
     for (Py_ssize_t index = 1; index < count && index < TW_AHEAD; index++)
         TW_PREFETCH(TW_TUPLE_GET(tuple, index));
     for (Py_ssize_t index = 0; index < count; index++) {

@@ -149,7 +149,8 @@ typedef struct {
     int64_t last;            /* for arrays sorted by a number: that number in the last valid element */
 } tw_good;
 
-/* How many arrays with valid elements are remembered: the last complete one, and those that enclose the error. */
+/* The maximum number of arrays whose valid elements are remembered: the last complete array, and up to three arrays
+ * that enclose the error. */
 #define TW_MOST_GOOD 4
 
 /* The state of a decoding call: the read position, the remaining limits, and the options. */
@@ -182,7 +183,7 @@ typedef struct {
     int counting;
     int64_t *known;         /* the registers (framing.h): numbers on which other fields of a record format depend */
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
-    int gap;                /* bytes to reserve for the next varint length; equals the width of the previous one */
+    int gap;                /* bytes to reserve for the next varint length: the width of the previous varint length */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */
     Py_ssize_t implied_slot;

@@ -197,7 +197,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Convert an enum's members to a C struct. Adds the owners of its memory to `kept`."""
+    """Convert an enum's members to a C struct. Adds the owners of the struct's memory to `kept`."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}; the engine supports only enums whose numbers fit in 63 bits")
     members = sorted(wire.enum)

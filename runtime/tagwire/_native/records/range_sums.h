@@ -13,8 +13,8 @@
 typedef struct {
     tw_crc32c_tables tables;
     uint32_t polynomial;
-    /* Tables to append n zero bytes to the data of a CRC. This multiplies the CRC register by x**(8 * n), which is the
-     * product of powers[i][byte i of n] for all i (modulo the polynomial). */
+    /* Tables to append n zero bytes to the data of a CRC. Appending these bytes multiplies the CRC register by
+     * x**(8 * n), which is the product of powers[i][byte i of n] for all i (modulo the polynomial). */
     uint32_t powers[5][256];
 } tw_sums;
 
@@ -33,7 +33,8 @@ static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 
 static inline void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
 {
-    /* `step` is the polynomial x**(8 * 256**byte). In a polynomial, the highest bit is the coefficient of x**0. */
+    /* powers[byte] contains the powers of `step`, which is the polynomial x**(8 * 256**byte). The highest bit of a
+     * polynomial is the coefficient of x**0. */
     uint32_t step = 1u << 23;
     tw_crc_prepare(&sums->tables, polynomial);
     sums->polynomial = polynomial;

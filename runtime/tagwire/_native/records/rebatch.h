@@ -1,7 +1,7 @@
 /* Move records to another batch, and recompute their deltas, which are relative to a batch's base offset and timestamp.
  *
  * The encoded key, value and headers are copied unchanged. `tw_facts_of` first checks that all records of a batch are
- * valid. If one is not, or if the records have no attributes byte, Python moves the records one by one. */
+ * valid. If a record is invalid or has no attributes byte, Python moves the records one by one. */
 #ifndef TAGWIRE_REBATCH_H
 #define TAGWIRE_REBATCH_H
 
