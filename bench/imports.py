@@ -92,7 +92,7 @@ def _folders(packages: Iterable[str]) -> list[str]:
 
 
 def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> list[tuple[float, int]]:
-    """Run Python statements, such as imports, in a new process. Return (CPU seconds, module count) for each."""
+    """Run steps (Python statements) in a new process. Return the CPU seconds and the module count of each step."""
     options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
     command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})

@@ -1,4 +1,4 @@
-"""aiokafka's benchmark entries. aiokafka interprets schemas at run time, and its messages are tuples.
+"""Benchmark aiokafka, which interprets schemas at run time, and whose messages are tuples.
 
 aiokafka has no flexible versions, so older versions of the messages are used.
 """

@@ -1,4 +1,4 @@
-"""kio's benchmark entries. kio has a frozen dataclass per message version.
+"""Benchmark kio, which has a frozen dataclass per message version.
 
 A Rust extension decodes messages, and Python code encodes them.
 """

@@ -1,4 +1,4 @@
-"""msgspec's benchmark entries: encode the same contents as MessagePack arrays, from structs implemented in C.
+"""Benchmark msgspec, which encodes the same contents as MessagePack arrays. Its structs are implemented in C.
 
 msgspec has no message versions.
 """

@@ -1,4 +1,4 @@
-"""protobuf's benchmark entries: encode the same data in protobuf's own format, with its C library.
+"""Benchmark protobuf, which encodes the same data in its own format, with its C library.
 
 The format has no versions. protobuf creates the Python object for a field only when the field is accessed, so most of
 its decoding work happens when the fields are read. The message types are defined here in Python, so no .proto compiler

@@ -58,7 +58,7 @@ class FloorReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from tagwire_spark.session import settle_worker
 
-        settle_worker()  # for a fair comparison, because the workers of kafka_log call it, too
+        settle_worker()  # makes the comparison fair: the workers of kafka_log also call this
         return iter(_batches(partition.value))
 
 

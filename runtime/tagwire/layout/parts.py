@@ -218,8 +218,8 @@ class Checksum(FrozenData):
 class Bits(FrozenData):
     """A bit, or a group of bits, of an integer, selected by `mask`.
 
-    `values` has the names of the group's values 0, 1, 2 and so on. If any value has a name, values without one are
-    rejected.
+    `values` has the names of the group's values 0, 1, 2 and so on. If any value has a name, values without a
+    name are rejected.
     """
 
     __slots__ = ("mask", "name", "values")

@@ -79,7 +79,8 @@ def fixed_array(name: str) -> FixedArray:
 
 
 # Arrays of types other than numbers. One call reads or writes all elements. Readers take the number of elements, and
-# return the elements and the position after them, which is never lower than the start. Their errors have no position.
+# return the elements and the position after them. As `scalars` requires, this position is never lower than the start.
+# The errors have no position.
 
 T = TypeVar("T")
 

@@ -1,8 +1,8 @@
 """Unsigned and zig-zag varints, read one byte at a time and written in their shortest form.
 
-Unsigned 32-bit varints are KIP-482's lengths, counts and tags; zig-zag varints are Kafka's VARINT and VARLONG (record
-batches, the draft dialect). Strict readers reject a varint that is longer than needed. So each value has only one
-encoding, and a value that was read is always written as the same bytes.
+KIP-482 uses unsigned 32-bit varints for lengths, counts and tags. Record batches and the draft dialect use zig-zag
+varints, which Kafka calls VARINT and VARLONG. Strict readers reject a varint that is longer than needed. So each value
+has only one encoding, and a value that was read is always written as the same bytes.
 """
 
 from __future__ import annotations

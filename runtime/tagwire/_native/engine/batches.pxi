@@ -1,4 +1,4 @@
-"""Read or build a magic 2 batch in one native call. A result of None means that Python must do it instead."""
+"""Read or build a magic 2 batch in one native call. A result of None means that Python must read or build it."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -158,9 +158,9 @@ cdef class Magic2:
         return result
 
     cdef bytes open(self, batch, tw_batch *records):
-        """Find a batch's records. Return the bytes that contain them; None if Python must read the batch.
+        """Find a batch's records. Return the bytes that contain them; None if only Python can read the batch.
 
-        Python must read, for example, a compressed batch.
+        For example, only Python can read a compressed batch.
         """
         cdef object found = slot_value(batch, BATCH[BUF])
         cdef PyObject *buf = <PyObject *>found

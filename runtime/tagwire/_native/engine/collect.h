@@ -15,7 +15,7 @@ typedef struct {
     PyObject *rows;  /* list of all rows so far, including the current row */
     PyObject *row;   /* the current row, a tuple that `rows` owns; NULL while no row is being read */
     Py_ssize_t width;
-    PyObject *lists[TW_MOST_COLUMNS]; /* for a column whose values are collected in a list: that list; otherwise NULL */
+    PyObject *lists[TW_MOST_COLUMNS]; /* for each column: the list in which its values are collected, or NULL */
     int marking;
     int64_t *marks;
     Py_ssize_t marks_count, marks_size;

@@ -1,4 +1,4 @@
-"""Construct, compare and copy objects of data classes, and write their `repr`. None of this reads or writes wire bytes.
+"""Construct, compare and copy objects of data classes, and write their `repr`, but do not encode or decode them.
 
 `Struct` defines these methods in Python. When one of them is first used, `tagwire.message.binding` replaces it with a
 native method. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the
@@ -203,7 +203,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
-    Return whether this call changed anything: false if C can't construct these objects, or already does.
+    Return False if this call changed nothing, because C can't construct these objects, or constructs them already.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)

@@ -274,7 +274,7 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
     tw_mark marks[TW_FRAMES];
     if (s->is_short) {
         int failed;
-        TW_LOCK(object); /* so that no value is replaced by a larger one after room was made for it */
+        TW_LOCK(object); /* because another thread could replace a value by a larger value after room was made */
         failed = tw_write_short(s, object, w);
         TW_UNLOCK();
         if (TW_LIKELY(failed <= 0))

@@ -40,7 +40,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* the group's value must be less than this; 0 allows all values */
+    int64_t values;       /* the group's value must be less than `values`, unless `values` is 0 */
 } tw_bits;
 
 /* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */

@@ -73,7 +73,7 @@ cdef class Gathering:
     @property
     @critical_section
     def size(self):
-        """The number of bytes so far, including the bytes reserved for the batch header."""
+        """The number of bytes written so far, including the bytes reserved for the batch header."""
         return self.w.p - self.w.start if self.done is None else len(self.done)
 
     @critical_section

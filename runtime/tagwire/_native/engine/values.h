@@ -345,7 +345,7 @@ static inline int64_t tw_utf8_size(PyObject *text)
     if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
         return size;
 #endif
-    data = PyUnicode_AsUTF8String(text); /* unlike PyUnicode_AsUTF8AndSize, does not cache a copy in the string */
+    data = PyUnicode_AsUTF8String(text); /* PyUnicode_AsUTF8AndSize would cache a copy in the string */
     if (data == NULL)
         return -1;
     size = TW_BYTES_SIZE(data);
@@ -366,7 +366,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
         return -1;
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(value)))
         return tw_write_block(f, PyUnicode_1BYTE_DATA(value), PyUnicode_GET_LENGTH(value), w);
-    data = PyUnicode_AsUTF8String(value); /* unlike PyUnicode_AsUTF8AndSize, does not cache a copy in the string */
+    data = PyUnicode_AsUTF8String(value); /* PyUnicode_AsUTF8AndSize would cache a copy in the string */
     if (data == NULL)
         return -1;
     failed = tw_write_block(f, TW_BYTES_DATA(data), TW_BYTES_SIZE(data), w);
