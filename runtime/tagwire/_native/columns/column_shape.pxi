@@ -146,7 +146,7 @@ cdef class Spares:
         tw_drop_pool(self.pool)
 
     cdef tw_frame *spare(self, Shape shape, int64_t least, int64_t most) noexcept:
-        """Take an empty frame with room for `least` to `most` rows from the pool; NULL if the pool has no such frame."""
+        """Return an empty frame from the pool with room for `least` to `most` rows; NULL if there is no such frame."""
         return self.owned(tw_take_spare(self.pool, shape.columns, shape.count, least, most))
 
     cdef tw_frame *owned(self, tw_frame *frame) noexcept:
