@@ -47,7 +47,7 @@ class Floor(DataSource):
 
 
 class FloorReader(DataSourceReader):
-    """Returns batches that the worker keeps in memory after it has read them once."""
+    """A reader of batches that the worker keeps in memory after it has read them once."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

@@ -100,7 +100,10 @@ class Array(FrozenData):
 
 
 class Nested(FrozenData):
-    """A struct. A nullable struct follows a marker: an int8 of -1 or 1 or, in a tagged field, a uvarint of 0 or 1."""
+    """A struct. If it is nullable, a marker precedes it: an int8 or, in a tagged field, a uvarint.
+
+    The marker is 1 before a struct. For null, an int8 marker is -1, and a uvarint marker is 0.
+    """
 
     __slots__ = ("marker", "struct")
 

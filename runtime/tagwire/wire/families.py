@@ -209,7 +209,7 @@ class UuidType(WireType):
     annotation = "UUID"
     annotation_module = "uuid"
     text_form = "22 characters of URL-safe base64"
-    # Computed when needed, because the module `uuid` loads slowly.
+    # The default and the samples are computed when needed, because the module `uuid` loads slowly.
     default: ClassVar[Any] = property(lambda self: self.value_of(bytes(16)))
     arrow_format = "w:16"
     samples: ClassVar[Any] = property(lambda self: (self.value_of(b"\1".rjust(16, b"\0")),))

@@ -4,7 +4,7 @@ In these plans, `tw_field.slot` is the index of a column.
 """
 
 cdef enum:
-    DEEPEST_COLUMNS = 100  # limit on nested structs, because the C functions are recursive
+    DEEPEST_COLUMNS = 100  # maximum nesting depth of structs, limited because the C functions are recursive
 
 
 cdef class ColumnBuilder(PlanBuilder):

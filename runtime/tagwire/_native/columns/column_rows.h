@@ -24,7 +24,7 @@ typedef struct {
     tw_frame *frame;
     tw_buffers *out;           /* the output column's buffer, which receives the encoded bytes */
     const tw_column *columns;
-    const tw_source *sources;  /* for each column of the message: the array or constant with its values */
+    const tw_source *sources;  /* for each column of the message: the array or constant that provides the values */
 } tw_emitter;
 
 /* Convert the rows from `*row` up to `count`. Return 0 after the last row. If Python must handle a row, return an error

@@ -1,5 +1,6 @@
-"""Connect a message's fields to the Arrow arrays that contain their values, and convert rows that C rejects to Python
-objects.
+"""Connect a message's fields to the Arrow arrays that contain their values.
+
+If C rejects a row, this module converts the row to Python objects.
 """
 
 

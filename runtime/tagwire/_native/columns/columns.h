@@ -77,7 +77,7 @@ struct tw_column_frame {
     tw_buffers *buffers;
     tw_frame **dictionaries; /* for each dictionary column: a frame with the dictionary's strings; otherwise NULL */
     int64_t most;        /* maximum number of elements in a list column, or of bytes in a string column */
-    tw_pool *pool;       /* the pool to which the frame returns after its last release; NULL: it is freed */
+    tw_pool *pool;       /* the pool to which the frame returns after its last release; NULL if it is freed instead */
     tw_frame *next;      /* linked list of the frames in the pool */
     int64_t bytes;       /* total size of the buffers, set while the frame is in the pool */
 };

@@ -190,7 +190,7 @@ cdef class RecordPlan(Owner):
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
         elif kind == "computed":
             c.slot = self.c.header.items_count + COMPUTED[name]
-            # Null for compressed messages: a wrapper's header doesn't contain the base offset of its messages.
+            # The column is null for wrappers: their headers don't contain the base offset of the messages inside.
             if name == "base_offset" and headers_only and self.c.is_message:
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:

@@ -12,7 +12,7 @@ static inline int tw_constant_value(const tw_constant *c, const int64_t *slots, 
     if (c->mask)
         *x = (*x & c->mask) >> c->shift;
     if (c->indexes != NULL)
-        *x = c->indexes[*x]; /* in range: the bits were checked when the header was read */
+        *x = c->indexes[*x]; /* a valid index: the bits were checked when the header was read */
     if (c->test >= 0 && (((slots[c->test] & c->needed) != c->needed) || (slots[c->test] & c->unless)))
         return 0;
     return !(c->null_number && *x == -1);

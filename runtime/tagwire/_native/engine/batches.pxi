@@ -278,7 +278,7 @@ cdef class Magic2:
 
 cdef object build(object builder, object nothing):
     batch = None
-    if BUILDER[GATHERED] != 0:  # 0: `append_method` has not yet looked up the slots of the builder class
+    if BUILDER[GATHERED] != 0:  # it is 0 until `append_method` has looked up the slots of the builder class
         plan, found = setting(builder, QUICK), setting(builder, GATHERED)
         if type(plan) is Magic2 and type(found) is Gathering:
             if TW_FREE_THREADED:

@@ -330,7 +330,8 @@ static PyObject *tw_read_framed(const tw_struct *s, tw_reader *r)
 /* Read a struct into `object`, an object decoded earlier that is no longer used elsewhere. Steals the reference. */
 static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r, PyObject *object)
 {
-    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count; /* 0: the fast path releases old values itself */
+    /* release the old values, unless the fast path does so itself */
+    Py_ssize_t items = tw_goes_short(s, r) ? 0 : s->items_count;
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(object, f->slot));

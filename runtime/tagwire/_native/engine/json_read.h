@@ -69,7 +69,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     }
     digits[size] = 0;
     if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
-        return NULL; /* an integer in place of a float, or invalid: Python must read the text again */
+        return NULL; /* the number is an integer or invalid: Python must read the text again */
     if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;

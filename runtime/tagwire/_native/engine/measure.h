@@ -111,7 +111,7 @@ static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_sh
     for (const tw_field *f = s->tagged, *end = f + s->tagged_count; f < end; f++) {
         TW_HELD PyObject *before = tw_slot(object, f->slot);
         int differs = tw_differs(f, before);
-        TW_HELD PyObject *value = tw_slot(object, f->slot); /* read after tw_differs: its Python code may change the slot */
+        TW_HELD PyObject *value = tw_slot(object, f->slot); /* read again, as tw_differs may run Python code */
         int64_t size = 0;
         if (differs == 0)
             continue;
