@@ -80,7 +80,7 @@ class CapturedFrame:
     api: tuple[int, int] | None = None
     """The API key and version of a request, or of the request that a response answers; None if unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
-    """Other possible values of a response's `api`: those of other pending requests with the same correlation ID."""
+    """Other possible values of a response's `api`, if several pending requests have its correlation ID."""
     is_close: bool = False
     """Whether this is the end of a connection, not a frame."""
     gap: str = ""

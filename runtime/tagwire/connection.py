@@ -288,8 +288,8 @@ class Connection(_Side):
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
         """Send all requests at once, and await the responses.
 
-        Like the other generators of this class, it yields bytes to send and waits for received bytes. It returns the
-        list of responses.
+        Like the other generators of this class, this method yields bytes to send and waits for received bytes. It
+        returns the list of responses.
         """
         sent = []
         for request in requests:

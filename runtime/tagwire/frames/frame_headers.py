@@ -129,7 +129,7 @@ else:
 class Frame(Generic[M, H]):
     """A decoded frame: the header (None for a record), the message, and its version.
 
-    `Frame[M, H]` tells type checkers the classes of message and header, which are Any if they depend on the decoded
+    `Frame[M, H]` tells type checkers the classes of message and header. A class is Any if it depends on the decoded
     bytes. A tombstone record has no message, and its version is -1: see `tagwire.frames.record_frames`.
     """
 

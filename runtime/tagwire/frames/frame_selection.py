@@ -1,7 +1,8 @@
 """Selected fields of whole frames: header fields, whose paths begin with `header.`, and body fields.
 
-A frame is a header and a body, so a frame selection combines a selection of each. If any path leads to a header field,
-the result has one row for the whole frame, because a frame has only one header.
+A frame consists of a header and a body, so a frame selection combines a selection of each. If any path leads to a
+header field, there is a single row for the whole frame instead of a row per array element, because a frame has only one
+header.
 """
 
 from __future__ import annotations

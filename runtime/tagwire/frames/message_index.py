@@ -29,8 +29,8 @@ class MessageIndex:
     """The message classes of one package. Iterating yields their names, sorted.
 
     `aliases` are older names of messages: `registry[alias]`, `alias in registry` and attributes of the package accept
-    them, but `names()` and iteration leave them out. `registers` is a dict from the names
-    of the package's enums to their modules; `structs` is the same for structs that several messages share.
+    them, but `names()` and iteration leave them out. `registers` maps the names of the package's enums to their
+    modules, and `structs` maps the names of structs that several messages share to their modules.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", _PCAPNG)
 """The magic numbers of network captures.
 
-pcap has four, for each byte order with microseconds or nanoseconds; pcapng has one.
+pcap has four: timestamps are in microseconds or nanoseconds, in either byte order. pcapng has one.
 """
 _LITTLE_ENDIAN: Final = (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1")
 _NANOSECONDS: Final = (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MAGIC", "CaptureError", "NetworkFrame", "NetworkGap", "network_frames"]
 
 _NUMBERS: Final = 1 << 32
-"""The number of TCP sequence numbers, after which they wrap."""
+"""The number of different TCP sequence numbers. After the highest one, they start again at 0."""
 _WINDOW: Final = 1 << 30
 """The maximum number of bytes in flight on a TCP connection. Segments further apart belong to different connections."""
 _WAITING: Final = 1 << 16

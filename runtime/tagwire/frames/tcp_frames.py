@@ -39,7 +39,8 @@ class LostBytes(NamedTuple):
 class RequestHeaders:
     """Recognizes the start of a request: a size, then an API key and version that the registry has.
 
-    `waiting` counts, for each correlation ID, the requests that still wait for a response. `ResponseHeaders` shares it.
+    `waiting` counts, for each correlation ID, the requests that still wait for a response. It is the same object as
+    the `waiting` of the connection's `ResponseHeaders`.
     """
 
     width: Final = 12

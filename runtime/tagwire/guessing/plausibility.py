@@ -34,9 +34,9 @@ _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEX
 _BYTE_COSTS[0] = _ZERO_BYTE
 
 _ELEMENT: Final = (-1, 0)
-"""The key of the elements of a fixed-width array."""
+"""The key in `_Field.children` for the elements of a fixed-width array."""
 _REMEMBERED: Final = 16
-"""The length in bytes of the longest encodings whose costs are kept."""
+"""Costs are remembered only for values whose encoding has at most this many bytes."""
 
 NameOf = Callable[[int], "str | None"]
 
@@ -52,7 +52,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 class _Field:
-    """A field, in all elements of the arrays around it. Remembers the value in the previous element."""
+    """A field in all elements of the arrays that contain it. Remembers the value that the field had last."""
 
     __slots__ = ("children", "costs", "path", "times", "value")
 
@@ -91,7 +91,8 @@ def _part(part: Node, error_name: NameOf | None, limits: Limits | None) -> float
     """Return the cost of a header or body in bits.
 
     A field costs less if it has the same value as in the previous array element. Values are compared by their
-    encodings, and become nodes only if their cost is not known yet, because a large message has a million values.
+    encodings. A `Node` is created only for a value whose cost is not known yet, because a large message may have a
+    million values.
     """
     cost = 0.0
     spans, data = part.spans, part.spans.data
@@ -134,7 +135,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # the value of a struct is also True, but costs nothing
+        return 1.0 if kind == "bool" else 0.0  # a struct's node also has the value True
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)

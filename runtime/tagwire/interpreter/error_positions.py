@@ -106,7 +106,7 @@ def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, s
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
     """Return the type at `path`, and the scopes for a reader that starts there.
 
-    The scopes have an empty dict for each enclosing struct, because the reader has not read any of its values.
+    In the scopes, the dict of every enclosing struct is empty, because the reader has not read any values yet.
     """
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)

@@ -20,9 +20,12 @@ CHECKSUM_STARTS = ""
 Good = Mapping[int, tuple[int, int, int, int]]
 """Describes the array elements that the native engine found valid before an error, so that the reader can skip them.
 
-Maps the position where an array starts to four numbers: the number of its valid elements, the position after them, the
-number of elements that have been read in all arrays up to there (for the limit), and the sort key of the last valid
-element. The sort key is used only if the elements of the array must be in order.
+Maps the position where an array starts to four numbers:
+
+- the number of valid elements at the beginning of the array
+- the position after these elements
+- the number of elements that have been read in all arrays up to this position, to compare with the limit on elements
+- the sort key of the last valid element, used only if the elements must be in order
 """
 
 Scopes = tuple[dict[str, Any], ...]

@@ -1,7 +1,7 @@
 """Schemas built at run time: encode plain dicts without generated code.
 
 As in the first draft of KIP-482, a schema is made from a list of fields and a map of optional fields by tag. With such
-a map, even an empty one, a struct begins with a buffer of optional fields. The lengths in it are varints, but the draft
+a map, even an empty one, a struct begins with a buffer of optional fields. The buffer's lengths are varints; the draft
 does not specify which kind. Strings, bytes and arrays have int16 and int32 lengths, as before KIP-482. Classes
 generated from an equivalent spec encode to the same bytes, because both use layouts.
 

@@ -1,7 +1,7 @@
 """Class attributes that are computed on first use: the field table, the constructor, and the engine's methods.
 
-This way, importing a message builds no table and loads no engine. After the first use, they are ordinary class
-attributes. With the native engine, calls of these methods then run no Python code.
+This way, importing a message builds no table and loads no engine. After the first use, the computed objects are
+ordinary class attributes. With the native engine, calls of these methods then run no Python code.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # In CPython 3.13, `inspect.signature` passes the class as `struct`. Treat that as an access on the class.
+        # In CPython 3.13, `inspect.signature` passes the class as `struct`, where an object or None is expected.
         bound = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(bound), "__get__", None)
         return bound if get is None else get(bound, struct, cls)

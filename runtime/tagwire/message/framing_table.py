@@ -1,4 +1,4 @@
-"""Field tables of record formats: `Framing`, the properties that only their fields have, and layouts made from them.
+"""Make layouts from the field tables of record formats. `Framing` has the properties that only their fields have.
 
 Record formats have no versions, so the version of their layouts is None.
 """
@@ -55,7 +55,7 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
     "uvarint": UVARINT,
     "rest": None,
 }
-"""Maps the names of the length prefixes of bytes, strings and arrays to their types.
+"""The types of length prefixes, by name. A length prefix precedes bytes, a string or an array.
 
 With `rest`, there is no prefix, and the value consists of all remaining bytes.
 """
@@ -69,7 +69,7 @@ class Framing(FrozenData):
     - `length` and `count`: keys of `LENGTHS`, for the length before bytes and strings and the count before elements.
     - `length_of`: the field whose length in bytes this field contains; "rest" means all later fields.
     - `count_of`: the array whose number of elements this field contains.
-    - `covers`: the first of the fields that this field is a checksum of; all later fields are also covered.
+    - `covers`: the first field that this checksum covers; it also covers all later fields.
     - `compression`: the field that selects the codec, and the name of the bit group in that field.
     """
 

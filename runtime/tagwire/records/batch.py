@@ -305,7 +305,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
+        """Ignore an error that Kafka also ignores. Subclasses override this method to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:

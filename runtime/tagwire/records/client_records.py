@@ -40,7 +40,7 @@ class _ClientRecord:
 
     _headers: Headers | IntHeaders
     _SHOWN: ClassVar[tuple[tuple[str, Any], ...]]
-    """The attributes that `repr` shows, in order, as (name, default) pairs. `repr` omits one that has its default."""
+    """The attributes that `repr` shows, in order, as (name, default) pairs. `repr` omits default values."""
 
     def _values(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name, _ in self._SHOWN])

@@ -111,8 +111,8 @@ def committed(
     """Iterate over the records of a partition in a FetchResponse, as a consumer sees them.
 
     `partition` has `records`, and `aborted_transactions` if the request was READ_COMMITTED. As in Kafka's consumer,
-    records of aborted transactions, markers, and a truncated last batch are left out. So are records below the offset
-    `start`, if it is given. Raises DecodeError for invalid batches, and LimitError if they exceed a limit.
+    records of aborted transactions, markers, a truncated last batch, and records with offsets below `start` (if set)
+    are left out. Raises DecodeError for invalid batches, and LimitError if they exceed a limit.
     """
     if not hasattr(partition, "aborted_transactions"):
         raise TagwireError(

@@ -83,9 +83,9 @@ class FormatSet:
         """Return the formats that the batch at `pos` may have, according to its magic byte.
 
         There can be several, because some formats don't have the magic byte at the usual position (`MAGIC_AT`). Such a
-        format is left out if, by its length field, the batch would extend past the end of the data. If no format is
-        left then, all that match the magic byte are returned. `left` is the number of bytes from `pos` to the end of
-        the data; None if `header` contains all of the data.
+        format is left out if, according to the length field, the batch would extend past the end of the data. If this
+        would leave out all formats, those that match the magic byte are returned. `left` is the number of bytes from
+        `pos` to the end of the data; None if `header` contains all of the data.
         """
         if self.alone is not None:
             return [self.alone]

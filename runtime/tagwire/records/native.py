@@ -35,7 +35,7 @@ _FOLLOWS: Final = {
 }
 """Maps each attribute bit that encoding computes to a rule and the `Record` attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The values that records get for these attributes if their format does not have them."""
+"""The values of these `Record` attributes for records in a format that does not have them."""
 
 
 class Plans:
@@ -102,7 +102,7 @@ class Plans:
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return the layout of records with the attributes of `Record`; None if the format lacks a required attribute."""
+    """Return the layout for decoding to `Record` objects; None if the format does not have a required attribute."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:

@@ -77,7 +77,7 @@ GAPS = ("", " ", "\n  ", " // c, }\n", " /* c ] */ ", "\n// [\n  ")
 PAIRS = [(GAPS[a], GAPS[b], GAPS[(a + b) % len(GAPS)]) for a, b in itertools.product(range(len(GAPS)), repeat=2)]
 """Triples of gaps, because each test needs three gaps.
 
-Testing all triples would take too long. So this is each pair of gaps, with a third gap that is computed from the pair.
+Testing all triples would take too long. So the list has one triple for each pair of gaps: the third gap is computed.
 """
 
 

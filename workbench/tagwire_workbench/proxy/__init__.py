@@ -1,11 +1,11 @@
 """A recording proxy, which passes bytes between clients and servers and reports the frames in them.
 
-    RecordingProxy(server, on_frame)       the proxy; by default for Kafka's messages
-    async with proxy.serving() as address  on sockets, in the running event loop
-    proxy.connect()                        without a socket: bytes in, bytes out
-    CaptureFile(path).add                  an `on_frame` that writes a capture file
+    RecordingProxy(server, on_frame)       make a proxy; the default messages are Kafka's
+    async with proxy.serving() as address  run the proxy on sockets, in the running event loop
+    proxy.connect()                        begin a connection without sockets: bytes in, bytes out
+    CaptureFile(path).add                  write frames to a capture file; pass this method as `on_frame`
 
-It is meant for tests and captures; `tagwire record` uses it. docs/howto-recording.md describes it.
+The proxy is meant for tests and captures; `tagwire record` uses it. docs/howto-recording.md describes it.
 """
 
 from typing import TYPE_CHECKING

@@ -36,7 +36,7 @@ class Begun(NamedTuple):
     is_held: bool
     """Whether to hold the frame back until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Called with the complete frame, and with the position in the stream of the size that precedes it.
+    """Called with the complete frame and its offset in the stream, which is where the frame's size begins.
 
     If the frame was held back, the returned bytes are sent instead.
     """
@@ -74,8 +74,8 @@ class Passing:
     def feed(self, data: bytes) -> Iterator[Bytes]:
         """Process received bytes, and yield the bytes to send on now.
 
-        Calls `ends` for each complete frame: if the frame is held back, before its bytes are yielded, otherwise after
-        the caller has taken all bytes.
+        Calls `ends` for each complete frame. If a frame is held back, this happens before its bytes are yielded;
+        otherwise, it happens after the caller has taken all bytes.
         """
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)

@@ -113,7 +113,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # The call starts to write new cached pages to disk. The next call removes them from the cache.
+        # `posix_fadvise` only starts to write new cached pages to disk. Its next call removes them from the cache.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

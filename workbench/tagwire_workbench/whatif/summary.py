@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Group the measured batches by `name(kind)`. Return (group, measure) pairs, the largest saving first."""
+        """Group the batches by the `name` of their kind. Return (group, measure) pairs, the largest saving first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_compressed, row[0]))
 
     @property
