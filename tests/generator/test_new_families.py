@@ -143,7 +143,8 @@ BYTES = {
     # Version 0 has the fields plain, number, gone, many (int32 count 2) and or_none. Each value of the new type is an
     # int32 length and ASCII digits; or_none is null (length -1).
     ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
-    # Version 1: plain, number, many (compact count 3), or_none (0: null) and two tagged fields. Lengths are compact.
+    # Version 1 has the fields plain, number, many (compact count 3) and or_none (null, as the compact length 0),
+    # followed by two tagged fields. All lengths are compact.
     ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),
 }
 VALUES: dict[tuple[str, int], dict[str, Any]] = {

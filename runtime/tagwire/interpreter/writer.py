@@ -186,7 +186,7 @@ class LayoutWriter(ValueWalk):
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
             reason = f"expected {wire.expected}, got {self.got(value)}"
-        # Fail outside the `except` block: the caught exception may contain a secret, and must not become the context.
+        # Fail outside the `except` block, so that the EncodeError's `__context__` doesn't reveal the value.
         self.fail(reason)
 
     def varint(self, type: Varint, value: Any) -> bytes:

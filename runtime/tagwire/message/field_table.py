@@ -1,4 +1,4 @@
-"""The field table of generated classes, which covers all versions, and the layout of each version, made from the table.
+"""Make the layout of each version of a message from the field tables of its classes, which cover all versions.
 
 Each generated struct lists its fields in `FIELDS`, one row per field, in spec order. `layout_of` selects the fields of
 one version. All other code uses these layouts, so no other module deals with version ranges.

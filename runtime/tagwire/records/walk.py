@@ -207,7 +207,7 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Return whether a number fits into 64 bits. The sum of a base and a delta may not fit."""
+    """Return whether a number fits into 64 bits. The sum of two such numbers, a base and a delta, can be too large."""
     return -(1 << 63) <= number < 1 << 63
 
 

@@ -57,7 +57,7 @@ def test_responses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_capture", [False, True])
 @pytest.mark.parametrize("is_right", [True, False])
 def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: bool) -> None:
-    """Check requests with equal correlation IDs, so that only the order shows which response belongs to which request.
+    """Check requests with equal correlation IDs, whose responses can be matched only by their order.
 
     If a response has the expected type, only its secret fields are redacted. Otherwise, the whole response is hidden.
     """

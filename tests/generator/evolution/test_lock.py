@@ -189,7 +189,7 @@ def test_a_spec_in_a_lock_that_is_not_valid_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["{}", '{"fields": {}}', '{"fields": [{}]}'])
 def test_invalid_field_in_a_lock(tmp_path: Path, part: str) -> None:
-    """Check that an invalid field in a lock file is reported as an error of its message, on line 1."""
+    """Check that an invalid field in a lock file is reported with the message name, on line 1 of the file."""
     path = tmp_path / "lock.json"
     current = f'{{"name": "R", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": [{part}]}}'
     row = f'{{"name": "R", "component": "", "current": {current}}}'

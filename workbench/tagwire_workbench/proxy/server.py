@@ -80,7 +80,7 @@ class _Listeners:
         family, kind, protocol, _, where = socket.getaddrinfo(
             self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # Unlike `create_server`, this is synchronous: the listener must exist before its address is sent.
+        # Don't use asyncio's `create_server`, which is a coroutine: the listener must exist before its address is sent.
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
