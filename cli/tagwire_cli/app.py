@@ -42,14 +42,17 @@ _OTHER_TOOLS: Final = {
     ),
     "-o --output --out": _STDOUT,
 }
-"""Maps options to hints. No tagwire command has these options; most belong to kcat or Kafka's own tools."""
+"""Maps options to the hint that is printed if a user passes one of them to a command that does not have it.
+
+Most of these options belong to kcat or to Kafka's own tools.
+"""
 _CLIENT: Final = re.compile(r"No such command '(kcat|kafkacat|consumer?|producer?|topics?|subscribe|.+:\d+)'; see .*")
 _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 
 
 @contextmanager
 def usage_hints() -> Generator[None]:
-    """Context manager that adds a hint to click's usage errors, for example for an option of Kafka's own tools."""
+    """Add hints to usage errors that click raises in the `with` block, such as for an option of Kafka's own tools."""
     try:
         yield
     except click.NoSuchOption as error:

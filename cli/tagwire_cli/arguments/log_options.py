@@ -45,7 +45,7 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the formats that a reader accepts. Raises click.UsageError if `only` is set without a format name."""
+    """Return the formats that `--format` and `--only-format` select. Raises UsageError for `only` without a name."""
     from tagwire.records.format_set import FormatError, format_set
 
     try:
@@ -80,7 +80,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`, which makes the command's parameter `format` accept what Kafka's reader accepts."""
+    """Add the option `--lenient`, with which the parameter `format` accepts all records that Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -66,7 +66,7 @@ def file_option(function: F) -> F:
 def frames_option(
     kinds: Sequence[str] = KINDS, help_text: str = "The input is a stream of frames of this kind.", **more: Any
 ) -> Callable[[F], F]:
-    """Add the option `--frames` (or `--frame`). Its value becomes the parameter `kind`; None without the option."""
+    """Add the option `--frames` (or `--frame`). Its value becomes the parameter `kind`, which is None by default."""
     return click.option("--frames", "--frame", "kind", type=click.Choice(kinds), help=help_text, **more)
 
 

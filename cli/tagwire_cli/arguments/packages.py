@@ -64,7 +64,7 @@ def _located(package: str | None) -> str:
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
-    # The folder comes last in the import path, so that its modules don't hide installed packages.
+    # Append the output folder to the import path, so that modules in this folder don't hide installed packages.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package

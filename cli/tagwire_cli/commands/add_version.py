@@ -98,7 +98,8 @@ def edit(
 
     settings = load(find_root(Path.cwd()))
     path = _path(settings, message)
-    spec_set = settings.set_of(path.parent)  # not `path`, which may be a symbolic link into another folder
+    # Look up the spec's folder, not the spec itself: the spec may be a symbolic link into another folder.
+    spec_set = settings.set_of(path.parent)
     plan = planned(
         path,
         _files(settings, path),

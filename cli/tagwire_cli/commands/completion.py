@@ -30,7 +30,8 @@ def command(ctx: click.Context, shell: str) -> None:
     root = ctx.find_root()
     # Always use the command's usual name; this process may have been started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
-    # In click's fish script, a description would end at its first comma, so split the line at one comma only.
+    # click's fish script splits each completion at all commas, and so cuts off descriptions that contain a comma.
+    # Make it split only at the first comma, which is the one that click itself adds.
     script = script.replace('string split ","', 'string split --max 1 ","')
     # If zsh loads click's script from `fpath`, the first Tab calls the function without registering it. The second Tab
     # would then only register it, and complete nothing. So register the function with `compdef` before its first call.

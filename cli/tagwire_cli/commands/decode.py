@@ -125,7 +125,7 @@ def command(
 def _decode_messages(
     registry: "Registry", args: Sequence[str], how: frame_json.JsonOptions, *, is_hex: bool, as_lines: bool
 ) -> None:
-    """Decode messages without frames and print them: the whole input or, with `as_lines`, each line of hex."""
+    """Decode input without frames, and print it: a single message or, with `as_lines`, a message per line of hex."""
     message, version, files = message_of(registry, args)
     decoder = frame_json.message_decoder(message, version, how)
     if as_lines:

@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""For each kind of file that people write by hand, the package and the file name of its JSON Schema, for editors."""
+"""For editors: maps each kind of file that people write by hand to its JSON Schema, as (package, file name)."""
 
 SCHEMAS: Final = {
     "validate": "validate",

@@ -114,8 +114,8 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
     """Redact a response to `api`.
 
-    `rivals` are the APIs of other requests with the same correlation ID, which this response may answer instead. Raises
-    TagwireError if a response to one of them would be redacted differently.
+    Several requests may have the same correlation ID, so the response may answer another request. `rivals` are the APIs
+    of these other requests. Raises TagwireError if a response of such an API would be redacted differently.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:

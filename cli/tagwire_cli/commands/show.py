@@ -147,10 +147,10 @@ def _title(message: "type[Message]") -> Iterator[str]:
 def _walk(
     struct: "type[Struct]", around: "StructVersions | None", prefix: str
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
-    """Yield the path and the row of each field, including the fields of inner structs.
+    """Yield (path, row, struct versions) for each field, including the fields of inner structs.
 
-    For a field in a shared struct, the third item of each tuple maps versions of the message to versions of the struct.
-    For other fields, it is None.
+    For a field in a shared struct, the struct versions map versions of the message to versions of the struct. For other
+    fields, they are None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -168,7 +168,7 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return pairs of message versions and the struct version that they use; [] if the field's struct isn't shared."""
+    """Return (message versions, the shared struct's version in them) pairs; [] for fields without a shared struct."""
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -280,7 +280,8 @@ def _wire_rows(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield a path and a table row for each field, bit group and section title. Groups and titles have the path "-".
 
-    Each bit group is added to `groups` by field and mask, because the conditions of later fields refer to it.
+    Each bit group is added to the dict `groups`, with (field name, mask) as its key. This key is how the conditions of
+    later fields refer to the group.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 
@@ -365,7 +366,7 @@ def _print_fields(
 
 
 def _default(value: Any) -> Any:
-    """Return a field's default as JSON: the name of an enum member, {} for a struct."""
+    """Return a field's default value as JSON. An enum member becomes its name, and a struct becomes {}."""
     from tagwire.layout import DEFAULT_STRUCT
     from tagwire.message.json import json_value
     from tagwire.message.register import Register

@@ -178,7 +178,7 @@ def _default_size(message: type[Message], version: int) -> int | None:
 
 
 _NAMED: Final = 4
-"""In a summary of a version's changes, the maximum number of fields to name for each kind of change."""
+"""The maximum number of fields that a summary of a version's changes names for each kind of change."""
 _WORDS: Final = {
     "added": "adds",
     "removed": "without",

@@ -128,8 +128,8 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
     """Yield lines that list the candidates, each with a command that explains the input as that candidate.
 
-    `again` has the options and input to append to each command. If `again` is None, the commands are left out: the
-    input is a frame of a file, and too long to repeat as hex.
+    `again` has the options and input to append to each command. It is None if the bytes are a frame of a file, and too
+    long to repeat as hex; the commands are then left out.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

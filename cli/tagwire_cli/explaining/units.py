@@ -39,7 +39,7 @@ class ExplainSettings(NamedTuple):
 
     registry: Registry
     kind: str
-    """One of `KINDS`."""
+    """How to interpret the input: one of `KINDS`."""
     args: Sequence[str]
     """The arguments of the command: the message, followed by the file."""
     formats: FormatSet
@@ -104,7 +104,7 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Explain inputs whose kinds were detected. Return the same as `explain_units`, for the units of all inputs.
+    """Explain inputs whose kinds were detected. Return what `explain_units` returns, but with the units of all inputs.
 
     Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """
@@ -206,7 +206,7 @@ def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explai
 
 
 def _open(settings: ExplainSettings, seen: Trace) -> str:
-    """Add a message's record batches to its trace. Return an error if a library is missing (such as a codec), or ""."""
+    """Add a message's record batches to its trace. Return an error if a library, such as a codec, is missing."""
     if settings.opens_records and seen.message_name in settings.registry:
         from tagwire.records.opening import open_records
 

@@ -40,7 +40,7 @@ def captured_frames(
 def frames_in(
     data: bytes, file: str, registry: "Registry", *, port: int, closes: bool = False, keeps_damaged: bool = False
 ) -> Iterator["CapturedFrame"]:
-    """Yield the frames of a capture as `captured_frames` does, given its bytes.
+    """Yield frames like `captured_frames`, but from the bytes of a capture; `file` is the name for error messages.
 
     With `keeps_damaged`, a line that isn't a captured frame becomes a frame with an error. Raises InputError if the
     data isn't a capture.

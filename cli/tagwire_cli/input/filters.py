@@ -152,7 +152,10 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 
 
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
-    """Return the values for `error=` that match a response: for each of its errors, `any`, the code and the name."""
+    """Return all values of the filter `error=` that match a response.
+
+    Each error in the response matches `any`, the error code, and the name of the error.
+    """
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)
     except TagwireError:  # the frame is invalid

@@ -144,7 +144,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 
 
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
-    """Create a header from JSON `fields`. Missing fields come from `facts` (such as the API key), or are defaults."""
+    """Make a header from JSON `fields`. Missing fields get values from `facts` (such as the API key) or defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: expected a JSON object, got {shown(fields)}")
     defaults = fresh(cls).to_json(version)

@@ -59,7 +59,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
-        # This word may not be meant as VERSION: the arguments may be in the wrong order, or MESSAGE or API is missing.
+        # The user may not have meant this word as VERSION, but swapped the arguments, or left out MESSAGE or API.
         error.message += f"; {_hint(args) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
         raise
 

@@ -63,7 +63,7 @@ def _positioned(finding: "Finding") -> str:
 
     problem = Problem(
         rule=finding.rule,
-        severity=cast(Any, finding.severity),  # `render` accepts any severity, whatever its type says
+        severity=cast(Any, finding.severity),  # `render` accepts more severities than the annotation allows
         file=finding.file,
         line=finding.line,
         column=finding.column,

@@ -59,7 +59,7 @@ class RecordFilter:
 
     start_offset: int | None = None
     end_offset: int | None = None
-    """The offset before which to stop. Like `end_time`, it is exclusive."""
+    """The offset after the last one to print. Like `end_time`, it is exclusive."""
     start_time: int | None = None
     end_time: int | None = None
     key: str | None = None

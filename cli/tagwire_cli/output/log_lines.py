@@ -35,7 +35,7 @@ from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Matches text that could be mistaken for a null or for hex bytes, so it is printed as hex bytes."""
+"""Matches keys and values that look like the printed form of null or of bytes. They are printed as hex bytes."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
 """Attributes that belong to records, although some formats store them in the attributes of the batch."""
@@ -111,8 +111,8 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return the keys to add to a record's JSON, with their values as JSON text.
 
-    The key `message` is the decoded record. If it contains secrets that must be hidden, the result also has the key
-    `value`, whose placeholder replaces the record's value.
+    The key `message` has the decoded record. If the record contains secrets that must be hidden, there is also the key
+    `value`, with a placeholder to print instead of the record's value.
 
     Fields in `registers`, which maps field paths to enums, are shown as names instead of numbers.
     """

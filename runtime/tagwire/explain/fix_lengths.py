@@ -19,7 +19,7 @@ _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinst
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 """Maps each type whose values begin with a length, such as `string`, to the integer type of that length.
 
-It is needed for lines whose type is just `string`. Other types include the encoding of the length (`compact string`).
+The map is needed for types such as `string`, which don't name the encoding of their length as `compact string` does.
 """
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
@@ -80,8 +80,8 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 def _fix_length(line: Line, code: str, opened: int) -> None:
     """Set the length at the start of a line to the number of bytes that follow it.
 
-    These are the other bytes on the line. For a records field, `opened` more bytes follow: the batches in the field,
-    which are on later lines. If no bytes follow, a length that means null stays unchanged.
+    The length counts the other bytes on the line and, in a records field, the `opened` bytes of the batches on later
+    lines. If no bytes follow, a length that means null stays unchanged.
     """
     width = _width(code, line.data)
     content = line.data[width:]

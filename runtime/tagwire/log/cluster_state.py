@@ -218,5 +218,5 @@ def _hashable(value: Any) -> Any:
 
 
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
-    """Return the record in the highest version, so that it has every field that a later change record may set."""
+    """Return the record for output in its highest version, which has every field that a later change record may set."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -249,8 +249,8 @@ _TOO_SHORT: Final = -1
 class Payload:
     """Decodes the messages in record keys or values into an additional column.
 
-    Records in coordinator and metadata logs contain their record type and version; records of other types than the
-    chosen message's become null. For all other messages, `version` is the version of all values. Raises ColumnError if
+    In coordinator and metadata logs, each record contains its type and version. If `message` has another type, the
+    column is null for this record. In all other logs, `version` is the version of all values. Raises ColumnError if
     `version` is missing or superfluous, UnsupportedVersionError for an unknown version, and SchemaError for invalid
     `fields`.
     """

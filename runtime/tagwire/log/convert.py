@@ -48,9 +48,10 @@ _CLEAN: Final = ".kafka_cleanshutdown"
 
 
 class Conversion:
-    """Conversion options: target format, codec and batch size (None keeps the source's), and how to read the source.
+    """Conversion options: the format, the codec and the maximum size of new batches, and how to read the source.
 
-    Raises FormatError for an unknown format, and TagwireError for a codec that the format does not support.
+    None for one of the first three means that batches keep theirs. Raises FormatError for an unknown format, and
+    TagwireError for a codec that the format does not support.
     """
 
     def __init__(

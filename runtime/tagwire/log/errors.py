@@ -59,7 +59,7 @@ class LogError(DecodeError):
         """The other formats in which the bytes are valid."""
 
     def of_other_formats(self, names: Sequence[str]) -> "LogError":
-        """Return a copy of the error whose message adds that the bytes are valid in the formats `names`."""
+        """Return a copy of the error. Its message also lists `names`, other formats in which the bytes are valid."""
         error = LogError(
             *(self.file, self.rule),
             offset=self.offset,
@@ -87,9 +87,9 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
 
 
 def not_written(output: Path, partial: Path, error: OSError) -> LogPathError:
-    """Convert an OSError raised while the files of `output` were created in the temporary folder `partial`.
+    """Return the LogPathError for an OSError that was raised while the files of `output` were written to `partial`.
 
-    The error names the input file that can't be read or, if the write itself failed, the output.
+    The LogPathError names the input file that can't be read or, if the write itself failed, the output.
     """
     name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else partial
     is_of_output = name == output or name.is_relative_to(partial) or partial.is_relative_to(name)

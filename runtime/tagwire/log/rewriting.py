@@ -27,7 +27,7 @@ _RELATIVE_OFFSETS: Final = 1 << 31
 
 Tell = Callable[[int], None]
 Explain = Callable[[Segment, Record, str], None]
-"""A callback for each record, with the reason why it is kept or removed (from KEPT or REMOVED)."""
+"""A callback for each record. Its arguments are the segment, the record, and a reason from KEPT or REMOVED."""
 
 
 class SegmentReport(NamedTuple):

@@ -260,7 +260,7 @@ class Scan:
     def first_with(self, offset: int) -> int | None:
         """Return the position of the first batch that contains `offset` or a higher offset; the end if there is none.
 
-        Returns None if native code can't read one of the batches up to there, or if their offsets do not ascend.
+        Returns None if native code can't read all batches up to that position, or if their offsets do not ascend.
         """
         position, last = 0, -1
         while (batch := self._quick_batch(position)) is not None and batch.base_offset > last:

@@ -24,7 +24,7 @@ INTERNAL_TOPICS: Final = {
     "__cluster_metadata": "cluster",
     "__remote_log_metadata": "remote-log",
 }
-"""Maps each internal topic to the kind of its log, the argument `log` of `Registry.decode_record`."""
+"""Maps each internal topic to the kind of its log. `Registry.decode_record` takes this kind as its argument `log`."""
 
 _KEYED: Final = ("group", "transaction", "share")
 
