@@ -118,7 +118,7 @@ class _Commands(CommandTable):
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader closed the pipe: click and `main` exit silently
+            if error.errno == errno.EPIPE:  # the output's reader closed the pipe, so exit silently
                 raise
             reason = error.strerror or error
             say_error(reason if error.filename is None else f"{error.filename}: {reason}")

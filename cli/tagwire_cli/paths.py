@@ -78,7 +78,7 @@ class InputPath(click.Path):
 
     def _spooled(self, ctx: click.Context) -> str:
         """Copy standard input to a temporary file, which is deleted when the command ends."""
-        from shutil import copyfileobj  # slow imports, so that other commands start faster
+        from shutil import copyfileobj  # imported here, so that other commands start faster
         from tempfile import TemporaryDirectory
 
         note_terminal()

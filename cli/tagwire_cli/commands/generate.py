@@ -172,7 +172,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # print only their number: the warnings could be longer than the report of changes
+    if problems:  # only count the warnings, because a long list would hide the report of changes
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in packages]
 

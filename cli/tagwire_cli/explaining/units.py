@@ -140,7 +140,7 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
     while True:
         try:
             one = next(units, None)
-        except DecodeError as error:  # this batch is invalid, but the next segment may be valid
+        except DecodeError as error:  # show the error of this batch, and go on: the next segment may be valid
             one = Explained("", (), error=str(error))
         if one is None:
             return

@@ -48,7 +48,7 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
     clear_bar()
     rows = [[printable(given_name(cell)) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
-        from shutil import get_terminal_size  # a slow import
+        from shutil import get_terminal_size  # imported here, because the import is slow
 
         columns, rows = fitted(columns, rows, get_terminal_size().columns)
     if is_coloured(sys.stdout):

@@ -185,7 +185,7 @@ class Node:
 
     @property
     def header_length(self) -> int:
-        """The number of bytes before the first child, or of all bytes if there are no children."""
+        """The number of bytes before the first child; if there are no children, the length of the whole node."""
         if self._row in self._spans.opened:
             nodes = self._spans.opened[self._row].nodes
             return nodes[0].offset - self.offset if nodes else self.length

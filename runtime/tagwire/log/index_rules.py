@@ -95,7 +95,7 @@ class OffsetIndexRule(IndexRule):
 
 
 class TimeIndexRule(IndexRule):
-    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and no record up to an entry's offset has a higher one."""
+    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the latest of all records up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index.path, len(index))
