@@ -1,8 +1,8 @@
 """Generate the files of a package from a folder of specs, in one call.
 
 Each spec is a separate task (read, validate, render). Its result may come from the cache or from another process.
-Afterwards, the rules for the whole folder are checked, and the package's own modules are created, from summaries of the
-messages. Tasks import readers and renderers only when they run, so if everything is cached, jsonschema, jinja2 and
+Afterwards, summaries of the messages are used to check the rules for the whole folder, and to create the package's own
+modules. Tasks import readers and renderers only when they run, so if everything is cached, jsonschema, jinja2 and
 black are not imported.
 """
 

@@ -1,4 +1,4 @@
-"""The rules for specs, and the problems that report violations of these rules."""
+"""The rules for specs, and problems, each of which is a violation of a rule at a position in a file."""
 
 import tomllib
 import unicodedata
@@ -84,7 +84,7 @@ DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
 """The rules that `tagwire lint` and `tagwire collide` apply to the design of record formats and messages."""
 
 _SHOWN: Final = 160
-"""Maximum length of a printed source line, since a file may have no line breaks."""
+"""Maximum number of characters of a source line to print. A file without line breaks is a single, very long line."""
 _QUOTED: Final = 60
 
 
@@ -94,7 +94,7 @@ class Problem:
 
     rule: str
     severity: DesignSeverity
-    """The severity of the problem. Only design rules report notes."""
+    """The severity of the problem. Only design rules have the severity "note"."""
     file: str
     line: int
     column: int
@@ -201,7 +201,7 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """Return a SpecError whose message lists all problems, positioned at the first error."""
+    """Return a SpecError whose message lists all problems. Its position is that of the first error."""
     first = next((problem for problem in problems if problem.severity == "error"), problems[0])
     return SpecError(
         "\n".join(render(problem) for problem in problems),

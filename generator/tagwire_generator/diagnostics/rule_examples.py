@@ -28,7 +28,7 @@ class Example:
     bad: str
     good: str
     old: str = ""
-    """For a rule about changes: the released spec. `bad` and `good` are changed versions of this spec."""
+    """If the rule is about spec changes, the released spec; `bad` and `good` are then changed copies of this spec."""
     whole: bool = False
     """Whether the examples are whole specs instead of abbreviated ones."""
     file: bool = False

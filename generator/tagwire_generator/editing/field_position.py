@@ -12,14 +12,14 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewField:
-    """A field to add to a message in the message's new version."""
+    """A field to add to a message that gets a new version."""
 
     name: str
     type: str
     parent: str = ""
     """The struct that gets the field, as a path of field names (`Topics.Partitions`) or the name of a common struct."""
     before: str = ""
-    """The existing field before which to insert. If neither `before` nor `after` is set, the new field comes last."""
+    """The existing field that will follow the new field. Without `before` and `after`, the new field comes last."""
     after: str = ""
     nullable: bool = False
     default: str | None = None
@@ -35,7 +35,7 @@ class FieldPosition:
     """A position at which to insert a field into a struct's list of fields."""
 
     node: Object
-    """The struct to insert into: its object in the parsed spec, with positions in the text."""
+    """The object in the parsed spec that declares the struct, with the positions of keys and values in the text."""
     struct: Tree
     """The content of `node` as plain data, without positions."""
     key: str
@@ -46,7 +46,7 @@ class FieldPosition:
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPosition:
-    """Return where to insert a new field. `key` names the list of the struct to insert into, such as "fields".
+    """Return where to insert a new field. `key` is the key of the struct's list of fields, such as "fields".
 
     Raises SpecError for an unknown field name.
     """

@@ -122,7 +122,7 @@ def _verdict(owner: str, key: str) -> str:
 
 
 def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressible, str]]:
-    """Yield each key and type that Kafka's spec language doesn't have, with a word that says how it is exported."""
+    """Yield each key and type that Kafka's spec language doesn't have, and how to export it, such as "inlined"."""
     root = _root(spec)
     is_shared = is_shared_struct(root)
     for node, key, owner in _keys(root, "sharedStruct" if is_shared else "message"):
@@ -143,7 +143,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressib
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
-    """Return the spec's text with the dialect "kafka", padded with spaces so that all positions stay the same."""
+    """Return the spec's text, with its dialect changed to "kafka". Added spaces keep all positions the same."""
     text = spec.data.decode()
     dialect = root.get("dialect")
     if dialect is None:
@@ -155,7 +155,7 @@ def _as_kafka(spec: SpecData, root: Object) -> str:
 
 
 def _keys(node: Object, owner: str) -> Iterator[tuple[Object, str, str]]:
-    """Yield each key of an object and of nested objects: the object, the key, and the name of the object's schema."""
+    """Yield (object, key, name of the object's schema) for each key of an object and of the objects nested in it."""
     for key, kind in key_kinds(owner).items():
         value = node.get(key)
         if value is None:
@@ -192,7 +192,7 @@ def _plain(tree: dict[str, Any], owner: str, registers: Registers) -> dict[str, 
 def _other_stops(
     message: MessageSpec, root: Object, written: str, lost: tuple[Inexpressible, ...]
 ) -> Iterator[Inexpressible]:
-    """Yield reasons why Kafka's generator can't use the rewritten spec: unusual header versions, or an error in it."""
+    """Yield reasons why Kafka's generator can't use the rewritten spec: unusual header versions, or spec errors."""
     if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
         member = root.members.get("headerVersions") or root.members.get("fallback") or root
         yield Inexpressible("headers other than those that Kafka implies", message.file, member.line, member.column)

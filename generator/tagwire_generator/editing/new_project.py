@@ -29,7 +29,7 @@ _FILES: Final = {
 }
 """Maps the path of each file in the project to the name of the file's template."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""The name of the template for each file that a project may already have.
+"""Maps the path of each file that a project may already have to the name of the file's template.
 
 If such a file exists, it is kept and no error is raised. An existing file of `_FILES` or `_HEADERS` is an error.
 """

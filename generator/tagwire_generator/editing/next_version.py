@@ -32,7 +32,7 @@ class SpecChange:
 
     name: str
     version: int
-    """The new version. For a field in existing versions, the first version that has the field."""
+    """The new version or, if the change only adds a field to existing versions, the first version with this field."""
     path: Path
     before: str
     after: str
@@ -40,7 +40,7 @@ class SpecChange:
 
 @dataclass(frozen=True, slots=True)
 class NextVersion:
-    """The edits for a new version: to a message and, if necessary, also to the matching request or response."""
+    """The edits that add a version to a message and, if necessary, also to its response or request."""
 
     changes: tuple[SpecChange, ...]
     notes: tuple[str, ...]

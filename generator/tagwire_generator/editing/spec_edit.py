@@ -132,7 +132,10 @@ class SpecEdit:
         return None
 
     def _after_comments(self, position: int) -> int:
-        """Return the end of the comments after `position` on its line; `position` itself if anything else follows."""
+        """Return the end of the comments that follow `position` on the same line.
+
+        If anything else follows on this line, return `position`.
+        """
         end = position
         while True:
             rest = self._text[end:]
@@ -191,7 +194,7 @@ def _comment_lines(comments: Comments) -> list[str]:
 
 
 def _move_homeless(comments: Comments, form: Mapping[str, Any]) -> None:
-    """Move the comments of redundant keys, which canonical text omits, to the top of the spec."""
+    """Move comments of redundant keys to the top of the spec, because canonical text omits these keys."""
     paths = {(), ("end",), ("tail",), *((key,) for key in form), *_item_paths(form, ())}
     for path in [path for path in comments.above if path not in paths]:
         comments.above.setdefault((), []).extend(comments.above.pop(path))

@@ -33,7 +33,7 @@ class Baseline:
 class Check:
     """A comparison of released specs with current specs.
 
-    With `is_one_message`, each side has one spec, and the two specs are compared even if their names differ.
+    If `is_one_message` is set, there is one spec on each side. They are compared even if their names differ.
     """
 
     old: Baseline

@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe what had this tag, such as "was reserved"; None if nothing had it, or if `field` itself had it."""
+    """Describe the earlier use of this tag, such as "was reserved"; None if only `field` itself used it, or nothing."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -124,9 +124,9 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return a changed version range that has no effect, with its purpose and its key; None if there is none.
+    """Return (range, purpose, spec key) for a changed version range that has no effect; None if there is none.
 
-    The purpose is a phrase such as "null is allowed".
+    The purpose is what the range is for, such as "null is allowed".
     """
 
     def is_dead(versions: Versions) -> bool:
@@ -276,5 +276,8 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return names and values of a type's attributes, without nested types. Renamed fields have their new names."""
+    """Return names and values of a type's attributes, without nested types, to compare an old type with a new one.
+
+    `names` maps old names of renamed fields to their new names, which replace them in the values.
+    """
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

@@ -2,9 +2,9 @@
 
 Results are stored in the generator's cache. Cache keys hash all inputs of a check, so an entry is never outdated. One
 entry records that the whole set passed; commits that change no spec need only this entry. Another entry lists the
-messages that passed, for commits that change a few specs. A request and its response are recorded together in it: the
-request also determines which versions of the response are unstable, so if the request changes, both must be checked
-again.
+messages that passed, for commits that change a few specs. This entry records a request and its response together. If
+the request changes, both must be checked again, because a request also determines which versions of its response are
+unstable.
 
 A changed message can be checked alone if it keeps its name and API key, and uses no name or key of another message.
 Otherwise, all specs are read.

@@ -69,7 +69,7 @@ class Lock:
     """The registers (tables of named numbers) that fields use as enums. Only their numbers and names are stored."""
 
     def baseline(self) -> Baseline:
-        """Return the released specs, with which a check compares new specs."""
+        """Return the released specs, so that a check can compare new specs with them."""
         specs: dict[str, Released] = {}
         invalid: dict[str, tuple[Problem, ...]] = {}
         for message in self.messages:

@@ -83,8 +83,8 @@ def attribute_findings(
 ) -> Iterator[Finding]:
     """Yield findings about a message's attributes and headers.
 
-    `unstable` are the old spec's versions with `latestVersionUnstable`. `headers` are the header specs of the old set
-    and of the new set.
+    `unstable` contains the version that the old spec marks with `latestVersionUnstable`, if any. `headers` are the
+    header specs of the old set and of the new set.
     """
     if old.kind != new.kind:
         text = f"the type of the message was {old.kind} and is now {new.kind}"

@@ -62,10 +62,10 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
 
 
 def samples(layout: Layout, names: Sequence[str], defaults: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield messages in which the field at the path `names` is not its default, the most distinctive value first.
+    """Yield messages in which the field at the path `names` differs from its default.
 
-    `defaults` are further values to try for the field. If `names` is empty, yield the default message, then a message
-    in which every field is set.
+    The most distinctive value comes first, and the values in `defaults` come last. If `names` is empty, yield the
+    default message, then a message in which every field is set.
     """
     if not names:
         yield _fresh(layout.root)

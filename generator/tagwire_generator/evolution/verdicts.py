@@ -109,7 +109,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs,
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Report a new name as a renaming or, if the bytes changed too, as another message that took over the API key."""
+    """Report a message with a new name. If its bytes changed too, report that another message took over its API key."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return

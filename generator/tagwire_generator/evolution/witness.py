@@ -35,11 +35,11 @@ class Proof:
 
     version: int
     value: Any
-    """The message as JSON, as its writer encodes it."""
+    """The message as JSON, before it is encoded."""
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side
-    """The side, "old" or "new", that decodes the bytes of the other side."""
+    """The side that decodes: "old" if the old layout reads bytes of the new layout, or "new" for the reverse."""
     error: str
     """The error of the reader; "" if it accepts the bytes."""
     reads: Any
@@ -63,8 +63,8 @@ class Proof:
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     """Find a value that one layout encodes and the other can't decode correctly. Return None if none is found.
 
-    Both layouts describe the same version. `steps` is the path to the field in which they differ. It may come from
-    another version, because only its field names are used.
+    Both layouts describe the same version. `steps` is the path to the field in which they differ. Only the
+    names of the fields in `steps` are used, so the path may come from another version.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}

@@ -33,13 +33,13 @@ Default = int | bool | float | str | UUID | bytes | tuple[()] | StructDefault | 
 """A field's default. None is null, and () is the empty array."""
 
 STRUCT_DEFAULT: Final = StructDefault.STRUCT_DEFAULT
-"""The default of a struct, in which all fields have their defaults."""
+"""The default of a struct field: a struct in which all fields have their own defaults."""
 
 IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Tells `FieldSpec` to use the default of the field's type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""Maps families of types to the rule that a default of the wrong type violates. For all other families, it is TW506."""
+"""Maps a family of types to the rule that a default of the wrong type violates. All other families violate TW506."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
@@ -129,7 +129,7 @@ _WRITTEN: Final = ("property", "which")
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """Yield a field's violations of the rules for required fields and for unions."""
+    """Yield violations if a field breaks a rule for required fields, or for the alternatives of a union."""
     if spec.required and spec.tagged_versions:
         text = f"field {named(spec.name)} is required and tagged, but a tagged field may be left out of the bytes"
         yield Violation("TW518", "required", f"{text}; remove one of the keys", ("taggedVersions",))
@@ -157,7 +157,7 @@ def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
 
 
 def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
-    """Yield a struct's violations of the rules for unions."""
+    """Yield violations if the unions of a struct break a rule."""
     unions: dict[str, list[int]] = {}
     for position, spec in enumerate(struct.fields):
         if spec.union:
@@ -177,7 +177,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """Yield violations that depend on a field's struct type, such as a default struct with required fields."""
+    """Yield violations that depend on a field's struct, such as a default of a struct whose own fields are required."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]

@@ -52,9 +52,9 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' together with "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
-"""Hints for types of other languages that have no equivalent primitive, by kind of type, such as "map".
+"""Hints for types of other languages for which specs have no primitive. The keys are kinds of types, such as "map".
 
-`_OTHER_NAMES` maps the names of these types to the kinds.
+`_OTHER_NAMES` maps the names of these types to their kinds.
 """
 _OTHER_NAMES: Final = {
     "dict": "map",

@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""A spec contains this word instead of a field name, length or count to refer to all bytes that follow in a struct."""
+"""The word in a spec for all following bytes of a struct. It replaces a field name, a length or a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class FramingSpec:
     With "rest", no length is encoded: the value consists of all remaining bytes.
     """
     count: str = ""
-    """The encoding of an array's count. The possible values are those of `length`."""
+    """The encoding of an array's count. It can have the same values as `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""

@@ -103,7 +103,7 @@ class MessageSpec:
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()
-    """Ascending version ranges with the header version of each; empty if the spec contains none."""
+    """Ascending version ranges, each with its header version; empty if the spec lists no header versions."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
     """The attributes of a record format. A record format has only version 0, which is never shown."""
@@ -196,7 +196,7 @@ class MessageSpec:
 
     @property
     def enums(self) -> tuple[RegisterSpec, ...]:
-        """The registers (tables of named numbers) that fields use as enums, each once."""
+        """The registers (tables of named numbers) that fields use as enums, without duplicates."""
         fields = [spec for struct in (self.root, *self.structs) for spec in struct.fields]
         return tuple(dict.fromkeys(spec.enum for spec in fields if spec.enum is not None))
 

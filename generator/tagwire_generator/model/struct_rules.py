@@ -27,7 +27,7 @@ MAX_TAGGED: Final = 1_000
 
 
 def struct_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations of the rules for a message's structs and for how they refer to each other."""
+    """Yield violations of the rules for a message's structs and for the references between them."""
     yield from _name_violations(message)
     yield from _reference_violations(message, graph)
     if graph.cycle:
@@ -160,7 +160,7 @@ def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph,
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for array elements without bytes, because the input's size would not limit their number."""
+    """Yield violations for arrays whose elements take no bytes. A short input could claim any number of them."""
     found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:

@@ -14,7 +14,7 @@ from tagwire_generator.project.settings import Exemption
 
 
 class _Found(Protocol):
-    """The properties of a finding that entries in [[tool.tagwire.exceptions]] are matched against."""
+    """The properties of a finding that determine which entries of [[tool.tagwire.exceptions]] match."""
 
     @property
     def rule(self) -> str: ...

@@ -27,13 +27,13 @@ class LintSettings:
     """The lint settings. Raises SpecError for a prefix that matches no rule, or an unknown severity."""
 
     select: tuple[str, ...] = ()
-    """The rules to enable, as rule IDs or prefixes of rule IDs. If empty, the rules that are on by default."""
+    """The rules to enable, as rule IDs or prefixes of rule IDs; empty to enable the rules that are on by default."""
     ignore: tuple[str, ...] = ()
     severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
-            return  # every command reads the settings, and loading the rules would slow it down
+            return  # there is nothing to check, and loading the rules would slow down every command
         from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):

@@ -13,7 +13,7 @@ from typing import Final
 from tagwire.errors import TagwireError
 
 _GIT_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that git sets for hooks. Without them, git finds the repository from the folder in which it runs."""
+"""Variables that git sets for hooks. `run_git` removes them, so that git finds the repository by its folder."""
 
 
 class GitError(TagwireError):
@@ -114,6 +114,9 @@ def _top(path: Path) -> Path | None:
 
 
 def _index(top: Path) -> Path | None:
-    """Return the index file that git passes to a hook (a separate one for `git commit FILE`); None for the default."""
+    """Return the index file that git passes to a hook, such as a separate file for `git commit FILE`.
+
+    None means git's default index.
+    """
     given = os.environ.get("GIT_INDEX_FILE")
     return Path(given).resolve() if given and _top(Path.cwd()) == top else None

@@ -124,7 +124,7 @@ class Reading:
         return value
 
     def build(self, part: Part, values: dict[str, Any], make: Callable[[Mapping[str, Any]], T]) -> T:
-        """Build an object with `make`. As long as values violate rules, report and drop them, and try again."""
+        """Build an object with `make`. If values violate rules, report and drop these values, and try again."""
         while True:
             try:
                 built = make(values)

@@ -278,7 +278,7 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
 
 
 class _Uses:
-    """The shared structs that a spec uses directly or through other shared structs, and the used versions of each."""
+    """The shared structs that a spec uses, directly or through other shared structs, and their used versions."""
 
     def __init__(self, reading: Reading, shared: SharedStructs) -> None:
         self.reading = reading

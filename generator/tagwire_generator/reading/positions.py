@@ -12,7 +12,7 @@ from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import JsonNode, Object, ParsedSpec, Scalar, parse
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
-"""Names of keys in the draft dialect, by their names in the released dialect."""
+"""Maps the names of keys in the released dialect to their names in the draft dialect."""
 
 
 @dataclass(frozen=True, slots=True)

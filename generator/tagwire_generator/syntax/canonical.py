@@ -260,7 +260,7 @@ _OWN: Final[Mapping[str, _Key]] = {
     "versions": _Key(_versions, str),
     "versionsWithOptional": _Key(_flexible_versions, str),
 }
-"""Keys that don't use the normal form for the kind of their value (`_BY_KIND`), each with its own normal form."""
+"""Maps keys to their own normal forms, which replace the normal form for the kind of their value (`_BY_KIND`)."""
 
 
 @cache

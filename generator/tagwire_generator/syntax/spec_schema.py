@@ -52,7 +52,7 @@ class ShapeError:
 
 
 class _Error(Protocol):
-    """The attributes of a jsonschema error that this module uses, with narrower types than the library declares."""
+    """The attributes of a jsonschema error that this module uses. Their types are more precise than jsonschema's."""
 
     validator: str
     validator_value: Any
@@ -96,7 +96,7 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[Exception]:
-    """Report every use of a key of the tagwire dialect. `shape_errors` ignores this if the spec may use the dialect."""
+    """Report each key of the tagwire dialect. `shape_errors` ignores these errors if the spec may use the dialect."""
     from jsonschema import ValidationError
 
     yield ValidationError(f"only the dialect {dialect} has this key")

@@ -143,7 +143,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path`, or to the enclosing item if both are on one line."""
+        """Attach the pending comments to the item at `path` or, if it has no line of its own, to the enclosing item."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -176,7 +176,7 @@ class _Scan:
             self.last = path
 
     def attach_to_item(self, comment: str) -> bool:
-        """Attach a comment to the item that ends just before it on its line. Return False if no item ends there."""
+        """Attach a comment to the item that precedes it on the same line. Return False if there is no such item."""
         path = self.last
         if not path or _owner(path) != path or path in self.comments.line_ends or "\n" in comment:
             return False

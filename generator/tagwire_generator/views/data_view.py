@@ -54,8 +54,8 @@ class StructView:
     which: tuple[str, str] | None
     """The type annotations of the generated method `which`: of its parameter and of its result.
 
-    The parameter is the name of a union, and the result is the name of an alternative. If the struct has no
-    unions, `which` is not generated, and this is None.
+    The parameter is the name of a union, and the result is the name of an alternative. None if the struct has no
+    unions, because `which` is then not generated.
     """
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""
@@ -193,7 +193,7 @@ class DataViews:
 
     def attribute_type(self, field: FieldSpec) -> str:
         is_optional = field.nullable_versions or field.default is None
-        # Not for a deprecated field, because it is declared as a property.
+        # A deprecated field is declared as a property, so it can't have one of these special types.
         if field.type.is_array and field.deprecated is None:
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"

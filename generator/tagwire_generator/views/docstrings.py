@@ -247,7 +247,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Return whether a struct's read function needs the input (`raw`), because bytes values are slices of it."""
+    """Return whether a struct's read function needs the input (`raw`), because some values are slices of the input."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

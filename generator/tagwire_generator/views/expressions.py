@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """A format string, such as `{}({})`, into which the name `value_of` or `raw_of` and a value are inserted."""
+    """A format string such as `{}({})`. It has placeholders for the helper (`value_of` or `raw_of`) and a value."""
     read_many: str
     put_many: str
 

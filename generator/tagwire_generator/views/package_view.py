@@ -45,7 +45,7 @@ class PackageView:
     messages: tuple[MessageEntry, ...]
     """The messages by name. Messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
-    """Older names of messages, each with its message, sorted by the older name."""
+    """The messages that have older names: each older name, with the message that had it, sorted by the older name."""
     registers: tuple[tuple[str, str], ...]
     """The class and the module of each register (a table of named numbers), sorted by class."""
     structs: tuple[tuple[str, str], ...]
@@ -134,7 +134,7 @@ class RegisterModuleView:
     name: str
     """The name of the generated class."""
     bases: str
-    """The base class, with keywords for the settings of the register."""
+    """The arguments of the class statement: the base class and the register's settings, such as `closed=True`."""
     constants: tuple[tuple[str, str, str], ...]
     """The name, value and docstring of each constant, sorted by key. The docstring may be empty."""
     ranges: tuple[str, ...]

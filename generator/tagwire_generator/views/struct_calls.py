@@ -9,7 +9,7 @@ from tagwire_generator.model.spec_names import attribute_name, snake_case
 from tagwire_generator.views.imports import ModuleImports
 
 Annotate = Callable[[FieldSpec], str]
-"""A function that returns the type of a field's attribute, without null."""
+"""A function that returns the type annotation of a field. The annotation never includes None."""
 
 
 @dataclass(frozen=True)

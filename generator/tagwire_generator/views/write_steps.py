@@ -36,7 +36,7 @@ class WriteTag:
 
 @dataclass(frozen=True)
 class WriteStep:
-    """One step of the generated code. Which of the other attributes are set depends on `shape`."""
+    """A step of a generated encoder. `shape` names the kind of step; it determines which other attributes are set."""
 
     shape: str
     lines: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return the expression `value`, with a check for None if only other versions allow null for the attribute."""
+        """Return the expression `value`. If only other versions allow null for the attribute, add a check for None."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"

@@ -130,7 +130,7 @@ class SpecSource:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The sources of one release. `name`, such as "4.4.0", is "" if no source's name contains a release."""
+    """The sources of one release. `name` is the release, such as "4.4.0"; "" if no source's name contains a release."""
 
     name: str
     sources: tuple[SpecSource, ...]

@@ -165,7 +165,7 @@ class FrameListing(Listing):
         return lambda entry: _is_in(values, table.client_names.names, table.clients[entry])
 
     def searched_bytes(self, entry: int) -> Iterator[bytes]:
-        """Yield what a text filter searches: table cells, frame bytes, decompressed records. Secrets are left out."""
+        """Yield the bytes that a text filter searches: table cells, the frame, decompressed records, but no secrets."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

@@ -104,7 +104,7 @@ class Listing(ABC):
         return entry + 1
 
     def entry_of(self, number: int) -> int | None:
-        """Return the index of the entry with this number, or else of the next higher one; None if there is none."""
+        """Return the index of the first entry whose number is `number` or higher; None if there is none."""
         return number - 1 if 1 <= number <= self.count else None
 
     def partner(self, entry: int) -> int | None:

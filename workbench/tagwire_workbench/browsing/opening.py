@@ -70,7 +70,7 @@ def _start(path: Path) -> bytes:
 def _is_batch(start: bytes) -> bool:
     """Return whether a file that starts with these bytes may contain batches.
 
-    If the file contains text, the number at the position of the offset is far too large.
+    A batch starts with its offset. If the file is text instead, its first bytes form a number that is far too large.
     """
     if len(start) <= _MAGIC_AT:
         return False

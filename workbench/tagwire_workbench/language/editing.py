@@ -89,7 +89,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
     """Return an error that an edit has caused; None if it has caused none.
 
-    Errors before and after the edit are compared by number: the edit is the cause if a rule is now broken more often.
+    For each rule, the errors before and after the edit are counted. If there are more after the edit, it is the cause.
     """
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):

@@ -1,8 +1,8 @@
 """Look up what the spec schema defines for a value: keys, enumerated values, descriptions.
 
-Everything comes from `spec.schema.json`, so new keys need no change here. Some rules are not in the schema, because its
-error messages would become unreadable: which keys belong to one dialect, or to one kind of message. The tables in this
-module contain these rules.
+Keys and values come from `spec.schema.json`, so new keys need no change here. The schema does not define which keys
+belong to one dialect or to one kind of message, because the error messages of schema validation would then be
+unreadable. The tables in this module contain these rules.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -124,7 +124,7 @@ class SpecNames:
         return next((each for each in [*inside, *self.fields] if each.text == name.text), None)
 
     def near(self, owner: Value) -> list[str]:
-        """Return the field names that a value in this object may refer to, starting with those of its own struct."""
+        """Return the field names that a value in the object `owner` may refer to. Fields of its struct come first."""
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
@@ -153,7 +153,7 @@ def is_field(owner: Value) -> bool:
 
 
 def _around(value: Value) -> Value | None:
-    """Return the list that contains the field whose name is `value`. If it is not in a list, return the field."""
+    """Return the list that contains the field whose name is `value`; the field itself if it is not in a list."""
     field = value.parent
     if field is None or field.parent is None:
         return None

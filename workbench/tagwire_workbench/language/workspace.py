@@ -97,7 +97,7 @@ class _Read:
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """The lint problems, once requested, and the settings that determined them."""
+    """The settings for linting and the lint problems found with them; None until lint problems are requested."""
 
 
 class Workspace:

@@ -128,7 +128,7 @@ class SpecServer(LanguageServer):
         )
 
     def problems(self, path: Path) -> list[Problem]:
-        """Return a file's own problems, and then those that the last check of its spec set found in the file."""
+        """Return a file's own problems, and then the problems that the last check of its spec set found in the file."""
         own: tuple[Problem, ...] = self.or_warn(lambda: self.specs.problems(path), tuple[Problem, ...]())
         return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
 
@@ -187,7 +187,7 @@ class SpecServer(LanguageServer):
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
         """Send a file's problems to the editor.
 
-        For a file that isn't open, this sends only errors, and only those whose cause is in this file, not in another.
+        If the file isn't open, only its errors are sent, except for errors whose cause is in another file.
         """
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:

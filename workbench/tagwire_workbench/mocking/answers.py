@@ -58,7 +58,7 @@ class AnswerMaker:
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Report errors in the answer when the script is read, except those that depend on a request."""
+        """Report errors in the answer when the script is read, except for errors that depend on a request."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})
@@ -95,7 +95,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Check a scripted value with `read`, without the parts that depend on a request. Report its error."""
+        """Check a scripted value with `read`, except for parts that depend on a request. Report an error of `read`."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return

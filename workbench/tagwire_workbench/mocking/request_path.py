@@ -37,7 +37,10 @@ class RequestPath:
             cls = self._add(part, cls)
 
     def _add(self, part: str, cls: Any) -> Any:
-        """Check one part of a path, such as `topics[0]`, and append its steps. Return its struct class, or None."""
+        """Check one part of a path, such as `topics[0]`, and append its steps.
+
+        Return the class of the struct at this part of the path; None if the value there is not a struct.
+        """
         found = _STEP.fullmatch(part)
         if found is None:
             raise PathError(f"expected a path such as topics[0].name, got {self.text!r}")

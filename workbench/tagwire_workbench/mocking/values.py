@@ -53,7 +53,7 @@ class Later:
 
 
 _FAULTY: Final = Later(lambda _: None)
-"""Replaces an invalid value. A script that contains it is never played."""
+"""Replaces an invalid value in a script. The script is never played, so this value is never used."""
 
 
 class ValueReader:

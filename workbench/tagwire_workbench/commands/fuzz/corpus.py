@@ -102,7 +102,7 @@ def command(
 def _messages(
     registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
 ) -> "list[type[Message]]":
-    """Return the named messages or, without names, all messages of the given kinds (of every kind for None).
+    """Return the named messages or, without names, all messages whose kind is in `kinds`. None stands for every kind.
 
     Raises click.UsageError for an unknown message.
     """

@@ -122,7 +122,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints JSON lines. A request's line is as in `tagwire decode --frames request`, plus its number and position."""
+    """Prints JSON lines: requests as in `tagwire decode --frames request`, with their number and position added."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry

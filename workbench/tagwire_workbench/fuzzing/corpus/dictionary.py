@@ -36,8 +36,8 @@ def dictionary_of(
 ) -> dict[str, bytes]:
     """Return tokens by name: tags, enum members, extreme numbers, and extreme lengths.
 
-    If inputs begin with an API key and a version, `keys` lists the (message, version) pairs for which this beginning is
-    also a token. If several tokens have the same bytes, only the first is returned.
+    For each (message, version) pair in `keys`, a token contains the API key and the version, for inputs that begin with
+    these two. If several tokens have the same bytes, only the first is returned.
     """
     names: dict[bytes, str] = {}
     for cls, version in keys:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
-"""The kinds to choose from, with repetitions as weights.
+"""The kinds to choose from. A kind that is listed twice is chosen twice as often.
 
 Valid bytes are frequent because they reach new code, and the next mutation can make them invalid.
 """

@@ -1,7 +1,7 @@
 """Create invalid bytes whose error is known: they break one rule of the format, at a known position.
 
 Each function breaks a rule in a part of the input (an `InputPart`), and returns the path and offset of the error that
-strict decoding must raise. Counts and sizes around this part are adjusted, so that it is the only error.
+strict decoding must raise. Counts and sizes around this part are adjusted, so that the input has no other error.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _length_prefix(read: FuzzInput, part: InputPart) -> _LengthPrefix | None:
 
 
 def _left(read: FuzzInput, part: InputPart, begin: int) -> int:
-    """Return how many bytes follow `begin` in the enclosing tagged field or, outside of one, in the input."""
+    """Return how many bytes follow `begin` in the enclosing tagged field; if there is none, in the input."""
     entry = next((each for each in reversed(part.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
@@ -250,7 +250,7 @@ def _cut_value(read: FuzzInput, part: InputPart, random: Random) -> _Broken | No
 
 def _trailing(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
     if part.end != len(read.data):
-        return None  # a header: bytes added after it would be read as the message
+        return None  # this part is a header, so added bytes would be read as the message
     return _broken(read, None, part.end, part.end, random.randbytes(random.randint(1, 8)), "")
 
 

@@ -22,7 +22,7 @@ from tagwire_workbench.fuzzing.input_parts import InputPart, Spliced, splice, va
 _FIXED_NAMES: Final = ("request_api_key", "request_api_version")
 """Header fields that determine how the rest of the input is read, so edits never change them."""
 _LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
-"""Lengths for new values. Most are close to the highest length, or to one whose encoding needs another byte."""
+"""Lengths for new values. Most are close to the highest length, or to a length at which the encoding gets longer."""
 _TEXTS: Final = (
     "\0",
     "a",
@@ -221,7 +221,7 @@ def _unknown(read: FuzzInput, part: InputPart, random: Random) -> _Change | None
 
 
 def _known(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
-    """Add a tagged field of the spec that the input does not have yet, with its default or with another value."""
+    """Add a tagged field that the spec has, but the input doesn't. Its value is its default or another value."""
     there = {_tag(entry) for entry in part.inner}
     unions = {name for union in _section(part).unions for name in union.alternatives}
     fields = [field for field in _section(part).fields if field.tag not in there and field.name not in unions]
