@@ -4,7 +4,7 @@
     decode_messages                                 messages of a whole DataFrame
     from_record                                     records of coordinator and metadata logs
     register                                        these functions in SQL
-    from_message_udf, to_message_udf, from_record_udf   functions for one message, to register under other names
+    from_message_udf, to_message_udf, from_record_udf   functions for one message or log, to register under any name
     in_log_order                                    sort a DataFrame before writing it to kafka_log
     spark_conf                                      recommended session settings
     error_in                                        extract a worker's PipelineError from a Spark error

@@ -48,18 +48,19 @@ CONDITIONS: Final = {
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
     "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
-"""The SQLSTATE of each error condition, in the class that Spark uses for similar errors."""
+"""The SQLSTATE of each error condition. Its first two digits, the class, are those of similar Spark errors."""
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
 
 _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""Matches a PipelineError in a Spark error message; of nested errors, the innermost one."""
+"""Matches a PipelineError in a Spark error message. If errors are nested, this matches the innermost PipelineError."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
+"""A line of a Spark error message that begins with one of these strings doesn't name the cause of the error."""
 _WAITING: Final = "Exception thrown in awaitResult"
-"""Lines of a Spark error message that begin with one of `_NO_CAUSE`, or end with `_WAITING`, don't name a cause."""
+"""A line that ends with this text doesn't name the cause either."""
 
 
 class PipelineError(PySparkException, TagwireError):

@@ -22,11 +22,11 @@ ERROR_TYPE = pa.struct([("path", pa.string()), ("offset", pa.int64()), ("reason"
 """The type of `_error`: field path, byte offset, and reason."""
 
 _DIGITS: Final = 38
-"""Maximum digits of a Spark decimal."""
+"""Maximum number of digits of a Spark decimal."""
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type in which Spark can read a decoded column of the Arrow type `type`."""
+    """Return the Arrow type to which a decoded column of type `type` must be converted so that Spark can read it."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -61,7 +61,7 @@ def may_be_null(field: Any) -> Any:
 
 
 def spark_type(type: Any) -> DataType:
-    """Return the Spark type for an Arrow type that `spark_side` returned. Raises PipelineError if Spark has none."""
+    """Convert an Arrow type from `spark_side` to a Spark type. Raises PipelineError if Spark has no such type."""
     for path, odd in _without_spark_type(type, ""):
         text = f"{path} has the Arrow type {odd}, which Spark does not have; choose other fields."
         raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether a column must be cast because Spark's Arrow type stores the same values as different bytes."""
+    """Return whether a column must be cast, because Spark's Arrow type encodes the column's values differently."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -103,7 +103,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """Exports a column's buffers under another Arrow type that has the same memory layout (`__arrow_c_array__`)."""
+    """A column whose buffers are exported under another Arrow type with the same memory layout."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column

@@ -166,8 +166,8 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type stores the same values as different bytes. Decoded columns must then
-    be cast.
+    `has_other_bytes` is true if Spark's Arrow type encodes the values differently, so that decoded columns must be
+    cast.
     """
 
     type: Any
@@ -216,7 +216,7 @@ def _types(decoding: Decoding) -> _Types:
 
 
 class Encoding(NamedTuple):
-    """The message type and version to which structs are encoded, and the encoding options."""
+    """The message and version as which structs are encoded, and the encoding options."""
 
     name: str
     package: str
@@ -313,9 +313,9 @@ def _paths(fields: Any) -> tuple[str, ...]:
 
 
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
-    """Return `version` or, if it is None, the versions in the option `versions` (default: all) that the message has.
+    """Return `version` in a tuple or, if it is None, the message's versions that the option `versions` allows.
 
-    Raises PipelineError if the message has none of them.
+    Without the option, all versions are allowed. Raises PipelineError if the message has no allowed version.
     """
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):

@@ -31,8 +31,8 @@ class Misfit(Exception):
 def message_side(given: Any, expected: Any) -> Any:
     """Return the type to which a Spark column of type `given` must be cast, so that it can be encoded as `expected`.
 
-    The encoder converts most types itself, so these are returned unchanged. Only decimals for uint64, and timestamps
-    and durations (which may have other units), are replaced.
+    The encoder converts most types itself, so most types are returned unchanged. The exceptions are decimals that
+    become uint64 fields, and timestamps and durations, whose units may differ from those of the fields.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(expected):
@@ -48,7 +48,7 @@ def message_side(given: Any, expected: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """Cast an array to another type with the same nesting. Raises Misfit if a value doesn't fit."""
+    """Cast an array to a type that has the same structs, lists and maps. Raises Misfit if a value doesn't fit."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array
@@ -74,9 +74,9 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Cast an array to another type with the same nesting. Rows with values that don't fit become null.
+    """Cast an array like `converted`, but set rows to null if their values don't fit.
 
-    Also returns a dict from the number of each of these rows to its Misfit.
+    Also returns a dict that maps the number of each such row to its Misfit.
     """
     try:
         return converted(array, type), {}

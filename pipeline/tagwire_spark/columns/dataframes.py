@@ -93,7 +93,7 @@ def _mapping(decoder: Decoding, version: int | None, kept: Mapping[str, int], in
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
     """Return a function that describes a row by its location, such as file and offset, for error messages.
 
-    Returns None without an offset or position column, because no other column identifies a row.
+    Returns None if there is neither an offset nor a position column, because no other column identifies a row.
     """
     columns = {name: batch.column(kept[name]) for name in _LOCATION if name in kept}
     if "offset" not in columns and "position" not in columns:

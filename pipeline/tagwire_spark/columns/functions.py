@@ -123,14 +123,15 @@ def from_message(
     """Decode a column of encoded messages to a column of structs. Null stays null.
 
     `messageName` is a message class, or the name of a message in the package that option `package` names (default:
-    Kafka's messages). `version` is a number or a column of numbers. With a column, the struct has the fields of all
-    versions, or of the versions in the option `versions` ("3-9"), and a field that a row's version lacks has its
-    default. `fields` selects fields by dotted paths; all other fields are checked, but not returned.
+    Kafka's messages). `version` is a number or a column of numbers. For a column, the struct has the fields of all
+    versions, or only of the versions in the option `versions`, such as "3-9". If the version of a row lacks a field,
+    the field has its default in this row. `fields` selects fields by dotted paths; all other fields are checked, but
+    not returned.
 
-    Options: `mode` FAILFAST (default) or PERMISSIVE, where a row that can't be decoded has null fields and `_error`
-    (path, offset, reason); `strict` true (default) or false; `unknown.tagged.fields` drop (default) or binary. Raises
-    PipelineError at once for an unknown message, version, field or option; invalid bytes fail the query in FAILFAST
-    mode.
+    Option `mode` is FAILFAST (default) or PERMISSIVE. In FAILFAST mode, invalid bytes fail the query. In PERMISSIVE
+    mode, a row that can't be decoded has null fields and an `_error` (path, offset, reason). The other options are
+    `strict`, true (default) or false, and `unknown.tagged.fields`, drop (default) or binary. Raises PipelineError at
+    once for an unknown message, version, field or option.
     """
     number, columns = _version(version)
     decoder = decoding(messageName, number, options, fields)
@@ -261,7 +262,7 @@ class Call(NamedTuple):
 
 
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
-    """Return a UDF on whole Arrow columns. Spark names its result column after the function and the arguments."""
+    """Return a UDF on whole Arrow columns. Spark names a UDF's result column after the UDF and its arguments."""
 
     def settled(*columns: pa.Array) -> pa.Array:  # Spark requires these type hints of an Arrow UDF
         call.check(len(columns))  # Spark itself would accept any number of arguments

@@ -19,7 +19,7 @@ _ARCHIVES: Final = (".zip", ".whl", ".egg", ".jar")
 
 
 def find_registry(package: str) -> Registry:
-    """Return a generated package's message registry. Raises PipelineError if the package is missing or has none."""
+    """Return a generated package's message registry. Raises PipelineError if the package or its registry is missing."""
     try:
         registry = _module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:

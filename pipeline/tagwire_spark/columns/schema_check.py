@@ -57,7 +57,10 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first field or element that is requested NOT NULL but may be null; None if none is."""
+    """Return the path of the first field or element that is requested NOT NULL but may be null.
+
+    Returns None if there is no such field or element.
+    """
     for (_, part, nullable), (name, other, may_be_null) in zip(_parts(requested), _parts(there), strict=True):
         if may_be_null and not nullable:
             return f"{path}.{name}"

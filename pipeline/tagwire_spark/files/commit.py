@@ -60,7 +60,10 @@ __all__ = [
 
 
 _PATIENCE: Final = 10.0
-"""Seconds to wait for other processes to finish their commits, if no folder lock shows whether they still run."""
+"""Seconds to wait for other processes to finish their commits, if the folder can't be locked.
+
+Without a lock, nothing shows whether these processes still run.
+"""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:

@@ -47,9 +47,9 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}
-    """If the job is a micro-batch, maps the ID of its streaming query to a note about it, for the manifest.
+    """If the job is a micro-batch, maps the ID of its streaming query to a note about the micro-batch.
 
-    The manifest also keeps the notes of earlier commits.
+    The note is stored in the manifest, together with the notes of earlier commits.
     """
 
 
@@ -91,7 +91,7 @@ class CommitFolder(ABC):
     """
 
     slowness = 1
-    """Factor for all waiting times: a commit to this kind of folder takes that many times as long as to a local one."""
+    """How much longer a commit takes here than in a local folder. Waiting times are multiplied by this factor."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -114,7 +114,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files readable for the driver. The name of an uploaded file is its path relative to `top`."""
+        """Make finished files readable for the driver. An uploaded file is named by its path below the folder `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

@@ -78,7 +78,7 @@ class ConditionalObjects:
         return self._put(name, data, IfMatch=tag)
 
     def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object in one atomic request. Return False if the condition isn't met, so nothing was put."""
+        """Put an object in one atomic request. Return False if nothing was put, because the condition isn't met."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:

@@ -202,8 +202,9 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Read the manifest before calling `_is_done`. In the other order, this commit could be finished in between, and
-        # a slow writer could reuse its number: then the slow writer's manifest would be carried out.
+        # Read the manifest before calling `_is_done`. If `_is_done` were called first, another process could finish
+        # this commit after the call, and a slow writer could reuse its number. This process would then read the slow
+        # writer's manifest, and carry it out.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)

@@ -28,10 +28,11 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retr
 _ENTRIES: Final = 24 << 10
 """Number of bytes that one request reads from an index file. An index entry has 8 or 12 bytes."""
 _FIRST: Final = 1 << 20
+"""Number of bytes that the first request for a split reads. Each further request is twice as large."""
 _BLOCK: Final = 1 << 23
-"""Bytes of the first and of the largest request for a split. Each request is twice as large as the previous one."""
+"""Maximum number of bytes that a request for a split reads."""
 _LOOK: Final = 1 << 16
-"""Bytes of the first request if the reader needs only batch headers and nothing should be fetched ahead."""
+"""Number of bytes that the first request reads if blocks are not prefetched, because only headers are needed."""
 _TAIL: Final = 1 << 16
 """Bytes to read beyond the end of a split, where the last batch of the split may continue."""
 _AHEAD: Final = 2
@@ -105,7 +106,7 @@ class RemoteFile:
             body.close()
 
     def _check(self) -> None:
-        """Update the stored state of the file. Raises PipelineError if it changed other than by permitted growth."""
+        """Update the stored state of the file. Raises PipelineError for any change except permitted growth."""
         found = self._facts()
         check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
         self.state = found

@@ -50,8 +50,8 @@ Listed = tuple[str, int, str, int]
 class Location:
     """A local or remote file or folder.
 
-    `local` is its path. For a remote file or folder, this is a path in a local tree of empty files, which mirrors the
-    listing.
+    `local` is the path of a local file or folder. For a remote file or folder, `local` is a path in a local tree of
+    empty files, which mirrors the listing.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -132,7 +132,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Describe remote files, so that a worker can recreate them with `received`. Return None for a local folder."""
+        """Describe remote files for `received`, which mirrors them on a worker. Return None for a local folder."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -227,7 +227,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """Return an iterator over the locations that match a URL or pattern, from one listing of its folder."""
+    """List the folder of a URL or pattern once, and return an iterator over the locations that match."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -375,7 +375,7 @@ def _joined(url: str, relative: str) -> str:
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
-    """Return the files that paths and patterns select, with the state of each; None for a local file.
+    """Return the files that paths and patterns select, each with its state (None for a local file).
 
     For a folder, return all its files except hidden ones. Raises PipelineError if a path matches nothing.
     """

@@ -34,7 +34,7 @@ class ExportReport(NamedTuple):
     """The result of exporting a segment: counts, sizes in bytes, and damaged ranges."""
 
     file: Path | str
-    """The path, or the URL as a string."""
+    """The segment's path, or its URL as a string."""
     records: int
     batches: int
     kept: int
@@ -122,7 +122,7 @@ def export_logs(
 
 
 def _write_no_rows(folder: Path, columns: list[str]) -> None:
-    """Write an empty table. Without it, readers of an export that has no rows would not find its columns."""
+    """Write an empty table, so that readers of an export without rows still find the columns."""
     fields = [*((name, ROWS[name]) for name in columns), ("topic", pa.string()), ("partition", pa.int32())]
     pq.write_table(pa.schema(fields).empty_table(), folder / "part-none.parquet")
 

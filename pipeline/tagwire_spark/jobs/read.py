@@ -45,12 +45,12 @@ from tagwire_spark.log_read.tasks import grouped
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30
-"""Maximum bytes of a split, by default. More than in the data source, because large logs would have too many splits."""
+"""Default maximum size of a split in bytes. It exceeds the data source's default, to limit the splits of large logs."""
 _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""A partition folder or segment that a worker plans to read, then its log folder, and that folder's commit number."""
+"""Three values: a partition folder or segment that a worker plans to read, its log folder, and the commit number."""
 
 
 def read_logs(

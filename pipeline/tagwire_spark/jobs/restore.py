@@ -104,7 +104,7 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """Restores the log files of one part of an export.
+    """One part of an export, from which a worker restores log files.
 
     The export contains rows for the records, and the original bytes of what can't be rebuilt from rows.
     """
@@ -176,7 +176,7 @@ class _Files:
 
 
 class _Records:
-    """Reads the records of a part from its table file, batch by batch in file order."""
+    """A reader of a part's table file. It returns the part's records batch by batch, in file order."""
 
     def __init__(self, source: Location, path: Path) -> None:
         self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
