@@ -57,8 +57,8 @@ def session_of_command(
 ) -> Generator[SparkSession]:
     """Yield a Spark session for one command, and stop it afterwards.
 
-    Uses the Spark Connect server `remote` if it is given; otherwise the session of `spark-submit`, if that started this
-    process; otherwise `master` (default: local). Raises PipelineError if Spark fails.
+    If `remote` is given, the session uses this Spark Connect server. If `spark-submit` started this process, its
+    session is used. In all other cases, Spark runs on `master` (default: local). Raises PipelineError if Spark fails.
     """
     with spark_errors_converted():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()

@@ -149,7 +149,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the offset in the file's name if `position` is the start of the file. Otherwise, return None (unknown)."""
+    """Return the offset in the file's name if `position` is the start of the file. Return None for other positions."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -242,7 +242,7 @@ def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None
 
 
 class SplitPass(Pass):
-    """Reads splits with the native engine. Invalid bytes are handled as in `split_pieces`."""
+    """A reader of splits that uses the native engine. It handles invalid bytes as `split_pieces` does."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(

@@ -84,7 +84,7 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
 
 
 def lost_by_intent(partition: Partition, location: Location) -> bool:
-    """Return whether missing offsets can be normal: in a compacted log, or in one that `kafka_log` wrote.
+    """Return whether offsets may be missing without an error: if the log was compacted, or if `kafka_log` wrote it.
 
     Raises LogError or PipelineError if a checkpoint file or `_SUCCESS` can't be read.
     """

@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Age in nanoseconds at which a modification time is old enough that any later change will alter it."""
+"""If a modification time is more than this many nanoseconds ago, any later change results in a different time."""
 
 
 class _Known(NamedTuple, Generic[_T]):

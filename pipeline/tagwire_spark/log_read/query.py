@@ -1,7 +1,7 @@
 """A query of the source `kafka_log`, parsed from its options.
 
-Options that Spark's own Kafka source also supports have the same names as there. A query is plain data, and is sent to
-workers with each split.
+Options that Spark's own Kafka source also supports have the same names in both sources. A query is plain data, and is
+sent to workers with each split.
 """
 
 import json
@@ -75,7 +75,7 @@ class LogQuery(NamedTuple):
     """Bytes per task; None to choose by the total size."""
     min_tasks: int = 1
     drops: bool = False
-    """Whether to skip invalid batches without a row. With `permissive` alone, each of them is reported in a row."""
+    """Whether to skip invalid batches silently. If only `permissive` is set, error rows report these batches."""
     control: bool = False
     committed: bool = False
     from_log_start: bool = False
@@ -85,18 +85,21 @@ class LogQuery(NamedTuple):
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | int | None = None
-    """Start times in milliseconds by partition, or one for all: the first record read is at or after the time."""
+    """Start time of each partition, or a single start time for all partitions, in milliseconds.
+
+    Reading begins with the first record that is at or after the start time.
+    """
     end_times: Offsets | int | None = None
-    """End times in milliseconds by partition, or one for all.
+    """End time of each partition, or a single end time for all partitions, in milliseconds.
 
     Reading ends before the first record that is at or after the end time.
     """
     future_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
     first_timestamp: int | None = None
-    """First requested timestamp, in milliseconds."""
+    """Lowest requested timestamp, in milliseconds."""
     end_timestamp: int | None = None
-    """First timestamp after the requested ones, in milliseconds."""
+    """End of the requested timestamps (exclusive), in milliseconds."""
     message: Decoding | None = None
     filtered_topics: tuple[str, ...] | None = None
     """The topics that filters allow. Filters, unlike options, may name topics and partitions that don't exist."""
@@ -271,7 +274,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # strings are iterable, but not valid
+        if all(isinstance(partitions, list) for partitions in value.values()):  # the loops would also accept strings
             pairs = ((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
             if (found := frozenset(pairs)) and all(partition >= 0 for _, partition in found):
                 return found
@@ -285,9 +288,9 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound", so partitions with its number are left out of the result. Returns None if the
-    option is a word, whichever word it is. A second word, `latest`, is only accepted as the start of a stream, and
-    `stream_query` looks for it in the option itself.
+    is the default and means "no bound", so partitions with this word's number are left out of the result. Returns None
+    if the option is any of the words. A stream also accepts the word `latest` as its start. This result doesn't show
+    which word was used, so `stream_query` reads the option itself.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

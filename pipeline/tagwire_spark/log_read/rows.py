@@ -118,7 +118,7 @@ def check_number(partition: int, where: str) -> None:
 
 
 class _Rows:
-    """Makes Arrow batches with the requested rows and columns of a task's splits, which are read one after another."""
+    """A reader of a task's splits, one after another. It yields the requested rows and columns as Arrow batches."""
 
     def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
         self._splits = splits
@@ -260,9 +260,10 @@ class _Rows:
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
-        """Yield a row mask for the start of the query's time range, and one for its end, for each that is set.
+        """Yield a mask of the rows that are not before the start time, and a mask of the rows before the end time.
 
-        With `level=batch`, the end is ignored: a batch whose last timestamp is later may still have earlier records.
+        If the query lacks one of these times, there is no mask for it. With `level=batch`, the end time is ignored: a
+        batch whose last timestamp is later may still have earlier records.
         """
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:
@@ -306,7 +307,7 @@ class _Rows:
         return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 
     def _follow(self, split: Split, offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> None:
-        """Track open transactions. One that is still open at the query's end offset may be aborted later in the log."""
+        """Track open transactions, because a transaction that is open at the split's end may be aborted later."""
         if is_transactional and offset < split.end_offset < NO_OFFSET:
             _, begun = self._begun.get(folder_name(split.file), (split, {}))
             if is_control:

@@ -86,8 +86,8 @@ def plan(query: LogQuery) -> list[Split]:
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
     """Return the splits that a query needs in one partition folder or segment.
 
-    The caller must check that no commit changes the log folder meanwhile. Checking it here would read all partitions of
-    the folder each time. Raises PipelineError, for example for damaged logs.
+    The caller must check that no commit changes the log folder meanwhile. If this function made that check, each call
+    would list all partitions of the log folder. Raises PipelineError, for example for damaged logs.
     """
     splits: list[Split] = []
     with ExitStack() as stack:

@@ -269,7 +269,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions of a local folder, unchanged ones from a cache. Raises LogError for damage."""
+        """Yield the requested partitions of a local folder. Raises LogError for damage.
+
+        Unchanged partitions come from a cache.
+        """
         # Don't use the cache: the log start offset is in a file outside the partition's folder and may have changed.
         if query.from_log_start:
             self._listing.clear()
@@ -279,7 +282,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     yield log
 
     def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
-        """Yield the requested partitions at a URL. Reuses ends of unchanged segments. Raises LogError for damage."""
+        """Yield the requested partitions at a URL. Raises LogError for damage.
+
+        If a partition's last segment is unchanged since the previous listing, it is not read again.
+        """
         with settled_location(location) as folders:
             partitions = [*partitions_of(location, query, folders)]
             ends = at_once(partial(self._remote_end, location), partitions, is_concurrent=location.is_concurrent)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""If a read would need more than about this many tasks, its tasks become larger: the driver pickles every task."""
+"""Approximate maximum number of tasks per read, because the driver pickles every task. Large reads get larger tasks."""
 _OPENING: Final = 1 << 17
 """Cost of opening a local segment, as the number of bytes that a task could read in the same time."""
 _FETCHING: Final = 1 << 20
-"""The same cost for a remote segment."""
+"""Cost of opening a remote segment, in the same unit."""
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
@@ -39,7 +39,7 @@ def cut(splits: Sequence[Split], query: LogQuery) -> list[Split]:
 def _parts(split: Split, step: int) -> Iterator[Split]:
     """Cut a segment into splits of `step` bytes. Only the first split keeps the hint about where to start reading."""
     if is_remote(split.file) and split.offset_index is None:
-        step = split.end  # one split, because without an index each task would fetch all bytes before its own
+        step = split.end  # don't cut it: without an index, each task would fetch all bytes before its split
     begin = split.hint[0] if split.hint else 0
     last = split.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if split.end else ()

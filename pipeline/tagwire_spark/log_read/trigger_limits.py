@@ -34,9 +34,9 @@ class Log(NamedTuple):
     topic_id: str = ""
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Pairs (leader epoch, its first offset). They show if a record that was read has since been replaced.
+    """Pairs (leader epoch, its first offset), to detect whether a record was replaced after it was read.
 
-    In that case, its offset belongs to another epoch.
+    The replaced record's offset then belongs to another leader epoch than before.
     """
     log_end: int = 0
     """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""
@@ -121,7 +121,7 @@ def spark_offset(
     """Return the stream offset as Spark stores it. Its keys are sorted, because Spark compares offsets as strings.
 
     A topic without an ID keeps the ID in the `earlier` offset. A broker writes the ID some time after it has created
-    a partition, so without this, the stream would not notice that the topic was recreated.
+    a partition. If the earlier ID were lost, the stream would not notice that the topic was recreated.
     """
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):

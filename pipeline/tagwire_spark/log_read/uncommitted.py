@@ -48,7 +48,7 @@ class _Header(NamedTuple):
 
 
 _SMALL: Final = 1 << 12
-"""Number of bytes up to which Python reads batches faster than the native engine, which returns Arrow arrays."""
+"""Up to this number of bytes, Python reads batches faster than the native engine, which has to create Arrow arrays."""
 
 
 class Transactions(NamedTuple):
@@ -207,9 +207,10 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    Each list contains at least the headers of the transactional and control batches that were read. It ends with the
-    header of the last batch, which the list may contain twice. Raises LogError for damage, unless the query is
-    permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
+    Each list contains at least the headers of the transactional and control batches that were read. The last element is
+    always the header of the last batch that was read. If this batch is transactional or a control batch, its header may
+    occur twice. Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are
+    ignored, because they may be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):

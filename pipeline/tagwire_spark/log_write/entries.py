@@ -80,8 +80,8 @@ def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record
     """Convert an entry to a record.
 
     `has_tombstones` means that the format has a tombstone flag, so the record gets the entry's `tombstone`. In other
-    formats, a record is a tombstone if its value is null. There, `tombstone` becomes None, unless it contradicts the
-    value: it is then kept, so that encoding rejects the record.
+    formats, a record is a tombstone if its value is null. If `tombstone` agrees with the value, it is therefore
+    replaced by None. If `tombstone` contradicts the value, it is kept, so that encoding rejects the record.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):
@@ -126,7 +126,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return each row's offset, or all None if there is no offset column. Raises PipelineError for a null."""
+        """Return each row's offset; without an offset column, None for each row. Raises PipelineError for a null."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")

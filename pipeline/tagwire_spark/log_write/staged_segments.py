@@ -43,7 +43,7 @@ class StagedSegment(NamedTuple):
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """The `content_sum` of the records. A partition's total shows whether a write contains the same rows as another."""
+    """The `content_sum` of the records. The total of a partition shows whether two writes contain the same rows."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     offset_positions: str | None = None
@@ -51,7 +51,7 @@ class StagedSegment(NamedTuple):
 
 
 class Segments:
-    """Writes the segments of a partition in a task, one after another."""
+    """A writer of a task's segments of one partition, one after another."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
@@ -149,8 +149,9 @@ class Segments:
 
 # Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
 # Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
-# Renumbering changes only the 8-byte base offset if no checksum covers it and all other offsets are relative to it.
-# Offsets in index files are relative to the segment's first offset, so only the names of these files change.
+# The driver can then renumber a batch by changing only its 8-byte base offset, provided that no checksum covers the
+# base offset, and that all other offsets in the batch are relative to it. Offsets in index files are relative to the
+# segment's first offset, so only the names of index files change.
 
 _OFFSET: Final = Struct(">q")
 

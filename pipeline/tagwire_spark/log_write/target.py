@@ -74,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 _HEADERS: Final = "includeHeaders"
-"""An option that is accepted but has no effect, as in Spark's Kafka sink: both write headers if the column exists."""
+"""An option without effect. Like Spark's Kafka sink, this sink writes headers whenever there is a headers column."""
 
 
 class LogTarget(NamedTuple):
