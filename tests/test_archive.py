@@ -29,7 +29,7 @@ RELEASES = (
     *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 
-# In a layout written as text, NAME matches the field names: identifiers that are followed by a type.
+# NAME finds the field names in the text form of a layout. A field name is an identifier before a type.
 TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b"
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 

@@ -101,7 +101,7 @@ LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
 
 class Fault(NamedTuple):
     digest: str
-    """The key of the frame in sender_faults.json; REBUILT for a frame that is not in the captures."""
+    """The frame's key in sender_faults.json. For a frame that is not in the captures, this is REBUILT."""
     data: bytes
     error: type[tagwire.TagwireError]
     text: str

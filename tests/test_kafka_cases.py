@@ -160,7 +160,7 @@ def test_read_cases(kafkas_test_messages: Any) -> None:
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
         if version not in cls.VERSIONS:
-            continue  # version -1, which only Kafka accepts, or a header version that the package lacks
+            continue  # skip version -1, which only Kafka accepts, and header versions that the package lacks
         same = row["result"] == "ok" and row["bytes_left"] == 0 and row["rewrite"] == row["hex"]
         try:
             message = cls.decode(data, version)

@@ -80,7 +80,7 @@ def test_a_list_that_grows_while_it_is_written() -> None:
     try:
         data = batch.encode()
     except TagwireError:
-        return  # the number may be rejected; if it is not, the bytes must be valid
+        return  # encoding may reject the number; if it accepts the number, the bytes must be valid
     assert len(RecordBatchV2.decode(data).records) in (2, len(records))
 
 

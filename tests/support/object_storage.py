@@ -23,7 +23,7 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
     pseudo_dirs = [""]  # noqa: RUF012
     requests: list[str] = []  # noqa: RUF012
     async_impl = True
-    """Tells the code under test that it may send concurrent requests, as to S3."""
+    """If true, as for S3, the code under test may send concurrent requests."""
     before: list[Callable[[], object]] = []  # noqa: RUF012
     """Functions to call before the next requests for bytes, one for each request."""
     lock = threading.Lock()

@@ -80,7 +80,7 @@ REQUEST_BYTES = {
     2: "03 6162  0001 fffe 01 00 03 03 6869  02 0003 0004 00  00",
     3: "03 6162  0001 fffe 0005 01 00 03 03 6869  02 0003 0004 0000 00  00",
 }
-"""Version 0 has the name "ab", and At with X 1 and Y -2.
+"""The bytes of a request in each version. In version 0, the name is "ab", and At is the point with X 1 and Y -2.
 
 Version 1 adds Via with one point (3, 4). Version 2 adds the tagged field Label to At: "hi" (tag 0, 3 bytes). Version 3
 adds Z, which is 5 in At and 0 in Via.
@@ -91,7 +91,11 @@ RESPONSE_BYTES = {
     2: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
     3: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
 }
-"""ErrorCode 0, and one point as in the request. Version 2 adds Edge: present, From, To, Style (present), Width 9."""
+"""The bytes of a response in each version: ErrorCode 0, and a list of one point, with the values of At in the request.
+
+Version 2 adds Label and Z to the point. It also adds the nullable struct Edge, which contains the points From and To, and the
+nullable struct Style, whose Width is 9. The byte 01 before Edge and before Style shows that the struct is present.
+"""
 
 
 def make_shapes(root: Path) -> Path:

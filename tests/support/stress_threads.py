@@ -28,7 +28,7 @@ from tagwire.records import BatchBuilder, read_batches
 from tagwire_messages.metadata_response import MetadataResponsePartition
 
 SHARED: Final = 8
-"""The number of messages that the threads share. Few, so that threads often meet at the same object."""
+"""The number of messages that the threads share. It is small, so that threads often use the same message at once."""
 
 MARKED: Final[tuple[Any, ...]] = (
     *(bytes([number]) * 40 for number in range(6)),

@@ -72,7 +72,7 @@ def test_array_that_is_rejected_is_released_once(how: str) -> None:
 
 
 def traced(call: Callable[[], object]) -> int:
-    """Return how many bytes 20 calls leak. Earlier calls have already filled all caches."""
+    """Make 20 calls, and return how many bytes they leak. Two calls before these fill all caches."""
     call()
     gc.collect()
     tracemalloc.start()
@@ -110,7 +110,7 @@ def test_exported_arrays_live_as_long_as_any_part() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # few enough for the plan cache, so no plan is created twice
+    for sample in random.sample(samples(), 12):  # the plan cache has room for all plans of 12 samples
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
@@ -199,7 +199,7 @@ def test_limit_of_int32_offsets() -> None:
     decoder.most = 20
     assert (
         len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
-    )  # the 2 rows have 14 letters and 6 partitions; both numbers are below the limit of 20
+    )  # within the limit of 20, because the two rows have 14 letters and 6 partitions
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match="a column of rows 0 to 2 has more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())

@@ -19,7 +19,8 @@ def test_the_numbers_of_an_acl_have_names() -> None:
     request = messages.DescribeAclsRequest(
         resource_type_filter=2, pattern_type_filter=3, operation=3, permission_type=99
     )
-    # The bytes: TOPIC, no name, LITERAL, no principal, no host, READ, an undefined number, and no tagged fields.
+    # Each byte is a field: resource type TOPIC, no resource name, pattern type LITERAL, no principal, no host,
+    # operation READ, an undefined permission type, and no tagged fields.
     data = bytes.fromhex("02 01 03 01 01 03 63 00")
     assert request.encode(3) == data
     text = annotate(trace(messages.DescribeAclsRequest, data, 3), NOTE)
@@ -50,7 +51,8 @@ def test_names_of_enums_replace_numbers_in_json(message: Any, expected: dict[str
 
 
 def test_a_header_before_the_message_does_not_matter() -> None:
-    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # DescribeAcls (key 29), client "a"
+    # The header has API key 29 (DescribeAcls), version 3, correlation ID 7, client ID "a", and no tagged fields.
+    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")
     text = annotate(trace_request(messages.registry, frame), NOTE)
     assert "3 READ" in text and "2 TOPIC" in text and "3 ALLOW" in text
 

@@ -26,7 +26,7 @@ def api_versions(**ranges: Any) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("message", "theirs", "version"),
     [
-        (PollRequest, (0, 9), 2),  # version 3 is unstable
+        (PollRequest, (0, 9), 2),  # version 3 is unstable, so it is never chosen
         (PollRequest, (0, 1), 1),
         (PollRequest, (2, 2), 2),
         (PollRequest, (-1, 0), 0),

@@ -176,9 +176,9 @@ IPV6 = struct.pack(">IHBB", 6 << 28, len(TCP), 6, 64) + bytes(15) + b"\x01" + by
     ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"],
 )
 def test_link_types(link: int, packet: bytes) -> None:
-    """Find a frame behind the headers of each link type, which follow tcpdump.org's tables.
+    """Find a frame behind the headers of each link type. The headers are built from the tables on tcpdump.org.
 
-    In the pcapng file, the first of two interfaces has another link type.
+    The pcapng file has two interfaces with different link types, and the packet belongs to the second interface.
     """
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link)
     file = header + struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet

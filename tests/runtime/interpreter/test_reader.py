@@ -103,9 +103,12 @@ def test_offset_and_bytes_after_the_message() -> None:
 
 
 BODY = "01 00 0000000000000000 ffffffff 7fffffffffffffff 01 00 "
-"""PollRequest v2 up to its cursor, 24 bytes: no topics, max_wait_ms -1, quota 2^63 - 1."""
+"""The first 24 bytes of a PollRequest v2, up to its cursor. It has no topics, max_wait_ms -1, and quota 2^63 - 1."""
 TAIL = BODY[2:] + "ff "
-"""The part of a PollRequest v2 between its topics (1 byte) and its tag section (at byte 25). The cursor is null."""
+"""The rest of a PollRequest v2 between its topics and its tag section. The cursor is null.
+
+If the topics take one byte, the tag section begins at byte 25.
+"""
 
 STATED = "the 3 bytes that tag 0 states to be the value"
 

@@ -101,10 +101,11 @@ RECORD: dict[str, Any] = {
     "headers": ({"key": "h", "value": None},),
 }
 
-# The record without attributes takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', a header.
-# The header is the count 02, the key 02 'h', and 01 (-1) for the null value. All numbers are zig-zag varints.
+# A record without its length and attributes. Its 11 bytes are timestampDelta 00, offsetDelta 00, key 02 'k', value 04
+# 'vv', and the headers: the count 02, the key 02 'h', and 01 (-1) for the null value. Numbers are zig-zag varints.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
-# A record with attributes takes 12 bytes (zig-zag length 24, hex 18), a record without them 11 (22, hex 16).
+# A record begins with its length as a zig-zag varint. Its length is 12 with attributes, encoded as 24 (hex 18), and 11
+# without attributes, encoded as 22 (hex 16).
 RECORD_V2 = "18 00" + BARE
 RECORD_V3 = "16" + BARE
 
@@ -194,7 +195,8 @@ FOO = StructLayout("Foo", items(baz=INT16), section=OptionalBuffer((BAR,)))
 USER_AGENT = Item("user_agent", sized("string", SHORT, nullable=True), default="", tag=1)
 FOOS = Item("foos", Array(Nested(FOO), INT32, nullable=False), default=())
 FOO_RESPONSE = Layout("FooResponse", 9, StructLayout("FooResponse", (FOOS,), section=OptionalBuffer((USER_AGENT,))))
-# userAgent "ab" takes 2 + 2 bytes, so its zig-zag length is 08; bar "x" takes 2 + 1 bytes, so its length is 06.
+# The value "ab" of userAgent takes 2 + 2 bytes, so its length, as a zig-zag varint, is 08. The value "x" of bar takes
+# 2 + 1 bytes, so its length is 06.
 FOO_BYTES = "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff"
 FOO_VALUE = {"user_agent": "ab", "foos": ({"bar": "", "baz": 7}, {"bar": "x", "baz": -1})}
 FOO_NULL_BYTES = "04 0001 ffff 00 00000000"

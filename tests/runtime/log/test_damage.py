@@ -41,7 +41,7 @@ def backward(first: int) -> bytes:
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """Return a damaged batch whose last value contains other batches, followed by a header count of 0."""
+    """Return a damaged batch. Its last record has a value that contains other batches, and a header count of 0."""
     return endless(first) + b"".join(batches) + b"\0"
 
 
@@ -178,7 +178,7 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
 
 @pytest.mark.parametrize("shift", [0, 1, 8, 17, 62, 63, 64, 65])
 def test_batch_header_across_two_search_windows(shift: int) -> None:
-    """Find a batch header that lies across two search windows of 512 KiB, of which the first begins in the damage."""
+    """Find a batch header that lies across the end of a search window of 512 KiB. The window begins in the damage."""
     cut = endless(7)
     junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + shift)
     parts = [(KEPT, batch(5)), (LOST, cut + junk), (KEPT, batch(8)), (LOST, b"\xff" * 500), (KEPT, batch(9))]

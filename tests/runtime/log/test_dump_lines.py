@@ -56,7 +56,10 @@ def test_native_lines_equal_python_lines(format: str, codec: str) -> None:
 
 
 def test_logs_from_seeds() -> None:
-    """Check append times, delete horizons, markers and null values. C code must leave magic 1 batches to Python."""
+    """Compare C and Python on logs with append times, delete horizons, markers and null values.
+
+    C code must leave batches of magic 1 to Python.
+    """
     for seed in range(10):
         for batch in RandomLog(seed, ("v1", "v2")).batches:
             again = next(read_batches(batch.encode()))

@@ -51,7 +51,7 @@ NUMBERS = (
         ("v1", PLAIN, {"compression": "zstd"}, "compression"),
         ("v2", PLAIN, {"compression": "brotli"}, "compression"),
         ("v2", PLAIN, {"producer_epoch": 2**15}, "producer_epoch"),
-        # values of the wrong type
+        # Values of a wrong type must be rejected.
         *[
             ("v2", PLAIN.replace(**{name: None}), {}, f"records[0].{name}")
             for name in ("offset", "timestamp", "attributes")
@@ -67,7 +67,7 @@ NUMBERS = (
             ("v2", PLAIN, {name: "no"}, name)
             for name in ("is_transactional", "is_control", "ignore_message_attributes")
         ],
-        # settings that this format can't store, and invalid values
+        # Settings that the format can't store, and invalid values, must be rejected.
         *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
         ("v1", PLAIN, {"base_offset": 4}, "base_offset"),
         *[("v2", PLAIN, {name: wrong}, name) for name, wrong in (("last_offset", -5), ("attribute_bits", "x"))],

@@ -1,4 +1,4 @@
-"""Test the drafts' Produce and Fetch. Versions 0 to 2 are Kafka's, and version 3 has records in the draft's format.
+"""Test Produce and Fetch of the drafts. Versions 0 to 2 are as in Kafka; version 3 has records in the draft's format.
 
 No broker ever supported version 3, so its golden bytes were computed by hand, field by field. The checksums of the
 records are from test_golden_records.py.
@@ -52,7 +52,10 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the golden records, preceded by their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25)."""
+    """Return the golden records, preceded by their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25).
+
+    The first 12 of these bytes are the offset and the message size.
+    """
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

@@ -109,9 +109,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x30, timestamp=300, headers=INT_HEADERS),
     ),
-    # Sizes in bytes. The batch header has 41: CRC 4, magic 1, attributes 2, lastOffsetDelta 4, two timestamps 16,
-    # producer ID 8, epoch 2, firstSequence 4. The message has 12 (hex 0c): attributes 1, two deltas 1 + 1, key 1 + 1,
-    # value 1 + 2, header 1 + 3. With the byte for the message's length, the total is 54 (hex 36).
+    # The batch size is 54 bytes (hex 36). The batch header takes 41 of them: CRC 4, magic 1, attributes 2,
+    # lastOffsetDelta 4, two timestamps 16, producer ID 8, epoch 2, firstSequence 4. The message's length takes 1, and
+    # the message takes 12 (hex 0c): attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3.
     (
         "kip82-str",
         "a header",

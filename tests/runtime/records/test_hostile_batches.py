@@ -292,7 +292,7 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
 @pytest.mark.parametrize(
     ("stated", "headers"),
     [
-        (7, "00000001 00000000"),  # the record's only header takes 8 bytes
+        (7, "00000001 00000000"),  # the header takes 8 bytes, so every other length is wrong
         (9, "00000001 00000000"),
         (2**31 - 1, "00000001 00000000"),
         (-1, "00000001 00000000"),

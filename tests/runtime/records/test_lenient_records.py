@@ -15,7 +15,7 @@ SEGMENT = "00000000000000000000.log"
 
 
 def with_a_bad_key(first: int, compression: str = "none") -> bytes:
-    """Return three records. The second has a header key that is not UTF-8; Kafka reads its invalid byte as U+FFFD."""
+    """Return three records. The second has a header key with an invalid byte, which Kafka reads as U+FFFD."""
     records = [Record(first + n, 7, b"k", b"v", (("a~", b"1"),)) for n in range(3)]
     data = bytearray(build(records, "v2").encode())
     at = data.index(b"a~", data.index(b"a~") + 1)

@@ -89,7 +89,7 @@ def test_writing_back_rows_and_rewriting_by_identity_change_nothing() -> None:
 
 
 class Change:
-    """Changes rows at random. With the same seed, it makes the same changes for each engine."""
+    """A function that changes rows at random. With the same seed, it makes the same changes for each engine."""
 
     def __init__(self, seed: int, selection: Selection) -> None:
         self.random = Random(seed)
@@ -138,7 +138,8 @@ def test_rewrites_equal_decode_change_encode() -> None:
     assert rejected > ROUNDS / 20
     assert compared > 100
     if Plan is not None:  # the native engine must rarely fall back on the layout interpreter
-        assert Counted.rejected / 2 - rejected / len(ENGINES) < done / 100  # halved: each case runs twice
+        # Each case runs twice, so `Counted` counts each rejection twice.
+        assert Counted.rejected / 2 - rejected / len(ENGINES) < done / 100
 
 
 def rewritten(sample: Sample, selection: Selection, seed: int) -> tuple[bytes | EncodeError, Change, tuple[Any, ...]]:

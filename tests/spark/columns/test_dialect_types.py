@@ -80,9 +80,9 @@ TRADE = {
 SPECS = {"Side": SIDE, "Money": MONEY, "Trade": TRADE}
 
 V0 = bytes.fromhex(
-    # The fields are: id 2^63 + 1; parts 1 and 2^64 - 1; parent 7.
+    # The fields of this line are id 2^63 + 1, parts 1 and 2^64 - 1, and parent 7.
     "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"
-    # The fields are: SELL; 2023-11-14T22:13:20.5Z; seen at 2000 ns; took -1000 ns.
+    # The fields of this line are side SELL, done at 2023-11-14T22:13:20.5Z, seen 2000 ns after 1970, and took -1000 ns.
     "01  0000018bcfe569f4  00000000000007d0  fffffffffffffc18"
     "ff  00000002 04d2  00000001 00000001 ff"  # `left` null; `price` 12.34; `fees`: count 1, -0.01
 )
@@ -195,7 +195,7 @@ def test_values_from_sql(spark: "SparkSession") -> None:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) -> None:
-    """Spark itself doesn't check the types of returned columns."""
+    """Returned columns must have the declared types, because Spark itself doesn't check them."""
     folder = tmp_path / "trades-0"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())

@@ -235,9 +235,10 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Let one write commit while a second write is between its check of the log and the link to its manifest.
+    """Let one write commit after a second write has checked the log, but before it has linked its manifest.
 
-    If the second write's rows have no offsets, they must be appended. If they have offsets, it must be rejected.
+    If the rows of the second write have no offsets, they must be appended. If the rows have offsets, the second write
+    must be rejected.
     """
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)

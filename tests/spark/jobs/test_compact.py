@@ -100,7 +100,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apar
     compact_logs(spark, logs, tmp_path / "many", **rules)
     expected, got = contents(tmp_path / "one"), contents(tmp_path / "many")
     assert expected.items() <= got.items()
-    # `compact_logs` also copies the files next to the partition folders. `on_one_machine` only compacts the partitions.
+    # The only additional files are those next to the partition folders, which `on_one_machine` doesn't copy.
     assert {name.count("/") for name in got.keys() - expected.keys()} == {1}
     assert apart.count("rewrite") > 20 and "partition" not in apart
 
@@ -158,9 +158,9 @@ def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
         (tmp_path / "logs" / file[0] / segment_file(file[1], "log")).touch()
     every: tuple[dict[str, Any], ...] = (
         {"now": NOW, "include_active": True},
-        {"now": NOW, "include_active": True, "segment_bytes": 100},  # each group has one segment with records
-        {"now": OLD, "min_compaction_lag_ms": 2},  # all segments of `rolled-0` are copied
-        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # two segments are copied
+        {"now": NOW, "include_active": True, "segment_bytes": 100},  # too small to merge segments with records
+        {"now": OLD, "min_compaction_lag_ms": 2},  # all segments of `rolled-0` are too new, so they are copied
+        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # two segments are too new, so they are copied
     )
     for name, rules in zip("abcd", every, strict=True):
         expected = on_one_machine(tmp_path / "logs", tmp_path / "one" / name, rules)

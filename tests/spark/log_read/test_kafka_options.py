@@ -22,7 +22,7 @@ TIME = 1_700_000_000_000
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Write batches of five records. The record at offset n has the time TIME + n, except offset 7 with TIME + 2."""
+    """Write batches of five records. The record at offset n has the time TIME + n, but offset 7 has TIME + 2."""
     for number in (0, 1):
         segment(tmp_path / f"a-{number}", 0, batch(0), batch(5))
     segment(tmp_path / "b-0", 0, batch(0))
