@@ -93,8 +93,9 @@ RESPONSE_BYTES = {
 }
 """The bytes of a response in each version: ErrorCode 0, and a list of one point, with the values of At in the request.
 
-Version 2 adds Label and Z to the point. It also adds the nullable struct Edge, which contains the points From and To, and the
-nullable struct Style, whose Width is 9. The byte 01 before Edge and before Style shows that the struct is present.
+Version 2 adds Label and Z to the point. It also adds the nullable struct Edge, which contains the points From and To,
+and the nullable struct Style, whose Width is 9. The byte 01 before Edge and before Style shows that the struct is
+present.
 """
 
 

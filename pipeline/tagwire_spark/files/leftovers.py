@@ -53,7 +53,7 @@ def work_folders(output: Path) -> list[Path]:
 
 
 def _work_leftover(folder: Path) -> Leftover | None:
-    """Describe a job's hidden folder, while other processes may delete its files; None if it no longer exists."""
+    """Describe a job's hidden folder. Ignore files that are deleted meanwhile. Return None if the folder is gone."""
     stats, last = [], 0.0
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):

@@ -176,7 +176,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """The commit, on the driver, of the segments that all tasks of a write have staged."""
+    """A commit of the segments that all tasks of a write have staged. The commit runs on the driver."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool

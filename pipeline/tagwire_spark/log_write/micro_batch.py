@@ -58,7 +58,7 @@ def reject_table() -> None:
     """Raise PipelineError if this task belongs to saveAsTable, because Spark could not read the resulting table.
 
     The options don't show that a write comes from saveAsTable. But such a write runs inside the command that creates
-    the table. Apart from writes in foreachBatch, no other write runs inside a command.
+    the table. Apart from writes in foreachBatch, no other write runs inside another command.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
     if execution != root and not streaming:
