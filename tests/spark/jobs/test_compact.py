@@ -159,8 +159,8 @@ def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
     every: tuple[dict[str, Any], ...] = (
         {"now": NOW, "include_active": True},
         {"now": NOW, "include_active": True, "segment_bytes": 100},  # too small to merge segments with records
-        {"now": OLD, "min_compaction_lag_ms": 2},  # all segments of `rolled-0` are too new, so they are copied
-        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # two segments are too new, so they are copied
+        {"now": OLD, "min_compaction_lag_ms": 2},  # no segment of `rolled-0` is old enough, so all are copied
+        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # the last two segments are copied
     )
     for name, rules in zip("abcd", every, strict=True):
         expected = on_one_machine(tmp_path / "logs", tmp_path / "one" / name, rules)
