@@ -209,8 +209,8 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
     """Lock a folder for reading during the block. Afterwards, check that its last commit still has this number.
 
-    Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or commit at the end of the block. So a
-    listing made in the block never shows part of a later commit. `number` is from `settled_number`.
+    `number` is a result of `settled_number`. Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or
+    commit at the end of the block. Without this error, a listing made in the block shows no part of a later commit.
     """
     if not _has_commits(root, storage):
         yield

@@ -210,7 +210,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
 
 
 class NoLocks:
-    """Stands in for `fcntl` on a file system without locks."""
+    """A stand-in for `fcntl` on a file system without locks."""
 
     LOCK_SH = LOCK_EX = 0
 
