@@ -156,7 +156,7 @@ def _check_keys(value: dict[str, Any]) -> None:
     for key in value:
         if key not in _KEYS:
             known = f"its keys are {', '.join(_KEYS)}"
-            raise TagwireError(f"a frame has no key {shown(key)}; {suggestion(key, _KEYS, known)}")
+            raise TagwireError(f"unknown key {shown(key)} in a frame; {suggestion(key, _KEYS, known)}")
     for key in ("message", "version", "body"):
         if key not in value:
             raise TagwireError(f"the key {key!r} is missing; a frame has {', '.join(_KEYS)}")

@@ -76,7 +76,7 @@ class ValueWalk:
                     )
         if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
             with self.at("unknown_tags"):
-                self.fail("this version has no tagged fields, so unknown tags can't be written")
+                self.fail("messages of this version have no tagged fields, so unknown tags can't be written")
 
 
 def differs(value: Any, default: Any) -> bool:

@@ -32,15 +32,16 @@ def check_properties(builder: "BatchBuilder") -> None:
     _check_kinds(builder)
     for name, value in numbers_of(builder).items():
         if value != -1 and name not in builder.format.fields:
-            builder.fail(name, f"expected -1, got {value}: the format has no field for it")
+            builder.fail(name, f"expected -1, got {value}: {builder.format.name} has no field for it")
     for name, flag in _flags(builder).items():
         if flag and name not in builder.format.bits:
-            builder.fail(name, "expected False, got True: the format has no bit for it")
+            builder.fail(name, f"expected False, got True: {builder.format.name} has no attribute bit for it")
     builder.check_records()
     if builder.timestamp_type not in ("create", "append"):
         builder.fail("timestamp_type", f"expected create or append, got {shown(builder.timestamp_type)}")
     if builder.timestamp_type == "append" and "timestamp_type" not in builder.format.bits:
-        builder.fail("timestamp_type", "expected create, got append: the format has no bit for it")
+        name = builder.format.name
+        builder.fail("timestamp_type", f"expected create, got append: {name} has no attribute bit for it")
     _check_fields_exist(builder)
 
 
@@ -67,7 +68,8 @@ def _check_fields_exist(builder: "BatchBuilder") -> None:
     if builder.append_time != -1 and builder.timestamp_type != "append":
         builder.fail("append_time", f"expected -1 for timestamp_type create, got {builder.append_time}")
     if builder.ignore_message_attributes is not None and _IGNORED not in builder.format.bits:
-        builder.fail(_IGNORED, f"expected None, got {builder.ignore_message_attributes}: the format has no bit for it")
+        why = f"{builder.format.name} has no attribute bit for it"
+        builder.fail(_IGNORED, f"expected None, got {builder.ignore_message_attributes}: {why}")
     is_message_set = builder.format.records is None
     is_wrapper = is_message_set and builder.compression != "none"
     has_field = {

@@ -235,7 +235,7 @@ BAD_LINES = [
     (b"{\"message\": \"\xff\"}", JSON_ERROR + "line 3, byte 0xff at offset 13 is not valid UTF-8"),
     ("[1]", "line 3: expected a frame (an object with the keys message, version, header, body), got a list of 1"),
     ("{}", "line 3: the key 'message' is missing"),
-    (lines({**FRAME, "mesage": 1}), "line 3: a frame has no key 'mesage'; did you mean 'message'?"),
+    (lines({**FRAME, "mesage": 1}), "line 3: unknown key 'mesage' in a frame; did you mean 'message'?"),
     (lines({**FRAME, "message": 7}), "line 3: message: expected a name, got 7"),
     (lines({**FRAME, "message": "LeaveGroupRequst"}), "'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'?"),
     (lines({**FRAME, "message": "LeaveGroupResponse"}), "line 3: LeaveGroupResponse is a response, but --frames"),

@@ -42,7 +42,7 @@ REJECTIONS = [
     (0, {"topics": None}, "topics", "is None, but it is not nullable in this version"),
     (1, {"payload": None}, "payload", "is None, but it is not nullable"),
     (2, {"topics": [PollTopic(name=None)]}, "topics[0].name", "is None"),
-    (1, {"unknown_tags": {1: b""}}, "unknown_tags", "this version has no tagged fields"),
+    (1, {"unknown_tags": {1: b""}}, "unknown_tags", "messages of this version have no tagged fields"),
     (1, {"topics": [PollTopic(), PollTopic(unknown_tags={5: b"x"})]}, "topics[1].unknown_tags", "no tagged fields"),
     (2, {"unknown_tags": {1: b""}}, "unknown_tags", "tag 1 is the field rack in this version; set that field instead"),
     (2, {"unknown_tags": {-1: b""}}, "unknown_tags", "expected a tag (0 to 2147483647), got int -1"),

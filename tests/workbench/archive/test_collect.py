@@ -185,10 +185,10 @@ def test_core_without_a_home_is_rejected() -> None:
     ("older", "newer", "message"),
     [
         ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")], [],
-         "BRequest and ARequest (2.0/ARequest.json) have the same key or name, although both are in"),
+         "2.0/BRequest.json: release 2.0 has two messages with the same API key or name: BRequest and ARequest"),
         ([keyed("request", 1, "ARequest", "0"), keyed("request", 1, "BRequest", "0")],
          [keyed("request", 1, "CRequest", "0")],
-         "2.0/BRequest.json: BRequest and ARequest (2.0/ARequest.json) have the same key or name"),
+         "same API key or name: BRequest and ARequest (2.0/ARequest.json); remove one"),
         ([keyed("request", 1, "ARequest", "0")], [keyed("request", 2, "ARequest", "0")],
          "2.0/ARequest.json: ARequest is a different message in newer releases (3.0/ARequest.json)"),
         ([data("0", name="Info")], [data("0", name="Info", type="header")],

@@ -219,8 +219,8 @@ def _merge(message: _Message, spec: ImportedSpec, release: str) -> None:
 def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
     other = message.releases[release]
     return SpecError(
-        f"{spec.origin}: {spec.name} and {other.name} ({other.origin}) have the same key or name, although both are in "
-        f"release {release}",
+        f"{spec.origin}: release {release} has two messages with the same API key or name: {spec.name} and "
+        f"{other.name} ({other.origin}); remove one",
         file=spec.origin,
     )
 

@@ -440,7 +440,7 @@ def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
 @pytest.mark.parametrize(
     ("faults", "message"),
     [
-        ({"unknown_tags": {5: b"x"}}, "this version has no tagged fields"),
+        ({"unknown_tags": {5: b"x"}}, "messages of this version have no tagged fields"),
         (
             {"header": {"corelation_id": 1}},
             "ResponseHeader has no field 'corelation_id'; it has correlation_id, unknown",
