@@ -43,13 +43,36 @@ class IndexRule:
         """Check the entries that no batch has proved right or wrong. Called after the last batch."""
 
 
-class OffsetIndexRule(IndexRule):
+class _AscendingIndexRule(IndexRule):
+    """Base class of the checks of offset and time indexes, whose entries are checked in order."""
+
+    def __init__(self, index: OffsetIndex | TimeIndex) -> None:
+        super().__init__(index.path, len(index))
+        self.index = index
+        self._left = iter(index)
+        self.entry: Any = next(self._left, None)
+        """The next entry to check; None if no more are left."""
+        self.next = 0
+        """The number of the next entry."""
+
+    def advance(self) -> None:
+        self.entry = next(self._left, None)
+        self.next += 1
+
+    def unchecked(self, rule: str) -> Iterator[tuple[int, Any]]:
+        """Yield (byte position, entry) for the unchecked entries for which `rule` may still keep a problem."""
+        for number in range(self.next, len(self.index)):
+            if not self.problems.has_room(rule, self.index.at(number)):
+                self.problems.has_room(rule, self.index.at(number), len(self.index) - number - 1)
+                return
+            yield self.index.at(number), self.index[number]
+
+
+class OffsetIndexRule(_AscendingIndexRule):
     """Checks TWL202 and TWL203: entries ascend, and each leads a reader to the batch that contains its offset."""
 
     def __init__(self, index: OffsetIndex) -> None:
-        super().__init__(index.path, len(index))
-        self.index = index
-        self.next = 0
+        super().__init__(index)
         self.last_offset = index.base_offset - 1
         self.open: deque[tuple[int, OffsetEntry]] = deque()
         """Entries whose position has been passed, but whose offset has not been found yet."""
@@ -64,8 +87,7 @@ class OffsetIndexRule(IndexRule):
 
     def see(self, seen: Seen) -> None:
         batch = seen.batch
-        while self.next < len(self.index) and self.index[self.next].position <= seen.position:
-            entry = self.index[self.next]
+        while (entry := self.entry) is not None and entry.position <= seen.position:
             if entry.position < seen.position:
                 self._reject(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
@@ -74,7 +96,7 @@ class OffsetIndexRule(IndexRule):
                 )
             else:
                 self.open.append((self.next, entry))
-            self.next += 1
+            self.advance()
         while self.open and self.open[0][1].offset <= batch.last_offset:
             number, entry = self.open.popleft()
             if entry.offset < batch.base_offset:
@@ -84,23 +106,20 @@ class OffsetIndexRule(IndexRule):
     def end(self) -> None:
         for number, entry in self.open:
             self._reject(number, entry, f"the segment ends with offset {self.last_offset}")
-        for number in _kept_of(self, "TWL203"):
-            entry = self.index[number]
-            what = f"offset {entry.offset} at position {entry.position}: the segment ends before this position"
-            self.problems.keep(self.index.at(number), "TWL203", what)
+        for at, (offset, position) in self.unchecked("TWL203"):
+            what = f"offset {offset} at position {position}: the segment ends before this position"
+            self.problems.keep(at, "TWL203", what)
 
     def _reject(self, number: int, entry: OffsetEntry, why: str) -> None:
         what = f"offset {entry.offset} at position {entry.position}: {why}"
         self.problems.add(self.index.at(number), "TWL203", what)
 
 
-class TimeIndexRule(IndexRule):
+class TimeIndexRule(_AscendingIndexRule):
     """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the latest of all records up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
-        super().__init__(index.path, len(index))
-        self.index = index
-        self.next = 0
+        super().__init__(index)
         self.latest = -1
         for number in index.not_ascending():
             if self.problems.has_room("TWL202", index.at(number)):
@@ -114,15 +133,14 @@ class TimeIndexRule(IndexRule):
     def see(self, seen: Seen) -> None:
         batch = seen.batch
         self.latest = max(self.latest, batch.max_timestamp)
-        while self.next < len(self.index) and self.index[self.next].offset <= batch.last_offset:
-            self._settle(self.index.at(self.next), self.index[self.next], batch.base_offset)
-            self.next += 1
+        while (entry := self.entry) is not None and entry.offset <= batch.last_offset:
+            self._settle(self.index.at(self.next), entry, batch.base_offset)
+            self.advance()
 
     def end(self) -> None:
-        for number in _kept_of(self, "TWL212"):
-            timestamp, offset = self.index[number]
+        for at, (timestamp, offset) in self.unchecked("TWL212"):
             what = f"timestamp {timestamp} for offset {offset}: the segment ends before this offset"
-            self.problems.keep(self.index.at(number), "TWL212", what)
+            self.problems.keep(at, "TWL212", what)
 
     def _settle(self, at: int, entry: TimeEntry, base_offset: int) -> None:
         timestamp, offset = entry
@@ -150,15 +168,6 @@ class TransactionIndexRule(IndexRule):
         for at, entry in self.entries_left.values():
             what = f"producer {entry.producer_id}, offset {entry.last_offset}: the producer has no abort marker there"
             self.problems.add(at, "TWL222", what)
-
-
-def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    number, count = rule.next, len(rule.index)
-    while number < count and rule.problems.has_room(id, rule.index.at(number)):
-        yield number
-        number += 1
-    if number + 1 < count:
-        rule.problems.has_room(id, rule.index.at(number), count - number - 1)
 
 
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
