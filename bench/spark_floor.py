@@ -167,13 +167,10 @@ def _cpu_seconds() -> float:
         except OSError:  # the process has ended
             continue
         stats[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    ours, total = {os.getpid()}, 0
-    for process in sorted(stats):
-        parent, ticks = stats[process]
-        if parent in ours:
-            ours.add(process)
-            total += ticks
-    return total / os.sysconf("SC_CLK_TCK")
+    started, parents = set[int](), {os.getpid()}
+    while parents := {process for process, (parent, _) in stats.items() if parent in parents}:
+        started |= parents
+    return sum(stats[process][1] for process in started) / os.sysconf("SC_CLK_TCK")
 
 
 def _print_table(times: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
