@@ -42,7 +42,7 @@ _OTHER_TOOLS: Final = {
     ),
     "-o --output --out": _STDOUT,
 }
-"""Maps options to the hint that is printed if a user passes one of them to a command that does not have it.
+"""Maps options that users may pass by mistake to a hint, which is printed if the command does not have the option.
 
 Most of these options belong to kcat or to Kafka's own tools.
 """
@@ -52,7 +52,10 @@ _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 
 @contextmanager
 def usage_hints() -> Generator[None]:
-    """Add hints to usage errors that click raises in the `with` block, such as for an option of Kafka's own tools."""
+    """Add hints to usage errors that click raises in the `with` block.
+
+    For example, a user may have passed an option of Kafka's own tools.
+    """
     try:
         yield
     except click.NoSuchOption as error:
@@ -98,7 +101,10 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 
 
 class _Commands(CommandTable):
-    """The group of subcommands. A TagwireError that a subcommand raises is printed; the exit status is then 1 or 2."""
+    """The group of subcommands. If a subcommand raises a TagwireError, prints it and exits with status 1 or 2.
+
+    `print_error` selects the status.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with usage_hints():

@@ -1,1 +1,1 @@
-"""Parse command lines: options, packages, messages, log paths, and shell completion."""
+"""Parse and complete command lines: options, and the names of packages, messages and log paths."""

@@ -74,7 +74,7 @@ def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> It
 
 @_quiet
 def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the kinds of messages that the package has."""
+    """Complete the kinds of messages in the package, such as `request`."""
     return _of_classes(ctx, "KIND", incomplete)
 
 
@@ -105,7 +105,7 @@ def limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items
 
 @_quiet
 def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the name of a package: one of this project's spec sets, or one that is part of tagwire."""
+    """Complete the name of a package that this project generates, or that is part of tagwire."""
     from tagwire.frames.known_packages import PUBLIC_PACKAGES
 
     return _starting(dict.fromkeys([*_sets(), *PUBLIC_PACKAGES]), incomplete)
@@ -113,7 +113,7 @@ def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the name of the package of one of this project's spec sets."""
+    """Complete the name of a package that this project generates. It identifies the package's spec set."""
     return _starting(_sets(), incomplete)
 
 

@@ -19,7 +19,10 @@ _AUTO = "auto"
 
 
 class FormatName(click.types.StringParamType):
-    """A click parameter type for record format names. If `is_read` is set, also accepts `auto` and lists of names."""
+    """A click parameter type for record format names.
+
+    If `is_read` is set, the option is for input: `auto` and lists of names are also accepted.
+    """
 
     name = "format"
 
@@ -45,7 +48,10 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the formats that `--format` and `--only-format` select. Raises UsageError for `only` without a name."""
+    """Return the formats that `--format` (`name`) and `--only-format` (`only`) select.
+
+    Raises click.UsageError if `only` is set, but no format is named.
+    """
     from tagwire.records.format_set import FormatError, format_set
 
     try:
@@ -80,7 +86,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`, with which the parameter `format` accepts all records that Kafka's reader accepts."""
+    """Add the option `--lenient`. With it, the parameter `format` accepts all records that Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,
@@ -89,7 +95,7 @@ def lenient_option(function: F) -> F:
 
 
 def only_format_option(function: F) -> F:
-    """Add the option `--only-format`."""
+    """Add the flag `--only-format`, for use with `--format`."""
     return click.option("--only-format", is_flag=True, help="Reject batches of any other format.")(function)
 
 

@@ -7,7 +7,7 @@ import click
 _LONGEST: Final = 1_000_000
 """The maximum number of seconds, about eleven days.
 
-The operating system can wait at most about 24 days. The maximum is deliberately well below that.
+This is well below the longest timeout that operating systems support, which is about 24 days.
 """
 
 

@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def package_option(function: F) -> F:
-    """Add the option `--package`, whose value `find_registry` accepts."""
+    """Add the option `--package`. Pass its value to `tagwire_cli.arguments.packages.find_registry`."""
     return click.option(
         "--package",
         metavar="NAME",

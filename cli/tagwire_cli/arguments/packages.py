@@ -64,7 +64,7 @@ def _located(package: str | None) -> str:
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package
-    # Append the output folder to the import path, so that modules in this folder don't hide installed packages.
+    # Put the output folder at the end of the import path, so that its modules don't hide installed packages.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))
     return chosen.package
@@ -110,7 +110,7 @@ def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
 
 
 def _messages_of_api(registry: "Registry", text: str) -> list[str]:
-    """Return the names of the request and response of an API, given its name or key; empty for an unknown API."""
+    """Return the names of an API's request and response. `text` is its name or key. For an unknown API, return []."""
     key = whole_number(text)
     names = [f"{text}Request", f"{text}Response"] if key is None else []
     if key is not None:

@@ -13,7 +13,7 @@ from tagwire_cli.paths import InputPath
 
 F = TypeVar("F", bound=Callable[..., Any])
 Session: TypeAlias = Callable[[], AbstractContextManager[Any]]
-"""A function that opens the Spark session which the options describe."""
+"""A function that opens the Spark session. The options of the command configure this session."""
 
 
 class PathOrUrl(InputPath):
@@ -81,7 +81,10 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """Add `--output`, the folder or URL to create, and `--work-folder`, where a URL's files are built before upload."""
+    """Add the options `--output` (the folder or URL to create) and `--work-folder`.
+
+    If the output is a URL, files are first written to the work folder and then uploaded.
+    """
     output = click.option(
         *("--output", "output"),
         required=True,

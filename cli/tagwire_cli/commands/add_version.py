@@ -98,7 +98,7 @@ def edit(
 
     settings = load(find_root(Path.cwd()))
     path = _path(settings, message)
-    # Look up the spec's folder, not the spec itself: the spec may be a symbolic link into another folder.
+    # Use the spec's folder to find its spec set: the spec itself may be a symbolic link into another folder.
     spec_set = settings.set_of(path.parent)
     plan = planned(
         path,

@@ -109,7 +109,8 @@ def _facts(difference: "VersionDiff") -> list[str]:
 def _step(what: str, before: int | None, after: int | None, unit: str = "") -> str:
     """Format a change, such as `header 1 -> 2`, or `header 1` if nothing changed.
 
-    None is shown as `impossible`: it is the size of a default object in a version that can't represent this object.
+    A value of None is shown as `impossible`: a version that can't represent an object with default values has no size
+    for it.
     """
     shown = ["impossible" if value is None else f"{value}{unit}" for value in (before, after)]
     return f"{what} {shown[0]}" if before == after else f"{what} {shown[0].removesuffix(unit)} -> {shown[1]}"

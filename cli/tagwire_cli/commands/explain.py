@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _MOST_ROWS = 1000
-"""How many rows of each message are shown on a terminal, unless the option `--all` is given."""
+"""The maximum number of rows shown for each message on a terminal, unless the option `--all` is given."""
 _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 
 
@@ -203,7 +203,7 @@ def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is
     failures: list[str] = []
 
     def rows() -> Iterator[Any]:
-        """Yield JSON values for each unit as it is read, so that only one unit at a time is in memory."""
+        """Yield the JSON values of one unit (message, frame or batch) after another, with only one unit in memory."""
         for one in units:
             failures.extend(_failures([one]))
             if is_many or settings.kind == "guess":

@@ -1,4 +1,4 @@
-"""`tagwire export`: write specs that Kafka's own generator can read, where possible."""
+"""`tagwire export`: convert specs for Kafka's own generator, and report specs that can't be converted."""
 
 from collections.abc import Sequence
 from pathlib import Path

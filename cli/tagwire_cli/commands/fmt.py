@@ -84,7 +84,7 @@ def _tell(name: str, before: str, after: str, *, check: bool, diff: bool) -> Non
 
 
 def _specs(settings: "Settings", paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each spec to format, without duplicates."""
+    """Yield the file name and the text of each spec to format, without duplicates."""
     from tagwire_generator.project.spec_files import find_specs
 
     seen: set[Path] = set()

@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""For editors: maps each kind of file that people write by hand to its JSON Schema, as (package, file name)."""
+"""The JSON Schemas that editors need, by kind of file: the package and the file name of each schema."""
 
 SCHEMAS: Final = {
     "validate": "validate",

@@ -149,8 +149,8 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, row, struct versions) for each field, including the fields of inner structs.
 
-    For a field in a shared struct, the struct versions map versions of the message to versions of the struct. For other
-    fields, they are None.
+    A shared struct has version numbers of its own. For a field in a shared struct, the struct versions map versions of
+    the message to versions of the struct. For other fields, they are None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -168,7 +168,10 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return (message versions, the shared struct's version in them) pairs; [] for fields without a shared struct."""
+    """Return which version of the field's shared struct is used in which versions of the message.
+
+    The result is a list of (message versions, struct version) pairs. It is empty if the field has no shared struct.
+    """
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
 
@@ -280,8 +283,8 @@ def _wire_rows(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield a path and a table row for each field, bit group and section title. Groups and titles have the path "-".
 
-    Each bit group is added to the dict `groups`, with (field name, mask) as its key. This key is how the conditions of
-    later fields refer to the group.
+    Each bit group is added to the dict `groups`, with (field name, mask) as its key. The conditions of later fields
+    refer to the group by this key.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 

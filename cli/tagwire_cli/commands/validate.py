@@ -104,7 +104,7 @@ class _Around:
 
 
 def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
-    """Check one spec, or a folder of specs. Return the number of specs and their problems."""
+    """Check one spec, or a folder of specs. Return how many specs were checked, and a list of their problems."""
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:

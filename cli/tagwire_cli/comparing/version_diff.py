@@ -82,7 +82,7 @@ class VersionFacts:
     """The header version; None for messages without a header."""
     flexible: bool
     optional_fields: bool
-    """Whether structs begin with the draft dialect's optional fields."""
+    """Whether structs begin with optional fields, as in the first draft of KIP-482."""
     minimum_size: int
     default_size: int | None
     """The encoded size of an object with only defaults; None if the version rejects such an object."""
@@ -178,7 +178,7 @@ def _default_size(message: type[Message], version: int) -> int | None:
 
 
 _NAMED: Final = 4
-"""The maximum number of fields that a summary of a version's changes names for each kind of change."""
+"""The maximum number of fields that a summary lists for each kind of change; further fields are only counted."""
 _WORDS: Final = {
     "added": "adds",
     "removed": "without",
@@ -194,7 +194,7 @@ class VersionStep:
 
     version: int
     releases: Spans
-    """The spans of releases with this version (first and last); empty if the package doesn't list releases."""
+    """The releases that have this version, as (first, last) pairs; empty if the package doesn't list releases."""
     change: str
     """The change since the previous version; empty for the first version."""
 

@@ -13,7 +13,7 @@ from tagwire.guessing.candidates import Candidate, Guess
 _MOST_HEX = 64
 """The maximum number of input bytes that a suggested command repeats as hex. For longer input, it names the file."""
 _LISTED = 8
-"""The maximum number of candidates listed if none is clearly the best."""
+"""The maximum number of candidates (possible kinds of the input) that are listed if none is clearly the best."""
 
 
 class Explained(NamedTuple):
@@ -31,7 +31,7 @@ class Explained(NamedTuple):
     missing: str = ""
     """The error if the records can't be shown because a library is not installed; otherwise empty."""
     data: bytes = b""
-    """The bytes whose kind was guessed."""
+    """The bytes to which `guess` refers; empty if the kind of the input was not guessed."""
     is_part: bool = False
     """Whether the bytes are only a part of the input, such as a frame of a capture."""
     input: str = ""
@@ -126,10 +126,10 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 
 
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
-    """Yield lines that list the candidates, each with a command that explains the input as that candidate.
+    """Yield lines that list the candidates, each with a command that decodes the input as a message of this kind.
 
-    `again` has the options and input to append to each command. It is None if the bytes are a frame of a file, and too
-    long to repeat as hex; the commands are then left out.
+    `again` has the options and input to append to each command. If the input is a frame of a file, and too long to
+    repeat as hex, `again` is None and the lines have no commands.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

@@ -77,7 +77,10 @@ def input_frame(frame: CapturedFrame) -> InputFrame:
 
 
 def selected_frames(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
-    """Yield the frames selected by `only`, such as `1,4-6`; None selects all. Raises click.BadParameter if invalid."""
+    """Yield the frames whose numbers are in `only`, such as `1,4-6`; None means all frames.
+
+    Raises click.BadParameter if `only` is not a list of numbers and ranges.
+    """
     if only is None:
         return frames
     ranges = [_range(each, only) for each in only.split(",")]

@@ -49,7 +49,7 @@ class ExplainSettings(NamedTuple):
     strict: bool
     limits: Limits
     where: Callable[[CapturedFrame], bool] | None = None
-    """Selects captured frames; None selects all."""
+    """A function that returns whether to explain a captured frame; None means that all frames are explained."""
 
 
 class Input(NamedTuple):

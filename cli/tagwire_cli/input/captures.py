@@ -86,7 +86,7 @@ def chosen_frames(file: str, registry: "Registry", where: str | None, port: int)
 
 
 def digest(frame: "CapturedFrame") -> str:
-    """Return a frame's hash, its key in `sender_faults.json`, which lists frames that their senders encoded wrongly."""
+    """Return the hash under which a frame is listed in `sender_faults.json` if its sender encoded it wrongly."""
     from hashlib import sha256  # imported here, because the import is slow
 
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()

@@ -70,7 +70,10 @@ def _term(word: str, keys: Sequence[str]) -> Term:
 
 
 def ranges_of(term: Term) -> list[tuple[int, int | None]]:
-    """Parse ranges such as `3`, `3-5` or `3-` to (first, last); an open end is None. Raises FilterError if invalid."""
+    """Parse ranges such as `3`, `3-5` or `3-` to (first, last); an open end is None.
+
+    Raises FilterError for an invalid range.
+    """
     found: list[tuple[int, int | None]] = []
     for text in term.values:
         match = re.fullmatch(r"(-?\d{1,19})(-(\d{0,19}))?", text, re.ASCII)
@@ -116,7 +119,7 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    # A name may contain commas, so also test the whole value.
+    # A comma may separate alternatives or be part of a name, so compare with each part and with the whole value.
     values = [value.casefold() for value in (term.value, *term.values)]
     if term.key == "api":
         keys = api_keys(registry, term)

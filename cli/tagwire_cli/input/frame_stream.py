@@ -93,7 +93,7 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """Finds the API of a response among the requests of its connection. Call an instance with the response."""
+    """Finds the request that a response answers, and so the API of the response. Call an instance with the response."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file

@@ -62,7 +62,10 @@ class Selected:
                 yield frame.number, f"frame {frame.number}", frame.data, partial(_fixed, frame.api[1])
 
     def rows(self, data: bytes, version: int) -> list[Any]:
-        """Return the selected values of a message, a tuple per output row. Raises DecodeError for invalid bytes."""
+        """Return the selected values of a message: a list with a tuple for each output row.
+
+        Raises DecodeError for invalid bytes.
+        """
         read: Any = self.selection.read
         args = (data,) if self._is_request else (data, version)
         rows = read(*args, limits=self._given.limits)

@@ -97,7 +97,7 @@ def print_error(error: TagwireError) -> int:
 
 
 def summary(problems: Sequence[_Graded]) -> str:
-    """Count problems or findings in a phrase such as `2 errors, 1 warning`, or `no problems`."""
+    """Return a phrase that counts problems or findings, such as `2 errors, 1 warning`, or `no problems`."""
     found = [(severity, sum(each.severity == severity for each in problems)) for severity in _COLOURS]
     return ", ".join(count(number, severity) for severity, number in found if number) or "no problems"
 

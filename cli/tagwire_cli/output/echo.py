@@ -49,7 +49,7 @@ def say_error(error: object) -> None:
 
 
 def say_patch(text: str) -> None:
-    """Print a unified diff unchanged. On a terminal, unprintable characters are escaped."""
+    """Print a unified diff. Unprintable characters are escaped on a terminal, but not in a file or pipe."""
     is_watched = sys.stdout is not None and sys.stdout.isatty()
     # Without `color`, click would remove escape sequences from the patch.
     click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False, color=True)

@@ -59,12 +59,12 @@ class RecordFilter:
 
     start_offset: int | None = None
     end_offset: int | None = None
-    """The offset after the last one to print. Like `end_time`, it is exclusive."""
+    """Only records below this offset are printed. `end_time` is also exclusive."""
     start_time: int | None = None
     end_time: int | None = None
     key: str | None = None
     header: str | None = None
-    """The header to require, as NAME or NAME=VALUE."""
+    """The header that a record must have, as NAME or NAME=VALUE."""
     left: int | None = None
     """How many more records to print."""
 

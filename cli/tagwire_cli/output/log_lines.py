@@ -49,7 +49,7 @@ class DumpOptions(NamedTuple):
     registry: Registry | None
     """The package with the messages in Kafka's internal topics; None to print records undecoded."""
     skip: Skip
-    """Called with the error of each record that can't be decoded as a message, and of damage that is skipped."""
+    """Called with an error for each record that can't be decoded as a message, and for damage that is skipped."""
     partial: bool
     as_json: bool
     is_lenient: bool

@@ -80,8 +80,8 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 def _fix_length(line: Line, code: str, opened: int) -> None:
     """Set the length at the start of a line to the number of bytes that follow it.
 
-    The length counts the other bytes on the line and, in a records field, the `opened` bytes of the batches on later
-    lines. If no bytes follow, a length that means null stays unchanged.
+    The length counts the other bytes on the line. In a records field, it also counts the record batches, whose bytes
+    are on later lines; `opened` is their size. If no bytes follow, a length that means null stays unchanged.
     """
     width = _width(code, line.data)
     content = line.data[width:]

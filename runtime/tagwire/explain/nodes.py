@@ -125,12 +125,12 @@ class Node:
 
     @property
     def spans(self) -> Spans:
-        """The rows from which the nodes are built."""
+        """The data of the whole trace, from which the nodes are built."""
         return self._spans
 
     @property
     def rows(self) -> range:
-        """The numbers of the rows of all spans inside this node."""
+        """The row numbers of this node's descendants in `spans`."""
         return range(self._row + 1, self._stop)
 
     @property

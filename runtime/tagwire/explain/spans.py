@@ -164,7 +164,10 @@ class Spans:
         return SpanRow._make(_ROW.unpack_from(self.rows, row * _ROW.size))
 
     def between(self, rows: range) -> Iterator[tuple[int, ...]]:
-        """Yield the values of consecutive rows, in the order of `SpanRow`'s fields. The trace must not change."""
+        """Yield the values of consecutive rows, in the order of `SpanRow`'s fields.
+
+        The trace must not change during the iteration.
+        """
         return _ROW.iter_unpack(memoryview(self.rows)[rows.start * _ROW.size : rows.stop * _ROW.size])
 
     def add(self, offset: int, kind: int, step: int) -> int:
@@ -228,7 +231,8 @@ class Spans:
 _NO_LAYOUT: Any = None
 """Passed to a reader instead of a layout.
 
-The reader would use the layout only for an error. No error can occur here, because the same bytes were read before.
+The reader would use the layout only for an error. No error can occur here, because the same bytes were already
+decoded without an error.
 """
 
 

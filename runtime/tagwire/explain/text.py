@@ -157,7 +157,10 @@ def _silent(node: Node) -> str:
 
 
 def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator[Row]:
-    """Yield the table's rows in byte order. Each input byte is in exactly one row. `note` is as in `annotate`."""
+    """Yield the trace's lines as rows, in byte order. Each input byte is in exactly one row.
+
+    `note` has the same meaning as in `annotate`.
+    """
     return _rows(trace, note or _silent)
 
 
@@ -200,7 +203,7 @@ def _node_rows(
 
 
 def kind_of(node: Node) -> str:
-    """Return the kind of a node's value, as in `Row.kind`."""
+    """Return the kind of a node's value: number, text, bytes, null or shape (see `Row.kind`)."""
     if node.value is None:
         return "null" if node.complete else "shape"
     if isinstance(node.value, str):

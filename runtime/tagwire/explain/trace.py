@@ -128,7 +128,10 @@ def trace(
 
 
 def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Trace:
-    """Trace a request frame (header and body, without the frame size). Errors are handled as in `trace`."""
+    """Trace a request frame (header and body, without the frame size).
+
+    As in `trace`, invalid bytes don't raise an exception; the error is stored in `Trace.error`.
+    """
     session = _Session(as_bytes(data), strict, limits, frame="request")
     try:
         body, version = registry.request_class(session.data)
@@ -155,7 +158,9 @@ def trace_response(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Trace the frame of a response to a request with this API key and version. Errors are handled as in `trace`.
+    """Trace the frame of a response to a request with this API key and version.
+
+    As in `trace`, invalid bytes don't raise an exception; the error is stored in `Trace.error`.
 
     A peer that does not support the requested version sends a fallback response (`Message.FALLBACK`), which is traced
     in its own version. If the package does not have the requested version, the trace contains an error.

@@ -192,7 +192,7 @@ class OpenTransactions:
         return found
 
     def see(self, seen: Seen) -> AbortedTransaction | None:
-        """Process the next batch. If it aborts a transaction that has records, return that transaction.
+        """Process the next batch. If it aborts a transaction that has records, return that transaction; otherwise None.
 
         The result's `last_stable_offset` is the lowest first offset of the transactions that are still open. If none is
         open, it is the offset after the abort marker.

@@ -210,10 +210,10 @@ class Survey:
         return at > 0 and base_offset <= spans[at - 1][1]
 
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
-        """Return whether an empty batch must remain in the log so that brokers still know the batch's producer.
+        """Return whether the batch must be kept, even without records, so that brokers still know its producer.
 
-        This is the batch with the producer's last records. If the producer has no records in its current epoch, it is
-        any control batch with that epoch. Producers that have expired need no batch.
+        This is true for the batch that had the producer's last records. If the producer has no records in its current
+        epoch, it is true for any control batch with that epoch. It is false if the producer has expired.
         """
         producer = self.producers.get(batch.producer_id)
         if producer is None:

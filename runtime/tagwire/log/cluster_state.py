@@ -23,7 +23,7 @@ _FENCING: Final = {-1: False, 1: True}
 
 
 class ClusterState:
-    """The state of a cluster. First `add` all entries of the snapshot, if there is one, then those of the log."""
+    """The state of a cluster. First `add` all entries of the snapshot (if there is one), then the log's entries."""
 
     def __init__(self) -> None:
         self._topics: dict[UUID, Any] = {}
@@ -154,7 +154,7 @@ _KEYS: Final = {
     "DelegationTokenRecord": ("token_id",),
     "ZkMigrationStateRecord": (),
 }
-"""Maps each record type that sets an entry of the state to the fields that identify the entry.
+"""Record types that set an entry of the state, each with the fields that identify the entry.
 
 A later record with the same values in these fields replaces the entry.
 """
@@ -167,7 +167,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Maps each record type that removes an entry to the type that sets it, and to the fields that identify the entry."""
+"""Record types that remove an entry, each with the type that sets the entry and the fields that identify it."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -192,7 +192,7 @@ _PLURALS: Final = {
     "DelegationTokenRecord": "delegationTokens",
     "ZkMigrationStateRecord": "zkMigrationState",
 }
-"""Maps each record type that sets an entry to the JSON name of the list that contains these entries."""
+"""Record types that set an entry, each with the JSON name of the list that contains the entries of this type."""
 
 
 def _removes(name: str, record: Any) -> bool:
@@ -218,5 +218,5 @@ def _hashable(value: Any) -> Any:
 
 
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
-    """Return the record for output in its highest version, which has every field that a later change record may set."""
+    """Return the record for output. Only its highest version has every field that a later change record may set."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

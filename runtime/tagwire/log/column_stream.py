@@ -122,7 +122,7 @@ class ReadOptions(NamedTuple):
     ordered: bool = False
     """Whether to reject a batch whose base offset is not above the last offset of the previous batch."""
     transient: bool = False
-    """Whether each array is dropped before long, so that unused memory in its buffers is kept for the next array."""
+    """Whether the caller releases each array soon. Unused memory in its buffers is then kept for the next array."""
 
 
 class LogColumns:
@@ -390,8 +390,8 @@ class GatheredRows:
     def walk(self, data: Any, start: int, end: int) -> str:
         """Read nothing, but return what the caller must do next, in the same form as the native `walk`.
 
-        "unclear" means that it must read a batch in Python, and "full" that it must `take` the rows. "done" means that
-        everything up to `end` has been read.
+        "unclear" means that the caller must read a batch in Python, and "full" that the caller must `take` the rows.
+        "done" means that everything up to `end` has been read.
         """
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 

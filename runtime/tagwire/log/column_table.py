@@ -30,7 +30,7 @@ class Source(NamedTuple):
     |---|---|
     | `record` | the field `name` of the record; null or the default if the format does not have it |
     | `tombstone` | whether the record is a tombstone |
-    | `role` | the batch header field with the role `name`; -1 if the format does not have it |
+    | `role` | the batch header field whose role (its meaning in all formats) is `name`; -1 if there is none |
     | `item` | the batch header field `name`; -1 if the format does not have it |
     | `computed` | the position, size, offset or timestamp `name`, which native code computes |
     | `bits` | the attribute bits `name`: their value, or, in a dictionary column, the value's name |
@@ -243,7 +243,7 @@ _SOURCES: Final = {
 _FRAME_VERSION: Final = 1
 _KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
-"""A version that no message has. Values that are too short to contain a version get it, so that they are rejected."""
+"""A version that no message has. It is used for values too short to contain a version, so that they are rejected."""
 
 
 class Payload:
@@ -277,12 +277,12 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.options).column.children)
 
     def with_sources(self, records: Column, formats: FormatSet) -> Column:
-        """Return the struct `records` with the columns that decoding needs, such as `key`, added if missing."""
+        """Add the columns that decoding needs, such as `key`, to the struct `records` if they are missing."""
         missing = [name for name in self.sources if records.child(name) is None]
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
-        """Decode an array of messages. `versions` is an array of their versions, or None if the options specify one."""
+        """Decode an array of messages. `versions` has a version for each, or is None if the options specify one."""
         return decoder_of(self.options).decode(data, versions, self.errors, True, self.limits)
 
     def with_messages(self, array: Any, root: Column, *, native: bool) -> Any:

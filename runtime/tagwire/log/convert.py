@@ -50,7 +50,7 @@ _CLEAN: Final = ".kafka_cleanshutdown"
 class Conversion:
     """Conversion options: the format, the codec and the maximum size of new batches, and how to read the source.
 
-    None for one of the first three means that batches keep theirs. Raises FormatError for an unknown format, and
+    If the format, the codec or the size is None, batches keep their own. Raises FormatError for an unknown format, and
     TagwireError for a codec that the format does not support.
     """
 
@@ -248,7 +248,7 @@ class _Segments:
 
 
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
-    """Return the files to copy unchanged: those that don't depend on the format.
+    """Return the files to copy unchanged, because they don't depend on the format.
 
     They include the producer snapshots if these remain valid (`Conversion.is_one_to_one`).
     """

@@ -214,10 +214,10 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Decode base64 text with an int16 version and a message, and return it as JSON.
+    """Decode base64 text that contains an int16 version and a message, and return the message as JSON.
 
-    Like Kafka's clients, read an unknown newer version as the highest known one. Return the text unchanged if it can't
-    be decoded.
+    Like Kafka's clients, read an unknown newer version as the highest known one. If the text can't be decoded, return
+    it unchanged.
     """
     from base64 import b64decode
 

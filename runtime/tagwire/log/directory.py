@@ -70,7 +70,7 @@ def _below(path: Path, parents: tuple[Path, ...], searched: Callable[[Path], Non
 
 
 def _leads_back(target: Path, parents: tuple[Path, ...]) -> bool:
-    """Return whether following a link would search a folder twice, or without end.
+    """Return whether following a link would search a folder twice, or would never end.
 
     The link's target may be in a folder that is searched anyway, or may contain the link.
     """

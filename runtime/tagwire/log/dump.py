@@ -37,7 +37,7 @@ def _header(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """Return the JSON members for a batch's attributes. Cached, because most batches have the same ones."""
+    """Return the JSON members for a batch's attributes. Cached, because most batches have the same attributes."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0

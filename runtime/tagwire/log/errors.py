@@ -87,9 +87,10 @@ def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
 
 
 def not_written(output: Path, partial: Path, error: OSError) -> LogPathError:
-    """Return the LogPathError for an OSError that was raised while the files of `output` were written to `partial`.
+    """Return the LogPathError for an OSError that was raised while the temporary folder `partial` was written.
 
-    The LogPathError names the input file that can't be read or, if the write itself failed, the output.
+    `output` is the path that this folder gets when it is complete. The LogPathError names the input file that can't be
+    read or, if the write itself failed, the output.
     """
     name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else partial
     is_of_output = name == output or name.is_relative_to(partial) or partial.is_relative_to(name)

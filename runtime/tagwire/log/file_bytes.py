@@ -63,7 +63,7 @@ class FileBytes:
         return window[at : at + stop - start]
 
     def around(self, start: int, stop: int) -> tuple[bytes, int]:
-        """Return bytes of the file that include those from `start` to `stop`, and the index of `start` in them.
+        """Return a part of the file that contains the bytes from `start` to `stop`, and the index of `start` in it.
 
         At the end of the file, there may be fewer bytes. Raises LogPathError if the file was truncated.
         """
@@ -76,7 +76,7 @@ class FileBytes:
         return self._window, start - self._start
 
     def end_at(self, end: int | None) -> None:
-        """Treat position `end` as the end of the file, unless it is None."""
+        """Treat position `end` as the end of the file. If `end` is None, nothing changes."""
         if end is not None:
             self._size = min(self._size, end)
 

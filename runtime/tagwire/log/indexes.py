@@ -133,7 +133,10 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """Return a position from which a reader finds the batch with `offset`; 0 if all entries have higher offsets."""
+        """Return a position from which a reader finds the batch that contains `offset`.
+
+        This is 0 if all entries have higher offsets.
+        """
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 

@@ -49,7 +49,7 @@ class Partition:
         """The state that the folder's name contains: delete, future, stray, or an empty string."""
 
     def listed_again(self) -> "Partition | None":
-        """List the folder again. Return None if it contains the same files as before.
+        """List the folder again, and return a new Partition, or None if the folder contains the same files as before.
 
         Raises LogPathError if it can't be read.
         """

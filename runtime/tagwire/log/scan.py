@@ -191,7 +191,10 @@ class Scan:
         return error.of_other_formats(names) if names else error
 
     def _quick_batch(self, position: int) -> QuickBatch | None:
-        """Return the batch at a position if it is a valid v2 batch that native code can read."""
+        """Return the batch at a position if it is a valid v2 batch that native code can read; otherwise None.
+
+        After `expect_damage`, always return None.
+        """
         if self._quick is None or self._sums is not None:
             return None
         data = self.data
@@ -258,8 +261,9 @@ class Scan:
             position += span.size
 
     def first_with(self, offset: int) -> int | None:
-        """Return the position of the first batch that contains `offset` or a higher offset; the end if there is none.
+        """Return the position of the first batch that contains `offset` or a higher offset.
 
+        If there is none, returns the position at which the data ends.
         Returns None if native code can't read all batches up to that position, or if their offsets do not ascend.
         """
         position, last = 0, -1

@@ -48,11 +48,11 @@ def state(
 ) -> dict[str, Any]:
     """Return the state of internal topics as JSON values. Partitions of other topics are ignored.
 
-    The keys are `groups`, `transactions`, `sharePartitions` and `cluster`, each only if its topic is among the
-    partitions. Sensitive values are hidden (`tagwire.sensitive`). `format` works as in `tagwire.records.read_batches`,
-    and `skip` as in `Segment.batches`. With `unknown`, records that aren't a known message are left out, as in Kafka's
-    own loaders, and `unknown` is called with the error of each. Raises LogError, FormatError, and LogPathError if there
-    are two replicas of a partition.
+    The keys are `groups`, `transactions`, `sharePartitions` and `cluster`. A key is left out if there is no partition
+    of its topic. Sensitive values are hidden (`tagwire.sensitive`). `format` works as in
+    `tagwire.records.read_batches`, and `skip` as in `Segment.batches`. With `unknown`, records that aren't a known
+    message are left out, as in Kafka's own loaders, and `unknown` is called with an error for each. Raises LogError,
+    FormatError, and LogPathError if there are two replicas of a partition.
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
     values: dict[str, Any] = state_values(_states(partitions, reading))

@@ -61,7 +61,7 @@ class StateMessage:
 
 
 def state_values(tree: Any) -> Any:
-    """Convert nested dicts and lists with `StateMessage` objects to values for `json.dumps`."""
+    """Convert nested dicts and lists that contain `StateMessage` objects to values for `json.dumps`."""
     if isinstance(tree, StateMessage):
         return tree.to_json()
     if isinstance(tree, dict):

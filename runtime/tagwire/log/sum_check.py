@@ -1,6 +1,6 @@
 """Find out quickly whether the checksum of a possible batch is wrong, without reading all of its bytes.
 
-After damage, every position is tried as the start of a batch, and each may claim the rest of the file as a batch.
+After damage, every position is tried as the start of a batch. The length read there may cover the rest of the file.
 Computing every checksum in full would take minutes for a few megabytes. But CRCs are linear: the checksum of a range
 follows from the checksums of two prefixes of the file. So the file is read only once, and the checksums of the prefixes
 are kept, one for each block.
@@ -99,7 +99,8 @@ class SumCheck:
     def reject_wrong(self, position: int, formats: list[Format]) -> None:
         """Raise LogError if the checksum of the batch at `position` is wrong in all `formats`.
 
-        Formats in which the batch would be too long are ignored: reading the batch rejects them.
+        Formats in which the batch would extend beyond the end of the data are not checked here: reading the batch
+        rejects them.
         """
         header, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.header_positions.sound_size(header, 0)) for each in formats]

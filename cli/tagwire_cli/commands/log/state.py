@@ -1,4 +1,4 @@
-"""`tagwire log state`: print the current state in Kafka's internal topics."""
+"""`tagwire log state`: print the current state that Kafka's internal topics store, such as committed offsets."""
 
 from collections.abc import Sequence
 from pathlib import Path

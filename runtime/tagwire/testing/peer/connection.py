@@ -57,7 +57,7 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers, because no further request can release them, and then a `Close`."""
+        """Return all held answers and then a `Close`. No further request can release these answers."""
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
