@@ -146,7 +146,7 @@ def selection_options(hex_help: str) -> Callable[[F], F]:
 
 
 def show_sensitive_option(function: F) -> F:
-    """Add the option `--show-sensitive`, which shows secrets while the command runs."""
+    """Add the option `--show-sensitive`. If it is given, the command shows secrets instead of hiding them."""
 
     def begin(ctx: click.Context, param: click.Parameter, is_requested: bool) -> None:
         if is_requested:

@@ -93,9 +93,10 @@ def _fixed(version: int, data: bytes) -> int:
 def source(
     registry: "Registry", args: Sequence[str], given: SelectionInput
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """Parse MESSAGE and VERSION. Return a function that creates a `Selected` for paths, and the remaining arguments.
+    """Parse the arguments MESSAGE and VERSION.
 
-    Raises click.UsageError if the message or a required version is missing or wrong.
+    Return a function that creates a `Selected` from PATH arguments, and also return the remaining arguments. Raises
+    click.UsageError if the message or a required version is missing or wrong.
     """
     try:
         return _source(registry, args, given)

@@ -1,7 +1,8 @@
 """Draw progress bars on standard error, if it is a terminal.
 
 Output may go to the same terminal. So before anything is printed, `clear_bar` removes the bar, and the next progress
-call draws it again below the new lines. Commands that print all the time have no bar, because it would flicker.
+call draws it again below the new lines. A command that prints to the terminal all the time has no bar, because it would
+flicker.
 """
 
 import sys

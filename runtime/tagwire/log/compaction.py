@@ -187,7 +187,7 @@ class Verdict(NamedTuple):
     """Maps reasons (from KEPT and REMOVED) to numbers of records."""
     kept: int
     marker: int | None = None
-    """The marker type of a control batch whose record is kept."""
+    """The marker type if this is a control batch whose record is kept; otherwise None."""
     records: Sequence[tuple[Record, str]] = ()
     """Each record with its reason; empty unless `Judge` was created with `explains=True`."""
 

@@ -169,8 +169,9 @@ def convert_segment(
 ) -> ConvertReport:
     """Write a converted segment to an existing folder.
 
-    `transactions` must contain the transactions that are open after the previous segment; it is updated. Raises
-    LogError for an invalid batch, and EncodeError for values that the target format can't represent.
+    `transactions` must contain the transactions that are open after the previous segment. This function updates it for
+    the next segment. Raises LogError for an invalid batch, and EncodeError for values that the target format can't
+    represent.
     """
     return _Converter(folder, conversion, transactions, tell).segment(segment)
 

@@ -1,4 +1,4 @@
-"""Read a broker's log folder: its partitions, properties and offset checkpoints. Find and read partitions."""
+"""Find partitions in folders, read partitions, and read the properties and checkpoints of a broker's log folder."""
 
 import os
 from collections.abc import Callable, Iterator

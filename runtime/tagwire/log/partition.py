@@ -303,8 +303,8 @@ def read_steadily(
 
     The result may be wrong if `read` raises an error, or if `is_suspect` returns true for it.
 
-    An intact log looks damaged if a running broker compacts or deletes segments between listing the folder and reading
-    its files. After a few attempts, raises the LogError or LogPathError of the last one.
+    An intact log looks damaged if a running broker compacts or deletes segments after the folder was listed and before
+    its files are read. After a few attempts, the last result is returned, or the last LogError or LogPathError raised.
     """
     for _ in range(_ATTEMPTS):
         try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tagwire.log.sum_check import SumCheck
 
 Skip = Callable[[LogError | LogPathError], object]
-"""A callback for errors, called for each part of a log that can't be read and is left out."""
+"""A callback. It is called with an error for each part of a log that is left out because it can't be read."""
 
 
 class LogBatch(RecordBatch):
@@ -158,7 +158,7 @@ class Scan:
             position += batch.size
 
     def next_batch(self, position: int) -> LogBatch | None:
-        """Return the result of `batch`, or None if the data ends at `position`."""
+        """Return the batch at a position as `batch` does, or None if the data ends there."""
         batch = self._quick_batch(position)
         return batch if batch is not None or self.ends_at(position) else self.batch(position)
 

@@ -67,8 +67,8 @@ def decode_entry(
 ) -> Entry:
     """Decode a record of an internal topic strictly. `log` is one of the values of `INTERNAL_TOPICS`.
 
-    Raises UnsupportedVersionError for an unknown version, and DecodeError for invalid bytes. The error's offset counts
-    from the start of the key, or of the value.
+    Raises UnsupportedVersionError for an unknown version, and DecodeError for invalid bytes. The error's offset is
+    relative to the start of the key or, for an error in the value, to the start of the value.
     """
     if is_control:
         return _marker(control_record(record, registry))

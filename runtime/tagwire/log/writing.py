@@ -106,7 +106,8 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 def transaction_index(segment: Segment, transactions: OpenTransactions, format: Any = "auto") -> bytes:
     """Return the bytes of a segment's transaction index.
 
-    Call this for a log's segments in order, always with the same `transactions`. Raises LogError at an invalid batch.
+    Call this for a log's segments in order, and pass the same object as `transactions` each time: it contains the open
+    transactions. Raises LogError at an invalid batch.
     """
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.positioned_batches(format=format):

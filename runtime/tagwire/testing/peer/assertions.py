@@ -13,13 +13,16 @@ from tagwire.testing.peer.journal import Journal, PeerError, PeerProblem, Receiv
 from tagwire.text_format import count, shown
 
 _CLOSEST: Final = 3
-"""The number of unexpected requests that are shown."""
+"""If an expected request is missing, at most this many similar requests are shown."""
 
 Expected = Message | type[Message]
 
 
 def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
-    """Implement `MockPeer.assert_received` and, with `times=0`, `MockPeer.assert_not_received`."""
+    """Assert that a request was received `times` times; None means at least once.
+
+    Used for `MockPeer.assert_received` and, with `times=0`, for `MockPeer.assert_not_received`.
+    """
     __tracebackhide__ = True
     requests = journal.requests
     found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
@@ -54,7 +57,7 @@ def _closest(expected: Message, version: int | None, requests: list[Received]) -
 
 
 def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
-    """Implement `MockPeer.assert_order`."""
+    """Assert that requests were received in this order, for `MockPeer.assert_order`."""
     __tracebackhide__ = True
     requests = iter(journal.requests)
     before = "the start"
@@ -78,7 +81,7 @@ def check_number(journal: Journal, cls: type[Message], found: list[Received], nu
 
 
 def check_no_problems(journal: Journal) -> None:
-    """Implement `MockPeer.assert_no_problems`."""
+    """Assert that the journal has no problems, for `MockPeer.assert_no_problems`."""
     __tracebackhide__ = True
     problems = journal.problems
     if problems:

@@ -220,7 +220,7 @@ class MockPeer:
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that requests were received in this order, each given as an equal message or as its class.
+        """Assert that requests were received in this order. Each is given as an equal message or as its class.
 
         Other requests may come in between. Raises AssertionError if any is missing or out of order.
         """

@@ -61,7 +61,7 @@ class Reply:
     """
 
     message: Message | None = None
-    """The response."""
+    """The response to send; None to send no response, or only the bytes in `raw`."""
     _: KW_ONLY
     version: int | None = None
     """The version to encode the response in; None for the version of the request."""
@@ -207,4 +207,4 @@ def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
     try:
         return replace(reply, **faults) if faults else reply
     except PeerError as error:
-        raise error.with_traceback(None) from None  # drop the traceback of the dataclass constructor
+        raise error.with_traceback(None) from None  # omit the dataclass constructor from the traceback

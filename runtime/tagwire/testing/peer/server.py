@@ -24,12 +24,12 @@ __all__ = ["running", "serving"]
 
 _READ_SIZE: Final = 65536
 _MOST_WAITING: Final = 1 << 24
-"""The maximum size of the answers that a client has not read, in bytes; above it, no more requests are read."""
+"""If a client has not yet read more than this many bytes of answers, the peer stops reading its requests."""
 
 
 @asynccontextmanager
 async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> AsyncGenerator[Address]:
-    """Implement `MockPeer.serving`."""
+    """Serve clients in the running event loop, for `MockPeer.serving`."""
     check_listening(host, "a mock peer", PeerError, allow_remote=allow_remote)
     if peer.address is not None:
         raise PeerError(f"the peer is already listening at {peer.address}; create another peer")
@@ -127,7 +127,7 @@ async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
 
 @contextmanager
 def running(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> Generator[Address]:
-    """Implement `MockPeer.running`."""
+    """Serve clients in a thread with its own event loop, for `MockPeer.running`."""
     started: Future[Address] = Future()
     loop = asyncio.new_event_loop()
     stopping = asyncio.Event()
