@@ -298,7 +298,7 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
-        """Handle invalid bytes: raise the error if the option `errors` is "raise", else skip them.
+        """Raise the error for invalid bytes if the option `errors` is "raise"; otherwise, skip the bytes.
 
         Returns arrays to yield in place of the skipped rows: none, unless a subclass overrides this method.
         """

@@ -358,7 +358,7 @@ class Judge:
 def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
     """Return the reason to keep or remove a record, given its flags (see `tagwire.records.moving`).
 
-    The caller has already handled records of aborted transactions.
+    Don't call this for records of aborted transactions, which are always removed.
     """
     if fact & HAS_NO_KEY:
         return "no_key"

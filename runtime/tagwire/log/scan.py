@@ -47,7 +47,7 @@ class LogBatch(RecordBatch):
         self.begins_at(file, position - batch._start)
 
     def begins_at(self, file: str, position: int) -> None:
-        """Set the file that contains the batch, and the position of the batch's buffer in this file."""
+        """Set the file that contains the batch, and the position in this file at which the batch's buffer begins."""
         self._file = file
         self._position = position
         self.skip: Skip | None = None

@@ -1,7 +1,7 @@
 """Measure the effect of another format on logs: bytes before and after compression, and conversion time.
 
 For a fair comparison, each batch is encoded and compressed twice with the same library: `before` in its own format (or
-in `against`), and `after` in the new format. The current size of the files is counted separately (`bytes`).
+in the format `against`), and `after` in the new format. The current size of the files is counted separately (`bytes`).
 """
 
 from collections import Counter
@@ -124,8 +124,8 @@ class Measure:
 class WhatIf:
     """Measures what a conversion would save, separately for each kind of batch.
 
-    Each batch is measured before and after the conversion. Its format before is `against` or, by default, its own
-    format. Raises FormatError for an unknown format.
+    Each batch is measured before and after the conversion. Before it, the batch is encoded in the format `against` or,
+    by default, in its own format. Raises FormatError for an unknown format.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:

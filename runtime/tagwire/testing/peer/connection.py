@@ -46,7 +46,7 @@ class PeerConnection:
         if not data:
             return self._ended()
         actions: list[Action] = []
-        with suppress(UnusableConnectionError):  # also stored in `self._server.error`, which is handled below
+        with suppress(UnusableConnectionError):  # the error is reported below, from `self._server.error`
             for info in self._server.receive(data):
                 actions += self._answer(info)
                 if self.is_closed:

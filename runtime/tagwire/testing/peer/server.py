@@ -24,7 +24,10 @@ __all__ = ["running", "serving"]
 
 _READ_SIZE: Final = 65536
 _MOST_WAITING: Final = 1 << 24
-"""If a client has not yet read more than this many bytes of answers, the peer stops reading its requests."""
+"""The maximum size, in bytes, of the answers that wait to be sent to a client.
+
+If it is exceeded, the peer reads no more requests of this client until the client has read some of the answers.
+"""
 
 
 @asynccontextmanager
