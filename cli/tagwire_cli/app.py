@@ -42,7 +42,7 @@ _OTHER_TOOLS: Final = {
     ),
     "-o --output --out": _STDOUT,
 }
-"""Maps options that users may pass by mistake to a hint, which is printed if the command does not have the option.
+"""Options that users may pass by mistake, each with the hint to print if the command does not have the option.
 
 Most of these options belong to kcat or to Kafka's own tools.
 """
@@ -54,7 +54,7 @@ _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 def usage_hints() -> Generator[None]:
     """Add hints to usage errors that click raises in the `with` block.
 
-    For example, a user may have passed an option of Kafka's own tools.
+    For example, there is a hint if the user passed an option of Kafka's own tools.
     """
     try:
         yield

@@ -109,8 +109,8 @@ def _facts(difference: "VersionDiff") -> list[str]:
 def _step(what: str, before: int | None, after: int | None, unit: str = "") -> str:
     """Format a change, such as `header 1 -> 2`, or `header 1` if nothing changed.
 
-    A value of None is shown as `impossible`: a version that can't represent an object with default values has no size
-    for it.
+    None means that the version can't represent an object with default values, so that the object has no size. It is
+    shown as `impossible`.
     """
     shown = ["impossible" if value is None else f"{value}{unit}" for value in (before, after)]
     return f"{what} {shown[0]}" if before == after else f"{what} {shown[0].removesuffix(unit)} -> {shown[1]}"

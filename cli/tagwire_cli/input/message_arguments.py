@@ -59,7 +59,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
-        # The user may have swapped the arguments, or left out MESSAGE or API, so that VERSION is another argument.
+        # This word may not be meant as VERSION: the user may have swapped the arguments, or left out MESSAGE or API.
         error.message += f"; {_hint(args) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
         raise
 

@@ -53,7 +53,7 @@ class _Row(NamedTuple):
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
-    """Return the page's table as JSON-compatible values. For each column, there is a list of the values in all rows.
+    """Return the page's table as JSON-compatible values. `rows` maps each column to its values in all rows.
 
     A row's bytes are a hex string, or null if they are hidden. If a row has more than `RUN` bytes, only its first and
     last bytes are given, as a list of two hex strings. `about` maps row numbers to documentation. Strings have escapes

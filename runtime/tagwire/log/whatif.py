@@ -124,8 +124,8 @@ class Measure:
 class WhatIf:
     """Measures what a conversion would save, separately for each kind of batch.
 
-    Each batch is measured before and after the conversion. Before it, the batch is encoded in the format `against` or,
-    by default, in its own format. Raises FormatError for an unknown format.
+    Each batch is measured twice: in the new format, and in the format `against` (by default, in its own format). Raises
+    FormatError for an unknown format.
     """
 
     def __init__(self, conversion: Conversion, against: Any = None) -> None:
