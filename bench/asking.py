@@ -29,7 +29,7 @@ from tagwire_messages.metadata_response import MetadataResponseBroker
 VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
 """Maps each API key to the lowest and highest version that the server supports.
 
-Heartbeat and Fetch end at the last version that aiokafka supports, so that all clients send the same version.
+For Heartbeat and Fetch, the highest version is the last one that aiokafka supports, so all clients send this version.
 """
 LARGE: Final = 1_000_000
 """The size in bytes of the records in a large response."""

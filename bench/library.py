@@ -57,5 +57,8 @@ class Library:
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields of a struct like `value`; None if `value` isn't a struct."""
+        """Return a function that reads all fields of any struct of the same type as `value`.
+
+        Returns None if `value` isn't a struct.
+        """
         raise NotImplementedError

@@ -13,13 +13,13 @@ __all__ = ["PureTagwire", "Tagwire"]
 
 
 class Tagwire(Library):
-    """tagwire as its users call it, with the engine that is active."""
+    """Calls tagwire as its users do, with the active engine (native or pure Python)."""
 
     name = "tagwire"
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # works even if tagwire is imported without being installed
+        return str(import_module("tagwire").__version__)  # importlib.metadata would require an installed package
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")

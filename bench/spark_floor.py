@@ -1,11 +1,12 @@
-"""Compare the data source `kafka_log` with Parquet, and with the floor, a source that does no work. Linux only:
+"""Compare the data source `kafka_log` with Parquet, and with the floor, a source that does no work.
 
     python bench/spark_floor.py [--megabytes 256] [--rounds 7]
 
-The floor is a Python data source with the same schema and the same number of tasks. Its workers return the Arrow
-batches of `kafka_log`, which were read before and stay in the workers' memory. No Python data source can be faster,
-because the floor consists only of Spark's own work: starting the tasks, and converting Arrow batches to rows. Parquet
-files contain the same rows, in Spark's default format. Every round runs each query once, in random order.
+The script runs only on Linux. The floor is a Python data source with the same schema and the same number of tasks. Its
+workers return Arrow batches that `kafka_log` has produced in advance, and that each worker keeps in memory. No Python
+data source can be faster, because the floor consists only of Spark's own work: starting the tasks, and converting Arrow
+batches to rows. Parquet files contain the same rows, in Spark's default format. Every round runs each query once, in
+random order.
 """
 
 import argparse
@@ -47,7 +48,7 @@ class Floor(DataSource):
 
 
 class FloorReader(DataSourceReader):
-    """A reader of batches that the worker keeps in memory after it has read them once."""
+    """Returns stored batches. A worker reads each file only once, and then keeps its batches in memory."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -87,8 +88,8 @@ def main() -> None:
 
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
-    """Write the test data to a folder. Return a query of this data for each pair of case and source."""
-    # Workers must import the class, not unpickle it, so that they keep its batches from one query to the next.
+    """Write the test data to a folder. Return the queries of this data by (case, source)."""
+    # Register an importable class. If workers unpickled the class instead, each query would load its batches again.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)

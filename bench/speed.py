@@ -16,9 +16,10 @@ _WITH_VIEWS: Final = ("ProduceRequest", "FetchResponse")
 _OURS: Final = "tagwire"
 
 SpeedRow = dict[str, Any]
-"""The results for one message and operation, which the keys `message`, `version`, `size` and `operation` describe.
+"""The results for one message and operation.
 
-The results are dicts with library names as keys: `versions`, `microseconds`, and `ratios` (not for tagwire itself).
+The keys `message`, `version`, `size` and `operation` describe what was measured. The values of `versions`,
+`microseconds` and `ratios` are dicts from library names to results. `ratios` has no entry for tagwire itself.
 """
 
 
@@ -82,7 +83,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
     """Return the function to measure for an operation.
 
-    If a library doesn't support the decode option that the operation uses, its decoding without options is measured.
+    If a library doesn't support the operation's decode option, the function decodes without options.
     """
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()

@@ -41,7 +41,7 @@ def main(rounds: int = 15) -> None:
 
 
 def _round(calls: list[Callable[[], object]]) -> tuple[float, float]:
-    """Return two ratios of the throughput of two threads to that of one: a ratio of wall times and one of CPU times."""
+    """Return how many times as much work two threads do as one, measured by wall times and by CPU times."""
     count = _count(calls[0])
     alone, alone_cpu = _timed(calls[:1], count)
     both, both_cpu = _timed(calls, count)

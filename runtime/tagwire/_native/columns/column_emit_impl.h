@@ -40,7 +40,7 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
 }
 
 /* Insert a length before the bytes written since `start`. The length does not count the first `uncounted` of these
- * bytes. `uncounted` is 2 to leave out the tag of an entry in an optional buffer (KIP-482 draft), otherwise 0. */
+ * bytes: 2 for an entry of an optional buffer (KIP-482 draft) whose length excludes its tag, otherwise 0. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

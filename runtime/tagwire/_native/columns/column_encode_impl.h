@@ -79,8 +79,9 @@ static int tw_reject_losses(const tw_struct *s, tw_emitter *e, int64_t at)
     return 0;
 }
 
-/* Write an entry of a tag section or optional buffer (KIP-482 draft). For a known tag, the value is taken from row `at`
- * of the field `step`. For an unknown tag, `step` is NULL, and the value is in the `size` bytes at `data`. */
+/* Write an entry of a tag section or optional buffer (KIP-482 draft). If the tag is known, `step` is its field, and the
+ * value is in row `at` of the field's column. Otherwise, `step` is NULL, and `data` points to the `size` bytes of the
+ * value. */
 static int tw_give_entry(
     const tw_struct *s, tw_emitter *e, int64_t tag, const tw_field *step, int64_t at, const uint8_t *data, int64_t size)
 {
@@ -119,8 +120,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write tagged fields, starting at index `*next`. Stop at the first field whose tag isn't lower than `before`, and set
- * `*next` to its index. A field is skipped if its bit in `bits` isn't set. */
+/* Starting at index `*next`, write the tagged fields whose tags are below `before` and whose bits in `bits` are set.
+ * Then set `*next` to the index of the first field with a tag of `before` or higher. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

@@ -17,7 +17,7 @@ typedef struct {
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
     int32_t value, error;          /* column indexes for values and errors; `error` is -1 if errors aren't stored */
     int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
-    int tried;                     /* for decoding: whether C tries each row first; if not, Python decodes all rows */
+    int tried;                     /* for decoding: if 0, C does not try any row, and Python decodes all of them */
 } tw_conversion;
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     const tw_source *sources;  /* for each column of the message: the array or constant that provides the values */
 } tw_emitter;
 
-/* Convert the rows from `*row` up to `count`. Return 0 after the last row. If Python must handle a row, return an error
+/* Convert the rows from `*row` up to `count`. Return 0 after the last row. If C can't convert a row, return an error
  * code, and set `*row` to the number of this row; the frame then contains only the rows before this row. */
 int tw_decode_rows(const tw_conversion *d, tw_walk *w, int64_t *row, int64_t count);
 int tw_encode_rows(const tw_conversion *d, tw_emitter *e, int64_t *row, int64_t count);

@@ -26,8 +26,8 @@ enum tw_column_error {
     TW_UNTRIED = -6,   /* not supported in C, but the interpreter may accept the row */
 };
 
-/* Use Python's raw allocator, which tracemalloc can observe. The limited API has this allocator only since Python 3.13,
- * so builds for the limited API use the C library's allocator. */
+/* Use Python's raw allocator, which tracemalloc can observe. Before Python 3.13, the limited API did not have this
+ * allocator, so builds for the limited API use the C library's allocator. */
 #ifdef Py_LIMITED_API
 #  include <stdlib.h>
 #  define tw_realloc realloc

@@ -1,7 +1,8 @@
-"""Build plans for reading batches into columns. record_batches.c contains the loop that follows them.
+"""Build plans for reading batches into columns. The loop in record_batches.c follows these plans.
 
-The loop reads headers and records with the engine's own plans. This file adds a sink for each field: the column or slot
-in which the field is stored. A column with one value per batch is a constant, which is computed from the batch header.
+The loop reads headers and records with the same plans as the engine. This file adds a sink for each field: the column
+or slot in which the field is stored. A column with one value per batch is a constant, which is computed from the batch
+header.
 """
 
 cdef tw_crc32c_tables CRC32C, CRC32  # CRC tables, filled in once and never changed
@@ -19,9 +20,9 @@ cdef dict COMPUTED = {
 
 @final
 cdef class RecordPlan(Owner):
-    """The plan for reading batches in one record format. With `headers_only`, records are not read.
+    """The plan for reading batches in one record format.
 
-    With `verified`, checksums are verified even if only headers are read.
+    If `headers_only` is true, records are not read. Checksums are then verified only if `verified` is true.
     """
 
     cdef tw_record_plan c
@@ -203,7 +204,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up `c` for a dictionary-encoded column that names the value of some attribute bits, such as the codec."""
+        """Set up `c` for a dictionary-encoded column with the name of a batch attribute's value, such as the codec."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no attribute bits with this name

@@ -44,9 +44,9 @@ def with_message(ArrowArray array, root, str kind, api_key, decode):
     """Add a column of messages to an array of records. `decode(data, versions)` returns the column.
 
     Records in coordinator and metadata logs (see PAYLOADS) contain a record type and a version in addition to the
-    message. `api_key` is the type of the records to decode. For each of them, `data` has the message, and `versions`
-    has the message's version; both are null for records of other types. If `kind` is not in PAYLOADS, `data` has the
-    record values, and `versions` is None.
+    message. `api_key` is the type of the records to decode. For each record of this type, `data` contains the message,
+    and `versions` the message's version. For records of other types, both are null. If `kind` is not in PAYLOADS,
+    `data` contains the record values, and `versions` is None.
     """
     cdef Joined joined = Joined()
     cdef Chunk split = Chunk()

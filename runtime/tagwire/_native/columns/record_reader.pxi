@@ -9,9 +9,9 @@ cdef enum:
 cdef class RecordColumns:
     """Reads the batches of log files into rows. Python adds the rows of batches that the C loop can't read.
 
-    `formats` is a `tagwire.records.FormatSet`. With `ordered`, Python must handle a batch whose base offset isn't above
-    the previous batch's last offset. With `transient`, arrays keep their unused memory, since they are soon released.
-    Raises NotNative if C can't read these formats.
+    `formats` is a `tagwire.records.FormatSet`. If `ordered` is true, the loop stops at a batch whose base offset isn't
+    above the previous batch's last offset, and Python reads the batch. If `transient` is true, arrays keep their unused
+    memory, because the caller soon releases them. Raises NotNative if C can't read these formats.
     """
 
     cdef Shape shape
@@ -108,11 +108,12 @@ cdef class RecordColumns:
             self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))
 
     def walk(self, data, int64_t start, int64_t end):
-        """Read the batches that begin before file position `end`. `data` has the file's bytes from position `start`.
+        """Read the batches that begin before file position `end`. 
 
-        Returns "done" at the end, and "full" if the array is full. If Python must handle the next batch, returns the
-        reason: "rejected" if the batch is invalid or extends beyond `data`, and "unclear" if C can't read it but Python
-        may be able to. As long as a batch is open, each call must pass the same `data`.
+        `data` contains the file's bytes from position `start`. Returns "done" at the end, and "full" if the array is
+        full. If C can't read the next batch, returns the reason: "rejected" if the batch is invalid or extends beyond
+        `data`, and "unclear" if Python may be able to read it. As long as a batch is open, each call must pass the same
+        `data`.
         """
         cdef Py_buffer view
         cdef int halt

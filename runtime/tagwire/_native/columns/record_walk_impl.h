@@ -35,7 +35,7 @@ static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw
         return 0;
     x = (x & ~framing->hidden) * w->r.known[framing->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
-        return TW_UNTRIED; /* only Python can handle numbers of more than 64 bits */
+        return TW_UNTRIED; /* the number needs more than 64 bits, so Python must compute it */
     if (k->slot >= 0)
         w->slots[k->slot] = sum;
     if (k->column < 0)

@@ -51,7 +51,7 @@ cdef extern from "records/batch.h":
 
 
 cdef enum:
-    # Indexes into BATCH_NAMES (attribute names of a batch) and BATCH (the slots of these attributes).
+    # Indexes into two arrays: BATCH_NAMES (the attribute names of a batch) and BATCH (the slots of these attributes).
     FORMAT = 0
     BUF = 1
     START = 2
@@ -78,13 +78,13 @@ define(&ITERATE, "__iter__", <void *>iterate, METH_NOARGS, b"__iter__($self, /)\
 cdef class Magic2:
     """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects. `records` reads and writes the records, for which it needs three inputs:
-    the base offset of the batch, a timestamp T and a factor F. A record with the timestamp delta D has the timestamp
-    T + F * D. Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T is the append time,
-    and F is 0, so that all records have the append time. `names` contains the names of the three inputs, in this order.
+    `batch` is the class of the batch objects. `records` reads and writes the records. It needs three inputs: the base
+    offset of the batch, a timestamp T and a factor F. A record with the timestamp delta D has the timestamp T + F * D.
+    Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T is the append time, and F is
+    0: all records then have the append time. `names` contains the names of the three inputs, in this order.
 
-    With `is_alone`, each batch object gets its own copy of its bytes, so that it doesn't keep other batches in memory.
-    `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for them.
+    If `is_alone` is true, each batch object gets its own copy of its bytes, and doesn't keep other batches in memory.
+    The method `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for them.
     """
 
     cdef object batch, format
@@ -318,8 +318,9 @@ cdef class BatchReader:
     """Reads magic 2 batches, and calls `otherwise(buf, pos)` for batches that Python must read.
 
     The arguments `other_*` describe a second format, which stores its magic byte after a varint length. If the bytes
-    could be a batch of either format, Python decides. `other_length_at` is the offset of the length (-1 if there is no
-    second format), `other_gap` the number of bytes between length and magic byte, `other_magic` the magic byte.
+    could be a batch of either format, Python decides. `other_length_at` is the offset of the length, or -1 if there is
+    no second format. `other_gap` is the number of bytes between the length and the magic byte. `other_magic` is the
+    value of the magic byte.
     """
 
     cdef Magic2 plan

@@ -53,7 +53,7 @@ cdef class Codec:
         return value, end
 
     cdef Plan plan(self, object version):
-        """Return a version's plan; None if pure Python handles the version.
+        """Return a version's plan; None if only pure Python supports this version.
 
         Raises UnsupportedVersionError for an unknown version.
         """
@@ -118,8 +118,8 @@ cdef inline bint sort_arguments(
 ) noexcept:
     """Store borrowed references to a method's arguments in `given`, in the order of the parameter names in `known`.
 
-    `given` contains the defaults. `positional` is the number of parameters that may be passed by position. Return False
-    if Python must handle the call.
+    The caller fills `given` with the defaults. `positional` is the number of parameters that may be passed by position.
+    Return False if only the Python method can interpret the arguments, or must raise a TypeError for them.
     """
     cdef PyObject *name
     cdef Py_ssize_t index, position, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
@@ -181,7 +181,7 @@ cdef inline PyObject *version_argument(str method, PyObject **args, Py_ssize_t c
 
 
 cdef inline Plan plan_of(object message, object version):
-    """Return the plan for encoding a message in this version; None if pure Python handles the version."""
+    """Return the plan for encoding a message in this version; None if only pure Python supports this version."""
     cdef Codec codec
     cdef PyObject *found = tw_class_attribute(Py_TYPE(message), <PyObject *>CODEC)
     if found != NULL and Py_TYPE(<object>found) == CODEC_TYPE and (<Codec>found).cls == Py_TYPE(message):

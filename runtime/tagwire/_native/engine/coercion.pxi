@@ -34,7 +34,7 @@ cdef public object coerced_array "tw_coerced_array"(object value):
 
 
 cdef public object coerced_struct "tw_coerced_struct"(const tw_struct *s, object value):
-    """Copy the attributes of an object of a subclass to a new object of the struct's own class."""
+    """Convert an instance of a subclass: copy its attributes to a new object of the struct's own class."""
     cdef object cls = <object><PyObject *>s.factory.cls
     copy = object.__new__(cls)
     if s.unknown_slot:

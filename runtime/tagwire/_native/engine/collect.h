@@ -1,8 +1,8 @@
 /* Read the selected fields of a message into rows, and skip all other fields.
  *
  * Skipped fields are validated as in walk.h, and selected fields are read as in decode.h, so this code rejects the same
- * messages as decoding. Functions return 0, or -1 for an error, whose position walk.h then finds. For a rewrite, marks
- * record the byte positions of the selected values, in the order in which splice.h needs them.
+ * messages as decoding. Functions return 0, or -1 for an error; walk.h then finds the position of the error. For a
+ * rewrite, marks record the byte positions of the selected values, in the order in which splice.h needs them.
  */
 #ifndef TAGWIRE_COLLECT_H
 #define TAGWIRE_COLLECT_H
@@ -109,8 +109,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. For a rewrite, also record the position of the element's end and the index
- * of the first mark after it, so that splice.h can skip the row. */
+/* Read an array element that becomes a row. For a rewrite, also record the element's end and the index of the first
+ * mark that follows the element's own marks. splice.h uses both to skip the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;

@@ -103,8 +103,8 @@ static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { retur
 #  define TW_BYTES_SIZE(bytes) PyBytes_GET_SIZE(bytes)
 #endif
 
-/* Return whether a value is an exact int (not of a subclass) with a single internal digit, so that it fits in 32 bits.
- * With the limited API, always return 0, because that API can't tell. */
+/* Return whether a value is an exact int (not of a subclass) with a single internal digit. Such an int fits in 32 bits.
+ * Always return 0 for the limited API, which has no function to find out. */
 static inline int tw_is_short_int(PyObject *value)
 {
 #if defined(Py_LIMITED_API)

@@ -18,7 +18,7 @@ typedef struct {
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
     PyObject *fresh;      /* the attribute's value after constructing an object without arguments */
     PyObject *parameter;  /* the argument's default in the constructor's signature */
-    PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
+    PyObject *deleted;    /* marks a deleted attribute in its slot; an empty slot may mean that it has its default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* Whether callers of the constructor must pass the argument. `parameter` is then only used when a message is read
      * from JSON in a version without the field. */
@@ -35,7 +35,7 @@ typedef struct {
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
     PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
     uint8_t asks;         /* whether the constructor has required arguments */
-    uint8_t atomic;       /* whether no field contains structs, so that objects may stay untracked (tracking.h) */
+    uint8_t atomic;       /* set if no field contains structs; objects may then stay untracked (tracking.h) */
 } tw_data_class;
 
 /* Return a class's attributes, for comparing objects (tw_data_class_of) or for writing their `repr`
@@ -203,7 +203,7 @@ static TW_MAYBE_UNUSED int tw_fill_none(PyObject *object, Py_ssize_t slot, PyObj
     return is_none;
 }
 
-/* Let the garbage collector track a complete object, unless it can't be part of a reference cycle (tracking.h). */
+/* Let the garbage collector track a complete object if it may be part of a reference cycle (tracking.h). */
 static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
 {
     int atomic = c->atomic;
@@ -243,7 +243,7 @@ static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *boun
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
 #ifndef Py_LIMITED_API
-/* Construct an object through `type.__call__`, for calls that C can't handle. */
+/* Construct an object through `type.__call__`, for arguments that the fast path does not support. */
 static TW_RARE PyObject *tw_construct_usually(PyObject *cls, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     PyObject *object = NULL, *all = PyTuple_New(count), *named = PyDict_New();

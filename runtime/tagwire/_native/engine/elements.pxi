@@ -15,9 +15,9 @@ cdef class Elements:
     `bases`: a tuple (base, factor) of the names of two inputs. The attribute is base + factor * number. If the name of
     the factor is "", the factor is 1.
     `hidden`: a mask of the bits that the attribute doesn't store.
-    `flags`: a tuple (name, mask). The bool attribute `name` stores the only bit that is set in `mask`.
-    `follows`: a sequence of tuples (mask, how, attribute, flag). Encoding computes the only bit that is set in `mask`
-    from the values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see
+    `flags`: a tuple (name, mask). `mask` has one bit set. The bool attribute `name` stores this bit of the number.
+    `follows`: a sequence of tuples (mask, how, attribute, flag). `mask` has one bit set. Encoding computes this bit from
+    the values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see
     tw_follows in framing.h).
     """
 
@@ -83,9 +83,9 @@ cdef class Elements:
 
         If C rejects an element, it calls `rest(index, pos, elements, good)`. `index` is the number of the rejected
         element, starting at 0, and `pos` the position where it begins. `elements` is the number of elements of
-        all arrays so far, which counts towards the limit. `good` describes the array elements that C found valid, in
-        the form of `LayoutReader.good`. `rest` returns an iterator that reads the rejected element with the layout
-        interpreter and raises the error.
+        all arrays so far, which counts towards the limit. `good` describes the array elements that C found valid, as a
+        `tagwire.interpreter.framed_cursor.Good`. `rest` returns an iterator that reads the rejected element with the
+        layout interpreter and raises the error.
 
         `views` is a memoryview of `data` if the elements' bytes fields become views of `data`, and None if they are
         copied. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits.
@@ -122,9 +122,9 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` has a number for each input: the highest value of the attribute that is encoded relative to the input.
-        For the base offset, this is the highest offset. If C rejects an element, `data` is None, and `is_unsure` is
-        true if the layout interpreter may still accept the element.
+        `highest` contains a number for each input: the highest value among the attributes that are encoded relative to
+        this input. For the base offset, this is the highest offset of all records. If C rejects an element, `data` is
+        None, and `is_unsure` is true if the layout interpreter may still accept the element.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]

@@ -22,8 +22,8 @@ static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bi
     return count;
 }
 
-/* Write the tag of a tagged field, and leave a gap for the value's size. A tag section has the tag before the size; the
- * optional buffer of the KIP-482 draft has it after the size. */
+/* Write the tag of a tagged field, and leave a gap for the value's size. The tag precedes the size in a tag section,
+ * and follows it in an optional buffer (KIP-482 draft). */
 static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *start)
 {
     if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)

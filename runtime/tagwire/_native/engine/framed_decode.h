@@ -198,8 +198,8 @@ static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader 
     return tw_keep(s, f, object, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
-/* Return a new reference to a bytes object with these contents. `held` is the slot's old value. A bytes object of the
- * same size to which nothing else refers is overwritten and returned, which saves an allocation. */
+/* Return a new reference to a bytes object with these contents. `held` is the slot's old value. If it is a bytes object
+ * of the same size, and nothing else refers to it, overwrite and return it: this saves an allocation. */
 static inline PyObject *tw_new_bytes(PyObject *held, const uint8_t *p, Py_ssize_t size)
 {
 #if !defined(Py_LIMITED_API) && !TW_FREE_THREADED

@@ -174,8 +174,8 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
     return 0;
 }
 
-/* Skip a field that must be absent because of another field's value. Return -1 if the object has a value for it that
- * isn't the default. */
+/* Skip a field that must be absent because of another field's value. Return -1 if the field's value in the object isn't
+ * the default. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
     TW_HELD PyObject *value = f->framing->frame != TW_VALUE ? NULL : tw_value_of(s, f, object);
@@ -234,7 +234,7 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
 }
 
 /* Write a struct on the fast path. Return 0 for success, -1 for an error, or 1 if nothing was written because the fast
- * path can't handle a value. */
+ * path does not support a value. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);
@@ -274,7 +274,7 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
     tw_mark marks[TW_FRAMES];
     if (s->is_short) {
         int failed;
-        TW_LOCK(object); /* because another thread could replace a value by a larger value after room was made */
+        TW_LOCK(object); /* otherwise, another thread could store a larger value after room was made */
         failed = tw_write_short(s, object, w);
         TW_UNLOCK();
         if (TW_LIKELY(failed <= 0))

@@ -10,7 +10,7 @@ cdef class FramePlan:
     """Reads and writes the frames of one message version: the header and the message.
 
     `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the
-    correlation ID and client ID in the copy. Raises NotNative if C can't handle the header or the class.
+    correlation ID and client ID in the copy. Raises NotNative if C does not support the header or the class.
     """
 
     cdef Plan header, body

@@ -40,7 +40,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* the group's value must be less than `values`, unless `values` is 0 */
+    int64_t values;       /* number of valid values of this bit group, which begin at 0; 0 if all are valid */
 } tw_bits;
 
 /* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */
@@ -54,7 +54,7 @@ typedef struct {
 struct tw_framing {
     uint8_t frame;
     uint8_t fast_path;    /* a tw_fast_path: the field's fast path */
-    uint8_t is_usual; /* whether the field uses no properties except `is_number`, `keep`, `base` and `scale` */
+    uint8_t is_usual; /* whether only `is_number`, `keep`, `base` and `scale` affect the field */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
     uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */
@@ -80,7 +80,7 @@ struct tw_framing {
     int8_t covered;       /* `mark` of the checksum whose coverage begins at this field; -1 if there is none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number to use in place of this field if it is absent */
+    int64_t absent;       /* the number that replaces the field's value if the field is absent */
     int64_t hidden;       /* mask of the encoded number's bits that are not stored in the attribute */
     int64_t codec_mask;
     uint8_t codec_shift;

@@ -77,7 +77,7 @@ cdef class FramedBuilder(Builder):
         return s
 
     cdef int made_of(self, tw_struct *s, object layout) except -1:
-        """Set the Python type for the values of a struct: data class, tuple or dict."""
+        """Set the Python type to which a struct is decoded: a data class, tuple or dict."""
         if layout.cls is None:
             s.shape = TW_DICT
         elif layout.cls is tuple:
@@ -269,7 +269,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Return whether a type is an array that has its count in another field, must be sorted, or must not be empty."""
+    """Return whether a type is an array that is counted by another field, must be sorted, or must not be empty."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 

@@ -179,7 +179,7 @@ cdef inline bint is_block(PyObject *value):
 
 
 cdef object plain_pairs(object headers):
-    """Return record headers as a tuple; None if decoding would return other types, such as tuples for lists."""
+    """Return record headers as a tuple; None if a header has types that decoding never returns, such as a list."""
     if type(headers) is list:
         headers = tuple(<list>headers) if len(<list>headers) else NO_HEADERS
     elif type(headers) is not tuple:
@@ -195,7 +195,7 @@ cdef object plain_pairs(object headers):
 
 cdef PyMethodDef APPEND
 cdef enum:
-    # Indexes into BUILDER_NAMES (attribute names of a batch builder) and BUILDER (the slots of these attributes).
+    # Indexes into two arrays: BUILDER_NAMES (the attribute names of a batch builder) and BUILDER (their slots).
     GATHERED = 0
     QUICK = 1
     RECORDS = 2
@@ -233,7 +233,7 @@ cdef object append_method(object cls):
     Raises NotNative if the class doesn't have a required slot.
     """
     cdef Py_ssize_t index
-    # BUILDER[GATHERED] is set last, because code that finds it set assumes that all of BUILDER is set.
+    # Set BUILDER[GATHERED] last: other code takes a nonzero value to mean that all of BUILDER is set.
     for index in reversed(range(SETTINGS)):
         BUILDER[index] = checked_slot(cls, BUILDER_NAMES[index])
     with DATA_CLASS_LOCK:
@@ -282,7 +282,7 @@ cdef enum:
 
 @final
 cdef class BuilderConstructor:
-    """Constructs builders faster than Python's `__init__`, which stores each argument in the attribute of its name.
+    """Constructs builders faster than Python's `__init__`, which stores each argument in an attribute of the same name.
 
     For each format, Python constructs one builder with default settings, the template. Each new builder is a copy of
     the template, in which the arguments are then stored.

@@ -181,7 +181,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message, or None if a rule on several fields is broken, so that Python raises the error."""
+        """Return the message; None if it breaks a rule that involves several fields. Python then raises the error."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -253,7 +253,7 @@ cdef object PLANS_LOCK = RLock()
 
 
 cdef JsonPlan json_plan_of(object cls, object version):
-    """Return the JSON plan of a version; None if pure Python handles the version. Plans are created on first use."""
+    """Return the JSON plan of a version; None if only pure Python supports it. Plans are created on first use."""
     plans = vars(cls).get("_json_plans")
     if plans is None:
         with PLANS_LOCK:

@@ -10,8 +10,8 @@
 
 #include "engine/encode.h"
 
-/* Return whether a value is valid for a fixed-width kind. May return 0 for a large int or for a value of a rare type,
- * which a slower check then accepts. */
+/* Return 1 if a value is certainly valid for a fixed-width kind. Return 0 for an invalid value, and for large ints and
+ * values of rare types, which need a slower check. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -55,9 +55,9 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return the size of an int32 array, minus the size of an empty array, which `looks_width` already includes. A long
- * array has not only more elements, but also a longer count prefix. Return 0 for null, and -1 if a slower check is
- * needed. */
+/* Return the size of an int32 array, minus the size of an empty array. tw_struct.looks_width already includes the size
+ * of the empty array. A long array has not only more elements, but also a longer count prefix. Return 0 for null, and
+ * -1 if a slower check is needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;
@@ -165,7 +165,8 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
             if (value != last) {
                 if (TW_UNLIKELY(value == NULL || (last_size = tw_measure_int32s(look->item, value)) < 0))
                     return -1;
-                /* The size of null or of a long array depends on the field, so it can't be reused. */
+                /* Reuse the size for other fields only if it does not depend on the field, as it does for null and for
+                 * long arrays. */
                 last = value == Py_None || last_size > 4 * TW_SHORT ? NULL : value;
             }
             all += last_size;

@@ -176,7 +176,7 @@ cdef class Builder(PlanBuilder):
 
 
 cdef bint has_atomic_values(const tw_struct *s):
-    """Return whether objects decoded without views can't be part of a reference cycle (tracking.h)."""
+    """Return whether objects decoded without views are never part of a reference cycle (tracking.h)."""
     cdef Py_ssize_t index
     for index in range(s.items_count):
         if not is_atomic_field(&s.items[index]):

@@ -4,17 +4,16 @@
 cdef class PlanBuilder(Owner):
     """Builds a plan: a layout converted to C structs, which the C loops follow.
 
-    The argument `owner` of its methods is the destination of the decoded values: a data class or a column, or None if
-    the values are only validated.
+    The methods' argument `owner` says where decoded values are stored: in objects of a data class, or in a column. If
+    `owner` is None, the values are only validated.
     """
 
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the destination of the values of a field or, if `item` is None, of the elements of an array.
+        """Return the `owner` of a field's values, for the field `item` of a struct whose own `owner` is given.
 
-        If `item` is a field, `owner` is the destination of the struct that contains the field. Otherwise, `owner` is
-        the destination of the array.
+        If `item` is None, `owner` belongs to an array. Return the `owner` of the array's elements.
         """
         return None
 

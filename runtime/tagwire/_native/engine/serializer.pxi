@@ -19,7 +19,7 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 cdef class Plan:
     """The serializer for one version of a message, which follows a plan created from the version's layout.
 
-    Raises NotNative if only the pure Python engine can handle the layout or the message's class.
+    Raises NotNative if only the pure Python engine supports the layout or the message's class.
     """
 
     cdef const tw_struct *root
@@ -134,7 +134,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode bytes with the layout interpreter. Skip the array elements in `good`, which C has found valid."""
+        """Decode bytes with the layout interpreter. It skips the array elements in `good`: C has found them valid."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -162,7 +162,10 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Append a message's spans to `rows` and return the `Walk`, or None if the message must be read in Python."""
+        """Append the positions of a message's values to `rows`, as spans (spans.h). Return the `Walk`.
+
+        Returns None if the message must be read in Python.
+        """
         cdef tw_reader r
         cdef int64_t depth
         if self.framed or self.has_rules or not 0 <= offset <= len(data):
@@ -175,12 +178,15 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The (name, type) pairs of all fields and array elements, numbered as in spans. Elements have no name."""
+        """The (name, type) pairs of all fields and array elements, by the numbers in span kinds (spans.h).
+
+        Array elements have no name.
+        """
         return self.types
 
     @property
     def span_kinds(self):
-        """A cache for `tagwire.explain.trace`: the span kinds derived from `span_types`; None before the first trace."""
+        """The span kinds that `tagwire.explain.trace` has derived from `span_types`; None before the first trace."""
         return self.kinds
 
     @span_kinds.setter
@@ -330,7 +336,7 @@ cdef inline void start_noting(tw_reader *r) noexcept:
 
 
 cdef dict good_arrays(const tw_reader *r, int64_t most):
-    """Return the array elements that C found valid before the error, in the form of `LayoutReader.good`."""
+    """Return the array elements that C found valid before the error, as a `tagwire.interpreter.framed_cursor.Good`."""
     cdef dict found = {}
     cdef tw_good good
     cdef int index

@@ -11,7 +11,7 @@ cdef extern from "engine/tracking.h":
 
 
 class NotNative(Exception):
-    """Raised for a layout or class that only pure Python can handle. The message explains why."""
+    """Raised for a layout or class that only the pure Python engine supports. The message explains why."""
 
 
 cdef Py_ssize_t slot_of(object cls, str name) except -1:
@@ -128,7 +128,7 @@ cdef class Shared:
         tw_immortalize(SafeUUID.unknown)
         self.c.uuid_safety = <PyObject *>SafeUUID.unknown
         self.c.uuid_alloc = allocator(UUID)
-        # `uuid` is set last, because other threads that find it set assume that the other UUID members are set, too.
+        # Set `uuid` last: other threads take a non-NULL `uuid` to mean that the other UUID members are also set.
         TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)
         return 0
 

@@ -125,7 +125,7 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
 }
 
 /* Fill the gap at `start` with the length of the bytes written after the gap. The length does not count the first
- * `uncounted` of these bytes. `uncounted` is 2 to leave out the tag of an entry in an optional buffer (KIP-482 draft),
+ * `uncounted` of these bytes: 2 for an entry of an optional buffer (KIP-482 draft) whose length excludes its tag,
  * otherwise 0. */
 static inline int tw_close(tw_writer *w, int code, int64_t start, int uncounted)
 {
