@@ -1,13 +1,13 @@
-"""Decode encoded messages to Arrow columns, and encode columns to messages, without an object for each message.
+"""Decode messages to Arrow columns, and encode columns as messages, without creating an object for each message.
 
     schema(C, 8)                          return the Arrow type of message class C in version 8
     decode_column(data, C, 8)             convert a column of bytes to a column of structs
     encode_column(structs, C, 8)          convert a column of structs to a column of bytes
 
 Columns are exchanged with any library that supports the Arrow PyCapsule interface, such as pyarrow, polars, duckdb or
-nanoarrow; none of them is required. Columns have the same values as the attributes of decoded objects, with the same
-checks, defaults and errors. The native engine releases the GIL. Without the native engine, pyarrow is required, and
-columns are made from message objects.
+nanoarrow; none of them is required. A column contains the same values as the attribute of decoded message objects, and
+the same checks, defaults and errors apply. The native engine releases the GIL. Without the native engine, pyarrow is
+required, and columns are made from message objects.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def schema(
 ) -> ArrowSchema:
     """Return the Arrow type of `decode_column`'s result for the same arguments.
 
-    The returned object has `__arrow_c_schema__`. With several versions (such as `C.VERSIONS`), the type has all fields
-    that exist in any of them. Raises UnsupportedVersionError for a version that the message does not have, and
-    SchemaError for a path in `fields` that does not exist in the message.
+    The returned object has `__arrow_c_schema__`. If `version` is a collection of versions (such as `C.VERSIONS`), the
+    type has all fields that exist in any of them. Raises UnsupportedVersionError for a version that the message does
+    not have, and SchemaError for a path in `fields` that does not exist in the message.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
     return schema_of(ColumnOptions(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))

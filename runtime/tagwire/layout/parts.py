@@ -1,4 +1,4 @@
-"""The simple parts of layouts, which contain no other types: lengths, numbers, and the extras of record formats.
+"""The simple parts of layouts, which contain no other types: lengths, numbers, and parts for special purposes.
 
 `tagwire.layout` exports all of them; import them from there. Record formats add:
 
@@ -132,7 +132,8 @@ class NullableFixed(FrozenData):
 class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
-    With `signed`, an unsigned varint encodes a negative number as its two's complement, in the maximum number of bytes.
+    If `signed` is true, an unsigned varint encodes a negative number as its two's complement, in the maximum number of
+    bytes.
     """
 
     __slots__ = ("bits", "signed", "zigzag")
@@ -160,9 +161,9 @@ class Varint(FrozenData):
 
 
 class Extent(FrozenData):
-    """A length in bytes, either of the item named `of`, or of all later items of the struct if `of` is "".
+    """The length, in bytes, of the item whose name is `of`. If `of` is "", the length of all later items of the struct.
 
-    With `counts_itself`, the length includes the length field's own bytes.
+    If `counts_itself` is true, the length includes the length field's own bytes.
     """
 
     __slots__ = ("code", "counts_itself", "of")
@@ -181,7 +182,7 @@ class Extent(FrozenData):
 
 
 class Count(FrozenData):
-    """The number of elements of the array `of`."""
+    """The number of elements of the array whose name is `of`."""
 
     __slots__ = ("code", "of")
 
@@ -269,7 +270,7 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """How an item is compressed: the bits `bits` of the field `field` contain the codec's number (0: uncompressed).
+    """How an item is compressed: in the integer `field`, the bit group `bits` is the codec's number (0: uncompressed).
 
     The item is either an array whose end is determined by an extent, or a value that has its own length and contains
     messages of the same format.
@@ -286,9 +287,9 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """The rule that the elements of an array strictly ascend by their field `field`.
+    """The rule that the elements of an array are in strictly ascending order of one of their fields.
 
-    With `unsigned`, values of the field are compared as unsigned numbers.
+    `field` is the field's name. If `unsigned` is true, its values are compared as unsigned numbers.
     """
 
     __slots__ = ("field", "unsigned")

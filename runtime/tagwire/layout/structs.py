@@ -157,8 +157,9 @@ class TaggedSection(FrozenData):
 class OptionalBuffer(FrozenData):
     """The optional fields at the start of a struct in the first draft of KIP-482.
 
-    Entries have a length, a tag (uint16) and a value, in tag order. A length of zero ends the buffer. `length` is the
-    encoding of lengths (VARINT or UVARINT). With `counts_tag`, lengths include the two bytes of the tag.
+    Each entry has a length, a tag (uint16) and a value, and entries are in tag order. A length of zero ends the buffer.
+    `length` is the encoding of lengths (VARINT or UVARINT). If `counts_tag` is true, lengths include the two bytes of
+    the tag.
     """
 
     __slots__ = ("counts_tag", "fields", "length")
@@ -256,8 +257,8 @@ class StructLayout(FrozenData):
     def is_sensitive(self, path: Iterable[str | int], *, around: bool = False) -> bool:
         """Return whether a path of names and indexes leads to a sensitive field, or to a value inside such a field.
 
-        With `around`, also return True for a struct that contains a sensitive field. Code that reports a value of
-        the wrong type sets `around`, because a string in place of the struct may be the sensitive value.
+        If `around` is true, also return True for a struct that contains a sensitive field. Code that reports a value of
+        the wrong type sets `around`: a user may have passed the sensitive value itself where a struct is expected.
         """
         struct: StructLayout | None = self
         for step in path:

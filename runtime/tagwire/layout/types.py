@@ -54,8 +54,8 @@ class Array(FrozenData):
     """An array: a count, then the elements.
 
     If `length` is None, the item named `counted_by` has the count (see `Count`). If `counted_by` is also empty, the
-    elements extend to the end of the data. With `order`, the elements ascend; with `filled`, there must be at least
-    one element. `unique` names the key fields: no two elements may have equal values in all of them.
+    elements extend to the end of the data. If `order` is set, the elements must ascend. If `filled` is true, there
+    must be at least one element. `unique` names the key fields: no two elements may have equal values in all of them.
     """
 
     __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")

@@ -1,7 +1,7 @@
 """Types that only the tagwire dialect has: fixed-size bytes (`bytes[16]`), and types with a key `semantic`.
 
 A semantic states what values mean: an int64 may be a timestamp, and bytes may be a decimal. It affects only Arrow
-columns and output for people. This module is loaded only for specs that use these types.
+columns and human-readable output. This module is loaded only for specs that use these types.
 """
 
 from __future__ import annotations

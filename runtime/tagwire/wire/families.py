@@ -1,4 +1,4 @@
-"""The families of wire types, such as integers: how Python handles the values of a type.
+"""The families of wire types, such as integers: how to check and convert the Python values of a type.
 
 A family is a subclass of `WireType`. A type is an instance of its family, and a row of the table in
 `tagwire.wire.types`.
@@ -21,7 +21,7 @@ STRING_MAX: Final = 32767
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
-_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # at most 40 digits, because Python refuses to convert thousands
+_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # at most 40 digits, because `int` rejects strings of thousands
 _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 

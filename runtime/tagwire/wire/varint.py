@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 UVARINT_MAX: Final = 0x7FFFFFFF
-"""The highest length, count or tag, limited by Kafka's int32."""
+"""The highest length, count or tag: Kafka stores these numbers in an int32."""
 
 _ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
 

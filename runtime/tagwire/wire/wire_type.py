@@ -1,7 +1,7 @@
 """The base class of all wire types, and the errors for invalid values and bytes.
 
-A type handles everything that depends on its family: bytes, JSON, defaults in specs, Arrow columns, samples and
-Hypothesis strategies. `WireType` has the default behavior.
+A type defines everything that depends on its family: how values are written as bytes, in JSON and as defaults in specs,
+their Arrow columns, samples and Hypothesis strategies. The methods of `WireType` are the default implementations.
 
 Importing any message loads this module, so it imports rarely needed modules only in the functions that use them.
 """
@@ -64,7 +64,7 @@ class WireType:
     longest: ClassVar[int] = UVARINT_MAX
     """The maximum length of a value in a message, in bytes."""
     is_raw: ClassVar[bool] = False
-    """Whether the values need no conversion or checks other than those of the module `struct`."""
+    """Whether the module `struct` does all checks and conversions that the values need."""
     is_slice: ClassVar[bool] = False
     """Whether values are slices of the input, which are memoryviews if the caller requests views."""
     is_enum: ClassVar[bool] = False

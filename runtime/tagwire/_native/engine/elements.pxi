@@ -16,8 +16,8 @@ cdef class Elements:
     the factor is "", the factor is 1.
     `hidden`: a mask of the bits that the attribute doesn't store.
     `flags`: a tuple (name, mask). `mask` has one bit set. The bool attribute `name` stores this bit of the number.
-    `follows`: a sequence of tuples (mask, how, attribute, flag). `mask` has one bit set. Encoding computes this bit from
-    the values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see
+    `follows`: a sequence of tuples (mask, how, attribute, flag). `mask` has one bit set. Encoding computes this bit
+    from the values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see
     tw_follows in framing.h).
     """
 

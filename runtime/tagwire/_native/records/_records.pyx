@@ -84,9 +84,9 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
           bytes text not None, Py_ssize_t most, bint is_text):
     """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
 
-    Each JSON line begins with `text`. If `is_text`, lines are tab-separated text instead, and end with `text` and the
-    record's attributes. Stops when `most` bytes are written, or before a record that only Python can read; this record
-    may be invalid. `Source` describes the other arguments.
+    Lines are JSON objects that begin with `text`. If `is_text` is true, lines are tab-separated text instead, and end
+    with `text` and the record's attributes. Stops when `most` bytes are written, or before a record that C can't read,
+    which may be invalid. `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
@@ -149,13 +149,13 @@ cdef class Rows:
 
     A column is None if all its values are null. Otherwise it is a tuple of buffers and the index of the first row.
     Bytes columns are `(valid, ends, data, first)`. Timestamps (in microseconds) and offsets (which must not be null)
-    are `(valid, numbers, first)`. The buffers are those of Arrow arrays: `valid` is the validity bitmap (None if the
-    column has no nulls), `ends` the int32 offsets of the values in `data`, and `numbers` the int64 values.
+    are `(valid, numbers, first)`. The buffers have the format of Arrow buffers: `valid` is the validity bitmap (None if
+    the column has no nulls), `ends` the int32 offsets of the values in `data`, and `numbers` the int64 values.
 
     Headers are `(valid, ends, first, count, keys, values)`. Each row has a list of headers. `keys` and `values` are
     bytes columns with the keys and values of all headers, `ends` has the indexes at which each row's headers begin and
-    end, and `count` is the total number of headers. Header keys must not be null. Without offsets, rows are numbered,
-    starting at `next_offset`. Raises ValueError for buffers that are too small.
+    end, and `count` is the total number of headers. Header keys must not be null. If there are no offsets, rows
+    are numbered, starting at `next_offset`. Raises ValueError for buffers that are too small.
     """
 
     cdef tw_rows rows

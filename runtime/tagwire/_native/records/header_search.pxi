@@ -17,7 +17,7 @@ cdef class HeaderSearch:
 
     Verifying a checksum takes the same time for any length (range_sums.h).
 
-    `forms` has a tuple for each record format, which describes its batch header:
+    `forms` is a list of tuples. Each tuple describes the batch header of a record format:
     `length_at`: offset of the length field in the batch
     `is_varint`, `is_zigzag`: how the length is encoded
     `counts_itself`: whether the length includes the bytes of the length field

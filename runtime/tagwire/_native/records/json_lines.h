@@ -13,7 +13,7 @@ typedef struct {
     int is_text;
 } tw_common_text;
 
-/* Write lines until `most` bytes have been written, no records are left, memory has run out, or Python must handle the
+/* Write lines until `most` bytes have been written, no records are left, memory has run out, or Python must write the
  * next record. On return, `batch` starts with the next record. */
 void tw_write_lines(tw_output *out, tw_batch *batch, tw_common_text common, size_t most);
 

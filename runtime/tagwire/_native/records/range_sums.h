@@ -1,5 +1,5 @@
-/* Compute the checksum of any range of a file from two other checksums: one of all bytes before the start of the range,
- * one of all bytes before its end. `tagwire.log.sum_check` explains the method. */
+/* Compute the checksum of any range of a file from two other checksums: the checksum of all bytes before the start of
+ * the range, and the checksum of all bytes before its end. `tagwire.log.sum_check` explains the method. */
 #ifndef TAGWIRE_RANGE_SUMS_H
 #define TAGWIRE_RANGE_SUMS_H
 
