@@ -5,9 +5,9 @@
  * for its elements. The caller makes room in a level with tw_reserve, and then stores each value at its index in the
  * level.
  *
- * Columns don't store their lengths. Only level 0 has a stored length, the number of rows: tw_truncate removes rows by
- * reducing it, and reads the new lengths of the other levels and of the string data from the offsets. Validity bitmaps
- * start with all bits set, so a bit is written only for a null.
+ * Columns don't store their lengths, but each level does; the length of level 0 is the number of rows. To remove rows,
+ * tw_truncate reduces this number, and reads the new lengths of the other levels and of the string data from the
+ * offsets. Validity bitmaps start with all bits set, so a bit is written only for a null.
  *
  * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code. */
 #ifndef TAGWIRE_COLUMNS_H

@@ -1,5 +1,5 @@
-/* The attributes of a data class in order, with their slots and defaults. Used to construct and compare objects, and to
- * write their `repr`.
+/* The attributes of a data class in order, with their slots and defaults. C code uses them to construct and compare
+ * objects, and to write their `repr`.
  *
  * data_class.pxi creates these structs once per class; they never change. Pointers to Python objects are borrowed: the
  * `DataClass` that owns the structs keeps the objects alive, and the class keeps its `DataClass` forever. */

@@ -1,4 +1,4 @@
-/* Encode record formats; the reverse of framed_decode.h.
+/* Encode structs of record formats, which framed_decode.h decodes.
  *
  * Objects don't store lengths, counts and checksums, so the writer computes them. It leaves gaps for lengths and
  * checksums, and fills the gaps when the struct is complete. It fills the last gap first, because each number depends

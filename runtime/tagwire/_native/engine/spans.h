@@ -1,5 +1,5 @@
-/* The spans of a trace: the position of each value of a message in the bytes. Each span is a row of 32 bytes, and the
- * rows are sorted by the positions of the values.
+/* The spans of a trace: they show where each value of a message is in the message's bytes. Each span is a row of 32
+ * bytes, and the rows are sorted by the positions of the values.
  *
  * A row contains the value's position, its `kind` (a number from the plan), and the number of the first row after the
  * nested spans (`after`). tagwire.explain.spans reads and writes the same rows, and looks up names, types and values on

@@ -1,8 +1,8 @@
 /* Write new values into the bytes of a message, and copy all other bytes unchanged.
  *
  * collect.h has read the message and recorded the positions of the selected values as marks. The functions here follow
- * the marks, without reading the bytes between the values. tagwire.selection.splicing is the Python implementation,
- * which defines the result.
+ * the marks, without reading the bytes between the values. They must produce the same bytes as the Python
+ * implementation in tagwire.selection.splicing.
  *
  * Functions return 0, or -1 for a rejected value or a rare case such as a change to a tagged field. Python then
  * rewrites the message or raises the error.
