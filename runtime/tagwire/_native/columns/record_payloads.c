@@ -1,6 +1,6 @@
 #include "columns/record_payloads.h"
 
-#define TW_METADATA_FRAME 1 /* the frame version before each metadata record; KIP-631 defines only version 1 */
+#define TW_METADATA_FRAME 1 /* the frame version before each metadata record (KIP-631); no other version exists yet */
 /* Returned instead of a version if a payload does not have the requested type. */
 #define TW_NO_TYPE INT64_MIN
 

@@ -108,7 +108,7 @@ cdef class RecordColumns:
             self.b.last_offset = max(INT64_MIN, min(last_offset, INT64_MAX))
 
     def walk(self, data, int64_t start, int64_t end):
-        """Read the batches that begin before file position `end`. 
+        """Read the batches that begin before file position `end`.
 
         `data` contains the file's bytes from position `start`. Returns "done" at the end, and "full" if the array is
         full. If C can't read the next batch, returns the reason: "rejected" if the batch is invalid or extends beyond
