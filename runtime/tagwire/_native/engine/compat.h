@@ -104,7 +104,7 @@ static inline PyObject *tw_new_slot(PyObject *object, Py_ssize_t offset) { retur
 #endif
 
 /* Return whether a value is an exact int (not of a subclass) with a single internal digit. Such an int fits in 32 bits.
- * Always return 0 for the limited API, which has no function to find out. */
+ * Always return 0 for the limited API, which does not expose the number of digits. */
 static inline int tw_is_short_int(PyObject *value)
 {
 #if defined(Py_LIMITED_API)

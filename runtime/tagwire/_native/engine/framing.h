@@ -40,7 +40,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* number of valid values of this bit group, which begin at 0; 0 if all are valid */
+    int64_t values;       /* the bit group's value must be below `values`; if `values` is 0, any value is valid */
 } tw_bits;
 
 /* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */

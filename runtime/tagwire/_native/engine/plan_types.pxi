@@ -11,9 +11,10 @@ cdef class PlanBuilder(Owner):
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the `owner` of a field's values, for the field `item` of a struct whose own `owner` is given.
+        """Return the owner of the values in a struct's field, or in an array.
 
-        If `item` is None, `owner` belongs to an array. Return the `owner` of the array's elements.
+        If `item` is a field, `owner` is the owner of its struct; return the owner of the field's values. If `item` is
+        None, `owner` is the owner of an array; return the owner of the array's elements.
         """
         return None
 

@@ -162,7 +162,7 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Append the positions of a message's values to `rows`, as spans (spans.h). Return the `Walk`.
+        """Append the positions of a message's values to `rows`, as spans (spans.h). Return a `Walk`.
 
         Returns None if the message must be read in Python.
         """
