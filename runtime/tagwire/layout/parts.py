@@ -1,4 +1,4 @@
-"""The simple parts of layouts, which contain no other types: lengths, numbers, and parts for special purposes.
+"""The simple parts of layouts, which contain no other types: lengths, numbers, unions, and parts of record formats.
 
 `tagwire.layout` exports all of them; import them from there. Record formats add:
 

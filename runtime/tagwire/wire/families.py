@@ -21,7 +21,7 @@ STRING_MAX: Final = 32767
 
 
 _FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
-_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # at most 40 digits, because `int` rejects strings of thousands
+_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # at most 40 digits, because `int` rejects thousands of digits
 _HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
 
 

@@ -1,7 +1,7 @@
 """The base class of all wire types, and the errors for invalid values and bytes.
 
-A type defines everything that depends on its family: how values are written as bytes, in JSON and as defaults in specs,
-their Arrow columns, samples and Hypothesis strategies. The methods of `WireType` are the default implementations.
+A type defines everything that depends on its family: how its values are written as bytes, in JSON, as defaults in specs
+and in Arrow columns, and also samples and Hypothesis strategies. `WireType` has the default implementations.
 
 Importing any message loads this module, so it imports rarely needed modules only in the functions that use them.
 """

@@ -42,7 +42,7 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
 /* Write the next record as a JSON line, remove it from `batch`, and return 1. Return 0 and write nothing if memory has
- * run out, or if C can't read the record, for example because it is invalid. */
+ * run out, or if C can't convert the record, for example because it is invalid. */
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
 {
     tw_magic2_record record;
