@@ -23,7 +23,7 @@ def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads every value in a message like `sample`; None if `sample` is itself a plain value."""
+    """Return a function that reads all values in messages of the same type as `sample`; None if it is a plain value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])

@@ -15,7 +15,7 @@ from typing import Any, Final
 from tagwire.extras import required
 
 POLYNOMIALS: Final = {"crc32": 0xEDB88320, "crc32c": 0x82F63B78}
-"""The polynomials by algorithm, bit-reversed (the lowest power in the highest bit)."""
+"""Maps each algorithm to its polynomial in reversed bit order: the highest bit is the coefficient of x**0."""
 
 
 def checksum(algorithm: str, data: Any) -> int:

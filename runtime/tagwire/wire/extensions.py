@@ -105,7 +105,7 @@ class TimeType(IntegerType):
 
 
 class DecimalType(BinaryType):
-    """A decimal number in bytes: an integer number of units of 10 ** -scale, as big-endian two's complement.
+    """A decimal number in bytes: an integer in big-endian two's complement, multiplied by 10 ** -scale.
 
     Avro and Kafka Connect use the same encoding. `carrier` is the type of the bytes, which may have a fixed size.
     """

@@ -26,7 +26,7 @@ from tagwire.wire.scalars import (
 from tagwire.wire.types import STRING_MAX, WIRE_TYPES
 
 _TABLE_SIZE: Final = 0x80
-"""Counts below this number have a prebuilt `struct` format, among them all counts that KIP-482 encodes in one byte."""
+"""Counts below this number have a prebuilt `struct` format, including all counts that KIP-482 encodes in one byte."""
 
 
 class FixedArray:

@@ -49,7 +49,7 @@ cdef class Shape(Owner):
             self.levels_count += 1
         else:
             if column.wire is not None:
-                kind_of(column.wire)  # raises NotNative for a type that native code can't handle
+                kind_of(column.wire)  # raises NotNative for a type that native code does not support
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:

@@ -151,7 +151,8 @@ static inline int tw_is_full(const tw_batches *b, int64_t rows, const uint8_t *f
 }
 
 /* Read records of the open batch until the batch ends or the frame is full. After an error, the frame contains all
- * records before the invalid one. Not inlined, because inlining makes the loop over batches about 5 % slower. */
+ * records before the invalid one. This function is not inlined, because inlining makes the loop over batches about 5 %
+ * slower. */
 static TW_NOINLINE int tw_take_records(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;

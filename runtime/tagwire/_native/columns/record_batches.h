@@ -111,7 +111,7 @@ typedef struct {
     int64_t next;            /* file position of the batch after the one that is being read */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
-    const tw_record_plan *tried;    /* plan for batches that begin with a varint; NULL if no format has such batches */
+    const tw_record_plan *tried;    /* plan for batches with a varint length; NULL if no format has such batches */
     int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;
     int is_open;

@@ -143,7 +143,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
     return f->kind == TW_ARRAY ? tw_walk_array(f, k, w, at) : tw_sink_sized(f, k, w, at);
 }
 
-/* Read a value whose size in bytes an earlier field specifies. */
+/* Read a value whose size in bytes is stored in an earlier field. */
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;

@@ -132,7 +132,7 @@ cdef class DataClass:
         if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
             return False
         if self.has_unions:
-            return False  # C can't check that at most one alternative of a union is set
+            return False  # Python must check that at most one alternative of a union is set
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)

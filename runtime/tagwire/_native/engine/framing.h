@@ -77,7 +77,7 @@ struct tw_framing {
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
     int8_t measured;      /* `mark` of the length field that contains this field's size; -1 if there is none */
-    int8_t covered;       /* `mark` of the checksum whose coverage begins at this field; -1 if there is none */
+    int8_t covered;       /* `mark` of the checksum that covers the bytes from this field on; -1 if there is none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
     int64_t absent;       /* the number that replaces the field's value if the field is absent */

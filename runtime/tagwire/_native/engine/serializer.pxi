@@ -306,7 +306,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has slot -2, so `implied` is never encoded
+    w.implied_slot = -2  # no field has slot -2, so the writer never encodes the number `w.implied`
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1

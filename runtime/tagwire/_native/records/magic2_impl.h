@@ -12,8 +12,8 @@
 #include "engine/utf8.h"
 #include "records/batch.h"
 
-/* The unread headers of a record. Passed by value, so that the compiler can keep the record's other members in CPU
- * registers. */
+/* The unread headers of a record. Functions take this struct by value, so that the compiler can keep the record's other
+ * members in CPU registers. */
 typedef struct {
     const uint8_t *p, *end;
     int64_t count;
