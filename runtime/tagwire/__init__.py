@@ -6,9 +6,9 @@ This package is the runtime of generated packages such as `tagwire_messages`, an
     Registry, Frame, FrameSplitter      whole requests, responses and records
     select, DROP                        read and rewrite single fields of encoded bytes
     negotiate                           choose the version to use with a peer
-    connect, connect_async              connect to a broker or another peer (`connection` does the same without I/O)
+    connect, connect_async              connect to a broker or another peer (`connection` has the protocol without I/O)
     captures                            read captured traffic from files
-    trace, annotate, assemble           show each byte with its field; turn such text back into bytes
+    trace, annotate, assemble           show each byte with its field; turn annotated text back into bytes
     guess                               guess what unknown bytes may be
     Schema, Field                       define a schema at run time
     engine                              return the engine that encodes and decodes, native or Python

@@ -65,7 +65,7 @@ class CapturedFrame:
     """A captured request or response, a range of missing bytes (`gap`), or the end of a connection (`is_close`)."""
 
     number: int
-    """The position in the capture: the number of the line, frame (in a network capture) or table row, from 1."""
+    """The position in the capture, counted from 1: a line, a frame (in a network capture), or a row (in Parquet)."""
     is_request: bool
     data: bytes
     """The header and body of the frame, without its leading size; empty for a gap."""
@@ -80,13 +80,13 @@ class CapturedFrame:
     api: tuple[int, int] | None = None
     """The API key and version of a request, or of the request that a response answers; None if unknown."""
     rivals: tuple[tuple[int, int], ...] = ()
-    """Other possible values of a response's `api`, if several pending requests have its correlation ID."""
+    """Other possible values of `api`, if several pending requests have the correlation ID of this response."""
     is_close: bool = False
     """Whether this is the end of a connection, not a frame."""
     gap: str = ""
     """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)
-    """The JSON object or table row from which the frame was read; empty in a network capture."""
+    """The JSON object or the row of a Parquet file from which the frame was read; empty in a network capture."""
     registry: Registry | None = None
     """The registry of the package that decodes the frame."""
     unit: str = "line"
@@ -151,12 +151,12 @@ class CapturedFrame:
 def read(
     path: str | os.PathLike[str], registry: Registry | None = None, *, port: int = 9092, closes: bool = False
 ) -> Iterator[CapturedFrame]:
-    """Read the frames of a capture, with responses paired with their requests.
+    """Read the frames of a capture, and pair the responses with their requests.
 
     Decodes Kafka's messages unless another package's registry is given. In a network capture, `port` is the port on
     which the brokers listen, and missing bytes become frames with a `gap`. With `closes`, a frame with `is_close` marks
-    each closed connection. Raises MissingExtraError if the extra `pcap` is needed, and CaptureError, with file and
-    line, for an invalid capture.
+    each closed connection. Raises MissingExtraError if the extra `pcap` is needed but not installed, and CaptureError,
+    with file and line, for an invalid capture.
     """
     if registry is None:
         from tagwire.frames.known_packages import kafka_messages
@@ -234,8 +234,8 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time: a frame after missing bytes is found late, so newer frames of other connections may have been found
-    # before it.
+    # Sort by time: after missing bytes, a frame is found only when later bytes confirm it. Until then, newer frames of
+    # other connections may have been found.
     found, failure = [], None
     try:
         for frame in frames_of_network(stream, registry, port):
@@ -277,10 +277,10 @@ def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9
 
 
 def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False) -> Iterator[CapturedFrame]:
-    """Read frames and marks of closed connections from JSON lines, skipping blank lines.
+    """Read frames and ends of connections from JSON lines, skipping blank lines.
 
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
-    only if this line or an earlier one begins with `{`. Otherwise, the file is probably not JSON at all.
+    only if this line or an earlier one begins with `{`. Until such a line, the file is probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

@@ -92,7 +92,7 @@ class Sent(RequestInfo):
 
     response: Any = None
     arrival: Any = None
-    """For drivers: an event that is set when the response arrives."""
+    """An event that an asynchronous driver stores here, and sets when the response arrives."""
 
 
 class Answer(NamedTuple):
@@ -101,7 +101,7 @@ class Answer(NamedTuple):
     request: Sent
     message: Any
     version: int
-    """The version of the response. For a fallback response (`Message.FALLBACK`), it differs from the request's."""
+    """The version of the response. It isn't the request's if the peer did not support that one (`Message.FALLBACK`)."""
     header: Any
 
 
@@ -312,7 +312,8 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Clear `sent.response`. Otherwise, `self.sent` would keep the response alive until the next request.
+        # Clear `sent.response`, because `self.sent` refers to `sent` until the next request and would keep the response
+        # alive.
         response, sent.response = sent.response, None
         if response is None:
             self.check()
@@ -324,7 +325,8 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # If this version never drops a value silently, just try to encode, which is faster than looking for losses.
+            # If this version never drops a value silently, encoding raises an error for any loss. Trying to encode is
+            # faster than searching for losses.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:

@@ -37,7 +37,7 @@ class VersionsError(TagwireError, ValueError):
 
 
 class SchemaError(TagwireError):
-    """Raised if you create a layout or a `tagwire.Schema` that is inconsistent."""
+    """Raised if the definition of a layout (the fields of one version) or of a `tagwire.Schema` contradicts itself."""
 
 
 class SpecError(TagwireError):

@@ -43,7 +43,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 def names_request(cls: type[Message]) -> bool:
     """Return whether every header version begins with the API key and version of the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
-        return False  # in KIP-482's first draft, a frame begins with its optional fields
+        return False  # such headers begin with their optional fields (KIP-482's first draft)
     first = cls.FIELDS[:2]
     ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
     return tuple(row.name for row in first) == _NAMES and all(
@@ -75,7 +75,7 @@ def check_class(message: Message, version: int, header: object, expected: type[M
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     """Raise EncodeError if a request header's API key or version differs from the message's."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
-        stated = getattr(header, path, actual)  # not every package's header class has this field
+        stated = getattr(header, path, actual)  # the header classes of some packages have no API key or version
         if stated != actual:
             raise EncodeError(
                 f"the header has {what} {stated}, but the message has {what} {actual}",
@@ -129,8 +129,9 @@ else:
 class Frame(Generic[M, H]):
     """A decoded frame: the header (None for a record), the message, and its version.
 
-    `Frame[M, H]` tells type checkers the classes of message and header. A class is Any if it depends on the decoded
-    bytes. A tombstone record has no message, and its version is -1: see `tagwire.frames.record_frames`.
+    `Frame[M, H]` tells type checkers the classes of message and header. A class that is known only after decoding is
+    Any. A tombstone (a record with a null value) has no message, and its version is -1: see
+    `tagwire.frames.record_frames`.
     """
 
     __slots__ = ("header", "message", "version")

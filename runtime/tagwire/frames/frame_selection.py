@@ -1,8 +1,8 @@
 """Selected fields of whole frames: header fields, whose paths begin with `header.`, and body fields.
 
-A frame consists of a header and a body, so a frame selection combines a selection of each. If any path leads to a
-header field, there is a single row for the whole frame instead of a row per array element, because a frame has only one
-header.
+A frame selection combines a selection of header fields with a selection of body fields. Reading body fields returns a
+row for each element of an array (see `tagwire.select`). But if any path leads to a header field, the whole frame is a
+single row, because it has only one header.
 """
 
 from __future__ import annotations
@@ -52,12 +52,15 @@ class _FrameSelection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The field table row (`FieldRow`) of the last field in each path."""
+        """The `FieldRow` (from the field table of the header or message) of each path's last field."""
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """Return, for each path, the version of the struct that contains its field. `version` is the body's version."""
+        """Return, for each path, the version of the struct that contains the path's last field.
+
+        `version` is the version of the body.
+        """
         header_row = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(header_row), iter(self._body.holder_versions(version))
         return tuple([next(versions[not is_header]) for is_header in self._is_header])
@@ -127,7 +130,7 @@ class RequestSelection(_FrameSelection):
         super().__init__(registry, message, registry.request_header, paths)
 
     def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-        """Return the selected rows of a frame.
+        """Return the values of the selected fields in a frame, as rows.
 
         Raises DecodeError for invalid bytes, and for a frame of another API.
         """
@@ -172,8 +175,8 @@ class RequestSelection(_FrameSelection):
 class ResponseSelection(_FrameSelection):
     """Selects fields of responses; see `Registry.select_response`. `version` is the request's version.
 
-    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead. It is
-    detected as in `Registry.decode_response`.
+    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead. A response
+    in the fallback version is recognized in the same way as by `Registry.decode_response`.
     """
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:

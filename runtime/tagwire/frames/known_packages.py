@@ -38,7 +38,7 @@ RECORD_FORMATS: Final = {
 """A dict from names of record formats to (package, class name)."""
 
 HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
-"""Paths of fields that contain an int header key (KIP-82's first draft). The first name is that of a record format."""
+"""Paths of fields that contain an int header key (KIP-82's first draft). The first part is a record format's name."""
 
 
 def kafka_messages() -> Registry:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 Index = dict[str, tuple[str, str, "int | None", str]]
-"""A dict from message names to (name of the module in the package, KIND, API_KEY, COMPONENT)."""
+"""A dict from message names to tuples: the name of the message's module, and its KIND, API_KEY and COMPONENT."""
 
 
 class UnknownMessageError(TagwireError, LookupError):
@@ -123,7 +123,7 @@ class MessageIndex:
     def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
         """Return the message class of this kind and API key. Raises UnknownMessageError if there is none.
 
-        Records also need a `component`, because components reuse keys.
+        Records also need a `component`, such as "group" or "share", because different components use the same keys.
         """
         name = self._by_key.get((kind, _scope(kind, component), api_key))
         if name is None:

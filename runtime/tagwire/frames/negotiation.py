@@ -60,7 +60,7 @@ def negotiate(message: type[Message] | Message, peer: Any) -> int:
 
 
 def best_version(message: type[Message] | Message, theirs: Versions) -> int:
-    """Return the version that `negotiate` chooses for a peer that supports the versions `theirs` of the message."""
+    """Return the version that `negotiate` chooses if the peer supports the version range `theirs` of the message."""
     cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
     common = ours & theirs

@@ -88,7 +88,7 @@ def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
 def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
     """Return the TCP segment in a packet; None if its TCP header is incomplete or its link type is unknown.
 
-    Raises MissingExtraError if the library for packets is not installed.
+    Raises MissingExtraError if the library that parses packets is not installed.
     """
     dpkt = required("dpkt", "pcap")
     if link not in _LAYERS:

@@ -1,9 +1,9 @@
-"""Frames in network captures (pcap, pcapng): put TCP segments in order and find the frames in them.
+"""Read network captures (pcap, pcapng): put the TCP segments in order, and find the frames in them.
 
 Captures are often incomplete: they begin or end in the middle of a connection, the machine was too slow to record all
 packets, or only the first bytes of each packet were recorded. After such a gap, `tagwire.frames.tcp_frames` finds
-the next frame. The gap is reported when the capture ends, when its connection restarts, or when too much data has
-arrived after it. Needs the extra `pcap`.
+the next frame. A gap is reported when the capture ends, when the connection is opened again, or when too much data has
+arrived after the gap. Needs the extra `pcap`.
 """
 
 from collections import Counter
@@ -41,17 +41,17 @@ class NetworkFrame(NamedTuple):
 
 
 class NetworkGap(NamedTuple):
-    """Bytes in one direction of a connection that are missing from the capture, or belong to no whole frame."""
+    """Bytes in one direction of a connection that are missing from the capture, or aren't part of a complete frame."""
 
     connection: str
     is_request: bool
     missing: int
-    """The number of bytes that are in no packet of the capture."""
+    """The number of bytes that are missing from the capture."""
     skipped: int
     """The number of captured bytes that don't belong to a complete frame."""
     reason: str
     time: float
-    """The capture time of the direction's latest segment when the gap was found: milliseconds since 1970."""
+    """When the gap was found: the capture time of the latest segment in this direction, in milliseconds since 1970."""
 
     def __str__(self) -> str:
         side = "requests" if self.is_request else "responses"
@@ -133,7 +133,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """Handle the broker's SYN packet: yield the rest of the previous connection, and begin a new one."""
+        """At the broker's SYN packet, yield the remaining responses of the old connection, and begin a new one."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
@@ -166,9 +166,9 @@ def network_frames(
     """Yield the frames to and from a broker's port, each as soon as it is complete. `file` is a path or an open file.
 
     Bytes outside of frames are yielded as a `NetworkGap`. Frames after a gap may be yielded late, so sort by `time` if
-    the order matters. After a gap, a request is recognized by an API key and version of the registry or, without a
-    registry, by plausible numbers. Raises MissingExtraError without the extra `pcap`. If the file can't be read, yields
-    the frames before the error, then raises CaptureError.
+    the order matters. After a gap, a request is recognized by its API key and version: the registry must have them or,
+    without a registry, they must be small numbers. Raises MissingExtraError without the extra `pcap`. If the file can't
+    be read, yields the frames before the error, then raises CaptureError.
     """
     connections: dict[str, _Connection] = {}
     failure = None
@@ -191,7 +191,7 @@ def _frames_of(
     is_request, sequence = segment.target_port == port, segment.sequence
     ends = (segment.source, segment.target)
     name = " -> ".join(ends if is_request else reversed(ends))
-    if segment.begins:  # the SYN packet takes one sequence number
+    if segment.begins:  # the SYN packet counts as one byte in sequence numbers
         sequence = (sequence + 1) % _NUMBERS
     connection = connections.get(name)
     if connection is None:

@@ -1,4 +1,4 @@
-"""How a message is stored in a log record: after a prefix of a few bytes, which identifies its type.
+"""Encode and decode log records, which store a message after a prefix. The prefix identifies the message type.
 
 Records of Kafka's internal topics and of its metadata logs have no header. Instead, they have one of three prefixes:
 
@@ -6,8 +6,9 @@ Records of Kafka's internal topics and of its metadata logs have no header. Inst
     value      coordinator logs, the record's value: int16 version, body; the type is in the key
     metadata   uvarint frame version (1), uvarint API key, uvarint version, body
 
-Different coordinators use the same record types for different messages, so readers need the log's name. A tombstone is
-a coordinator record with a null value: it deletes the record with its key, has no version, and decodes to no message.
+Different coordinators use the same record types for different messages, so readers must know from which log a record
+comes. A tombstone is a coordinator record with a null value: it deletes the record with its key, has no version, and
+decodes to no message.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
 
@@ -44,7 +45,7 @@ FRAME_VERSION: Final = 1
 KEY_VERSION: Final = 0
 """The only version of coordinator keys."""
 NO_VERSION: Final = -1
-"""The version that a tombstone's frame has, because a tombstone contains no message."""
+"""The `version` of a tombstone's `Frame`, which contains no message."""
 
 
 def _frame(name: str, *items: Item) -> Layout:

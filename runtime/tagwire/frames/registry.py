@@ -1,8 +1,8 @@
-"""The messages of a package, by name and API key, and methods that handle whole frames.
+"""The messages of a package, by name and API key, and methods that encode and decode whole frames.
 
 A generated package has one `Registry`. It imports the module of a message on first use, so a program loads only what it
 needs. A frame is a header and a body; on a connection, an int32 size precedes it. The message class determines the
-header version (`Message.header_version`). Records have no header; `tagwire.frames.record_frames` frames them.
+header version (`Message.header_version`). Records have no header: see `tagwire.frames.record_frames`.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Return the class and version of the request in a frame. Reads only the first four bytes.
 
-        The class may not have this version. Raises DecodeError for an unreadable frame, and if the package's request
-        headers do not begin with API key and version.
+        The class doesn't necessarily have this version. Raises DecodeError for an unreadable frame, and if the request
+        headers of the package do not begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -351,7 +351,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         return encode_record(message, version)
 
     def encode_prefixed(self, message: Message, version: int) -> bytes:
-        """Encode a message, preceded by its version as an int16, like the metadata and assignment of a group member.
+        """Encode a message, preceded by its version as an int16, as in a group member's metadata and assignment.
 
         Raises EncodeError for an invalid value.
         """
@@ -408,5 +408,5 @@ def read_rest(cls: type[Message], data: Any, version: int, start: int, **options
 
 
 def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
-    """Return a DecodeError for unexpected bytes at `offset` of a frame."""
+    """Return a DecodeError for a frame that has unexpected bytes at `offset`."""
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

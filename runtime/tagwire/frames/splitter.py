@@ -1,8 +1,8 @@
 """Split a stream of bytes into frames, without I/O.
 
 A frame on a Kafka connection is an int32 size and that many bytes. The splitter takes chunks of any size from a socket
-or file, and yields whole frames, in time linear in the number of bytes. A large frame is copied only once. A second
-copy would need memory of the same size again, and allocating that memory takes longer than the copying itself.
+or file, and yields whole frames, in time linear in the number of bytes. A large frame is copied only once, because a
+second copy would need new memory, and allocating this memory takes longer than copying the bytes.
 """
 
 from collections.abc import Iterator

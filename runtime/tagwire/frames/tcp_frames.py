@@ -1,11 +1,11 @@
 """Find the frames in one direction of a TCP connection, even if some of the bytes were not captured.
 
-As long as no bytes are missing, each frame's size leads to the next frame. This still works if a gap is inside a single
-frame. After any other gap, the module searches for the next frame. It looks for a size and a header that is plausible
-for this connection; after that frame, another such header or the end of a segment must follow. Skipped bytes are
-reported as `LostBytes`.
+As long as no bytes are missing, each frame's size leads to the next frame. This still works if all missing bytes belong
+to a single frame whose size is known. After any other gap, the module searches for the next frame. It looks for a size
+and a header that is plausible for this connection; after that frame, another such header or the end of a segment must
+follow. Skipped bytes are reported as `LostBytes`.
 
-The search reads each byte once, and never keeps more bytes in memory than the largest frame has.
+The search reads each byte once, and never keeps more bytes in memory than the size of the largest frame.
 """
 
 import re
@@ -27,10 +27,10 @@ _VERSIONS: Final = 1 << 6
 
 
 class LostBytes(NamedTuple):
-    """Bytes in one direction of a connection that were not captured, or that belong to no whole frame."""
+    """Bytes in one direction of a connection that were not captured, or that aren't part of a complete frame."""
 
     missing: int
-    """The number of bytes that are in no packet of the capture."""
+    """The number of bytes that are missing from the capture."""
     skipped: int
     """The number of captured bytes that were skipped to get to the next whole frame."""
     reason: str
@@ -81,7 +81,7 @@ class RequestHeaders:
 class ResponseHeaders:
     """Recognizes the start of a response: a size, then the correlation ID of a request that has not been answered yet.
 
-    If the capture has no requests of the connection, successive responses must have ascending correlation IDs instead.
+    If the connection's requests were not captured, successive responses must have ascending correlation IDs instead.
     """
 
     width: Final = 8
@@ -134,7 +134,7 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Add bytes. If they confirm any frame, return the position of the first one in `self.data`; else None."""
+        """Add bytes. Return the position in `self.data` of the first frame that they confirm; None if there is none."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found
@@ -178,8 +178,8 @@ class _Search:
     def _trim(self) -> None:
         """Drop the bytes before the first possible frame.
 
-        Because this is slow, nothing is dropped while possible frames are waiting for more bytes, unless the data has
-        doubled in size since the last time.
+        Dropping bytes is slow. So while possible frames are waiting for more bytes, this method only drops bytes after
+        the data has doubled in size.
         """
         if self._waiting and len(self.data) < self._trimmed:
             return
@@ -274,7 +274,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield complete frames that will never be confirmed, because a gap or the end of the data follows them."""
+        """Yield complete frames that no next frame can confirm, because a gap or the end of the data follows them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._loss()
@@ -290,7 +290,7 @@ class DirectionFrames:
         self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
-        """End the search, because a frame begins at `at`. Return the bytes from there on."""
+        """End the search: a frame begins at position `at`. Return the bytes from this position on."""
         self._skipped += search.dropped + at
         self._search = None
         return search.data[at:]
