@@ -82,7 +82,7 @@ class Limits:
             object.__setattr__(self, name, limit if limit is None else int(limit))
 
     def allow_all_of(self, size: int, depth: int) -> bool:
-        """Return whether no input of `size` bytes, with structs at most `depth` deep, can exceed these limits."""
+        """Return whether these limits accept every input of `size` bytes with structs nested at most `depth` deep."""
         return (
             (self.depth is None or depth <= self.depth)
             and (self.bytes is None or size <= self.bytes)

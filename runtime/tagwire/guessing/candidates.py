@@ -27,7 +27,7 @@ KINDS: Final = ("request", "response", "batches", "message")
 """The kinds of candidates: a request or response with its header, record batches, or a message without a header."""
 
 CLEARLY: Final = 16.0
-"""If the best candidate is this many bits cheaper than the next (65,000 times as likely), it is beyond doubt."""
+"""If the best candidate costs at least this many bits less than the next, it is certain: 65,000 times as likely."""
 
 _ALONE: Final = 30.0
 """The bits added to the cost of a message without a header, which is rarer than a request or response."""
@@ -77,7 +77,7 @@ class Candidate:
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the candidate as JSON values, without the traces."""
+        """Return the candidate's attributes as JSON values, except for `traces`."""
         return {
             "kind": self.kind,
             "message": self.name,
@@ -109,10 +109,10 @@ class Guess:
 
     @property
     def clear(self) -> Candidate | None:
-        """The best candidate if it is beyond doubt, else None.
+        """The best candidate if it is certain, otherwise None.
 
-        To be beyond doubt, a candidate must decode all bytes, cost less than the raw bytes, and be at least `CLEARLY`
-        bits cheaper than the next candidate.
+        A candidate is certain if it decodes all bytes, costs less than the raw bytes, and costs at least `CLEARLY` bits
+        less than the next candidate.
         """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:
@@ -223,14 +223,14 @@ class _Work:
         yield from sorted(found, key=lambda each: each.bits)[:_BEST_PARTS]
 
     def classes(self, kind: str | None = None) -> "list[type[Message]]":
-        """Return the message classes of a kind. None means all kinds except headers."""
+        """Return the message classes of this kind or, if `kind` is None, of all kinds except headers."""
         found = (self.registry[name] for name in self.names)
         return [each for each in found if kind in (None, each.KIND) and each.KIND != "header"]
 
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Group versions that decode the bytes to equal values. Yield each group and a trace in its highest version."""
+        """Group the versions that decode the bytes to equal values. Yield each group and a trace of its highest one."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

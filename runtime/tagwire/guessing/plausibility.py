@@ -1,7 +1,7 @@
 """The plausibility of a decoded message, in bits: the cost of describing its values to someone who knows the spec.
 
-Real messages contain the values that people and programs use: small numbers, zeros, -1, names in letters, known error
-codes. Decoded as the wrong message, the same bytes become large numbers and strings of odd characters. So common values
+Real messages contain the values that people and programs use: small numbers, zeros, -1, names made of letters, known
+error codes. Decoded as the wrong message, the same bytes become large numbers and unreadable strings. So common values
 cost few bits and rare values many, and the cheaper decoding is more likely: one bit less means twice as likely. This is
 minimum description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen by hand and tried
 on captured traffic; they are not measurements.
@@ -34,7 +34,7 @@ _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEX
 _BYTE_COSTS[0] = _ZERO_BYTE
 
 _ELEMENT: Final = (-1, 0)
-"""The key in `_Field.children` for the elements of a fixed-width array."""
+"""The key under which `_Field.children` stores the elements of an array if they have a fixed width."""
 _REMEMBERED: Final = 16
 """Costs are remembered only for values whose encoding has at most this many bytes."""
 
@@ -52,7 +52,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 class _Field:
-    """A field in all elements of the arrays that contain it. Remembers the value that the field had last."""
+    """A field of a message. One object describes the field in all array elements, and remembers its latest value."""
 
     __slots__ = ("children", "costs", "path", "times", "value")
 
@@ -81,7 +81,7 @@ class _Field:
         return self.costs.get(value)
 
     def new_cost(self, cost: float) -> float:
-        """Keep the cost of the value that `known_cost` did not know."""
+        """Store the cost of the value for which `known_cost` has just returned None. Return the cost."""
         if not isinstance(self.value, bytes) or len(self.value) <= _REMEMBERED:
             self.costs[self.value] = cost
         return cost
@@ -135,7 +135,7 @@ def _node(node: Node, error_name: NameOf | None, limits: Limits | None) -> float
     if kind.startswith("tag "):
         return _ODD if "unknown_tags" in node.path else 4.0
     if isinstance(value, bool):
-        return 1.0 if kind == "bool" else 0.0  # a struct's node also has the value True
+        return 1.0 if kind == "bool" else 0.0  # the node of a struct has the value True, which costs nothing
     if isinstance(value, int):
         is_error = error_name is not None and kind == "int16" and node.path.endswith("error_code")
         return _error_code(value, error_name) if is_error and error_name else _integer(value)

@@ -65,7 +65,7 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Handle input that only lenient readers accept.
+        """Report input that only lenient readers accept.
 
         A strict reader raises DecodeError; a lenient reader sets `canonical` to False and continues.
         """
@@ -81,7 +81,10 @@ class LayoutCursor:
             self.fail(found, f"at most {most} (Limits.{limit})", error=LimitError)
 
     def open(self, what: "Type | str", offset: int) -> None:
-        """Open a span if a trace is recorded. `what` is the span's layout type, or a description such as `tag 3`."""
+        """Open a span (a range of bytes) if a trace is recorded.
+
+        `what` is the layout type of the value in the span, or a description such as `tag 3`.
+        """
         if self.recorder is not None:
             self.recorder.open(self.path, what, offset)
 

@@ -53,7 +53,7 @@ def reject_bytes(layout: Layout, data: bytes, position: ErrorPosition, limits: L
 def read_on(reader: LayoutReader, position: ErrorPosition) -> None:
     """Resume reading at the error's position, so that the reader raises the error.
 
-    The reader's recorder must already have the spans before that position.
+    If the reader records a trace, its recorder must already contain the spans before that position.
     """
     stage, path, reader.pos, reader.end, tag, size, counts = position
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
@@ -91,7 +91,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Raise the error for an invalid struct, by reading its invalid part (`stage`) again."""
+    """Read the invalid part of a struct, which `stage` specifies, so that the reader raises the error."""
     section = struct.section
     if stage == ErrorStage.STRUCT_END:
         reader.exhausted(struct.name)
@@ -104,9 +104,9 @@ def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, s
 
 
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
-    """Return the type at `path`, and the scopes for a reader that starts there.
+    """Return the type at `path`, and the initial `Scopes` of a reader that starts there.
 
-    In the scopes, the dict of every enclosing struct is empty, because the reader has not read any values yet.
+    They contain an empty dict for each enclosing struct, because the reader has not read any values yet.
     """
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)

@@ -1,7 +1,7 @@
-"""Read items that only record formats have: lengths and checksums of later bytes, constants, named bits, compression.
+"""Read items that occur only in record formats, such as lengths and checksums of later bytes, or compressed records.
 
-The subclass `LayoutReader` adds the traversal of fields. Decompressed bytes are read as a separate input. An error in
-them has the offset of the compressed bytes, and its message contains the offset in the decompressed bytes.
+The subclass `LayoutReader` uses these methods to read whole structs. Decompressed bytes are read as a separate input.
+An error in them has the offset of the compressed bytes, and its message contains the offset in the decompressed bytes.
 """
 
 from collections.abc import Generator, Mapping
@@ -78,8 +78,8 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # Return the size of the field whose length this item contains. The number on the wire may be larger,
-            # because it may also count the bytes of the length itself.
+            # This item is the length of another field. Return the size of that field, which may be smaller than the
+            # length, because some lengths also count their own bytes.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(CHECKSUM_STARTS, {})[item.name] = start
@@ -107,7 +107,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # The value stays bytes. The messages inside it are decoded only to record their spans for the trace.
+            # Return the compressed bytes unchanged. The messages in them are decoded only to record spans for a trace.
             if self.recorder is not None and value is not None:
                 with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
@@ -140,7 +140,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def verify(self, kind: Checksum, stated: int, at: int) -> None:
-        """Check that the remaining bytes have the checksum `stated`, which was read at offset `at`."""
+        """Check that the checksum of the remaining bytes equals `stated`, which was read at offset `at`."""
         from tagwire.wire.checksums import checksum
 
         found = checksum(kind.algorithm, memoryview(self.buf)[self.pos : self.end])
@@ -193,13 +193,13 @@ class FramedCursor(LayoutCursor):
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")
-        # The outer input is not restored in a `finally` block: after an error, the trace needs the inner position.
+        # Don't restore the outer input after an error: the trace needs the error's position in the decompressed bytes.
         self.buf, self.raw, self.end = outside
         self.pos, self.compressed_at = end, None
 
 
 def lookup(name: str, scopes: Scopes) -> Any:
-    """Return the value of field `name` in the innermost struct of `scopes` that has this field; 0 if none has."""
+    """Return the value of field `name` in the innermost struct of `scopes` that has this field; 0 if there is none."""
     for scope in reversed(scopes):
         if name in scope:
             return scope[name]

@@ -228,7 +228,7 @@ class LayoutReader(TagSectionReader):
         values: list[Any] = []
         first, last = self.after_good(self.pos)
         if first and self.left:
-            self.elements -= 1  # the native engine has already counted the invalid element, which is read again
+            self.elements -= 1  # the invalid element, which the native engine has counted, is counted again
         while self.left:
             self.one_more_element()
             values.append(self.element(type, first + len(values), scopes))
@@ -278,7 +278,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(CHECKSUM_STARTS, None)
     for name in struct.framing:
-        # A struct that becomes a dict keeps its checksum, so that users can inspect it.
+        # If the struct is decoded to a dict, keep its checksums, so that users can inspect them.
         if cls is not None or name not in dict(struct.checks):
             del values[name]
     if cls is None:

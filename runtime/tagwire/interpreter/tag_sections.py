@@ -122,13 +122,13 @@ class TagSectionReader(RuledCursor):
         return value
 
     def end_of_tag(self, tag: int, size: int, stated: int) -> None:
-        """Raise DecodeError if a tagged field's value ends before `stated`, where it should end."""
+        """Raise DecodeError if a tagged field's value does not end at offset `stated`, as its size requires."""
         if self.pos != stated:
             after = f"{byte_count(stated - self.pos)} after the value"
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
 
     def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
-        """Add the defaults of fields that are absent from the section, and the unknown fields, to `values`."""
+        """Complete `values`: add the defaults of all fields that are absent from the section, and add the unknown fields."""
         for field in fields.known.values():
             if field.name not in values:
                 values[field.name] = field.default_value()

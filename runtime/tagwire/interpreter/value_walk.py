@@ -47,9 +47,9 @@ class ValueWalk:
         self.path.pop()  # after an error, the path is kept for the error text
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """Return a function that gets a field of `value`, a struct object or a mapping, by the field's name."""
+        """Return a function that maps field names to the fields of `value`, which is a struct object or a mapping."""
         if struct.cls is not None:
-            # An object of another class may have more fields, and encoding would silently lose their values.
+            # Reject an object of another class: it may have more fields, and encoding would silently lose their values.
             if struct.cls not in type(value).__mro__:
                 self.fail(
                     _unlike(type(value), struct.cls) or f"expected a {struct.cls.__name__}, got {self.got(value)}"

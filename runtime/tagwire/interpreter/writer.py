@@ -124,9 +124,10 @@ class LayoutWriter(ValueWalk):
                     self.value(kind.code, size + kind.code.minimum * kind.counts_itself, out)
 
     def compressed(self, item: Item, value: Any, out: Any) -> None:
-        """Write an item. An array is compressed with the codec that the struct's codec field selects, if any.
+        """Write an item that may be compressed: an array of records, or bytes that contain messages.
 
-        Bytes that contain messages are written unchanged, because the caller has already compressed them.
+        An array is compressed with the codec that the struct's codec field selects, if any. Bytes are written unchanged,
+        because the caller has already compressed them.
         """
         compression = item.compression
         codec = (
@@ -138,7 +139,7 @@ class LayoutWriter(ValueWalk):
         from tagwire.wire.compression import compress
 
         data = bytearray()
-        # Even a writer that only counts bytes must compress the data to find out how many bytes result.
+        # Even a writer that only counts bytes must compress the data, to find out the compressed size.
         sink, self.sink = self.sink, bytearray
         self.value(item.type, value, data)
         self.sink = sink
@@ -154,7 +155,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def reject_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if an item that must be absent, by its condition, has a value other than its default."""
+        """Raise EncodeError if an item that its condition excludes has a value other than its default."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
@@ -279,7 +280,10 @@ class LayoutWriter(ValueWalk):
             self.struct(type.struct, value, out)
 
     def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if several alternatives of a union are set, or if none is and there are no unknown tags."""
+        """Raise EncodeError if several alternatives of a union are set.
+
+        Also raise it if no alternative is set, unless there is an unknown tag, which may be a newer alternative.
+        """
         for union in section.unions:
             present = present_alternatives(union, get)
             if len(present) > 1:

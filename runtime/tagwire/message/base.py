@@ -66,7 +66,7 @@ class Message(Struct, Generic[H]):
     API_KEY: ClassVar[int | None] = None
     """The API key or the record type; None for headers and data."""
     COMPONENT: ClassVar[str] = ""
-    """The component that uses the message. Records of different components may have the same API key."""
+    """The part of Kafka that uses the message, such as "group". Records of two components may have the same API key."""
     VERSIONS: ClassVar[Versions]
     FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
     """The versions with tagged fields and compact lengths."""

@@ -28,7 +28,7 @@ class DeclaredField(tuple["Any", ...]):
 
 
 class ComputedField(DeclaredField):
-    """A length, count or checksum of a record format: computed from other fields, and not an attribute of objects."""
+    """A length, count or checksum in a record format. It is computed from other fields, so objects don't store it."""
 
     __slots__ = ()
 
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 else:
 
     def field(*wire, **more):
-        """Declare a field."""
+        """Return a declaration, which `data_class` removes from the class body."""
         return DeclaredField((wire, more))
 
     def data_class(name, bases, body):

@@ -124,7 +124,7 @@ def _generated(message: type[Message]) -> dict[int, type[Serializer[Any]]]:
 
 
 def native_obstacle(message: type[Message], version: int) -> str:
-    """Return why the native engine can't handle this version, or "" if it can or if no native engine is in use."""
+    """Return why the native engine can't encode and decode this version; "" if it can, or if it isn't in use."""
     if engine() == "python":
         return ""
     from tagwire._engine import NotNative, Plan

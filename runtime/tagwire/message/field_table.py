@@ -167,7 +167,7 @@ class FieldRow:
 
     @property
     def is_computed(self) -> bool:
-        """Whether this is a length, count or checksum of a record format, which is not an attribute of objects."""
+        """Whether this is a computed length, count or checksum in a record format. Objects don't store such fields."""
         framing = self.framing
         return framing is not None and bool(framing.length_of or framing.count_of or framing.covers)
 
@@ -176,7 +176,7 @@ class FieldRow:
         return next((format for versions, format in self.record_formats if version in versions), "")
 
     def struct_version(self, version: int | None) -> int | None:
-        """Return the version of the field's struct for a version of the class that declares the field.
+        """Return the version of the struct in this field, given the `version` of the class that declares the field.
 
         The two versions differ only if the field's struct is shared.
         """

@@ -186,7 +186,7 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
 
 
 def partial_from_json(cls: type[M], obj: Any) -> M:
-    """Make a message from JSON of no particular version. Missing fields get their defaults.
+    """Make a message from JSON that may contain fields of any version. Missing fields get their defaults.
 
     The message may have values that no version can represent; `encode` detects them. Raises EncodeError, with the
     field's path, for invalid values.
@@ -207,7 +207,7 @@ def field_from_json(
     """Parse the JSON value of one field, or of an array element if the path ends in [].
 
     `version` is the message's version. `holder` is the version of the struct that has the field: for a shared struct,
-    it may differ from `version`. Both are None for JSON of no particular version, as in `partial_from_json`. Raises
+    it may differ from `version`. Both are None if no version is given, as in `partial_from_json`. Raises
     EncodeError for an invalid value.
     """
     reader = _Reader(message.NAME, version)
@@ -271,7 +271,10 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError if a union has two alternatives set, or none although this version has alternatives."""
+        """Raise EncodeError if several alternatives of a union are set.
+
+        Also raise it if this version has alternatives, but none is set and there are no unknown tags.
+        """
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
             if row.union:

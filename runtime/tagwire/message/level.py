@@ -1,8 +1,8 @@
 """The runtime level: a version number for the set of names that generated code relies on.
 
 These names are in `__all__` of `tagwire.message` and `tagwire.wire`. Whenever they change, the level is raised by one.
-A generated package contains the level that it was generated for, and can't be imported with an incompatible runtime: an
-error explains why.
+A generated package contains the level of the runtime for which it was generated. If the installed runtime has an
+incompatible level, importing the package raises an error that explains this.
 """
 
 from __future__ import annotations
