@@ -128,7 +128,7 @@ class TagSectionReader(RuledCursor):
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
 
     def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
-        """Complete `values`: add the defaults of all fields that are absent from the section, and add the unknown fields."""
+        """Complete `values`: add the defaults of fields that are absent from the section, and the unknown fields."""
         for field in fields.known.values():
             if field.name not in values:
                 values[field.name] = field.default_value()

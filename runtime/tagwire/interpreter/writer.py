@@ -126,7 +126,7 @@ class LayoutWriter(ValueWalk):
     def compressed(self, item: Item, value: Any, out: Any) -> None:
         """Write an item that may be compressed: an array of records, or bytes that contain messages.
 
-        An array is compressed with the codec that the struct's codec field selects, if any. Bytes are written unchanged,
+        An array is compressed with the codec that the struct's codec field selects, if any. Bytes are not changed here,
         because the caller has already compressed them.
         """
         compression = item.compression

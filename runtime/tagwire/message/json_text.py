@@ -40,8 +40,8 @@ def to_json_text(message: "Message", version: int, style: str = "lossless", inde
 def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
     """Parse a message from JSON in either style, given as a string or as UTF-8 bytes.
 
-    Raises UnsupportedVersionError for an unknown version. Raises EncodeError, with line and column for invalid JSON, and
-    with the field's path for an invalid value.
+    Raises UnsupportedVersionError for an unknown version. Raises EncodeError for invalid JSON, with line and column,
+    and for an invalid value, with the field's path.
     """
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)

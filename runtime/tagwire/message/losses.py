@@ -164,8 +164,8 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # This method calls itself for nested values, such as a field in a struct. The call for the rejected value
-            # catches the error, so `value` is that value and not a struct or array that contains it.
+            # This method calls itself for the values inside a struct or array. The innermost call catches the error, so
+            # `value` is the rejected value itself, not a struct or array that contains it.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

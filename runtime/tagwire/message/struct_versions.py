@@ -1,6 +1,7 @@
 """Map the versions of a message to the versions of a shared struct that the message uses.
 
-A shared struct has its own versions, so a change to it affects only chosen versions of the messages that use it.
+A shared struct has its own versions. Each version of a message uses one of them, so a new version of the struct doesn't
+change the existing versions of the message.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Combine this map with `inner`, the map from this struct's versions to the versions of a shared struct in it.
+        """Return a map from versions of the message directly to versions of a struct inside the shared struct.
 
-        The result maps versions of the message directly to versions of the inner struct.
+        `inner` is the map from versions of the shared struct to versions of the inner struct, which is also shared.
         """
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:

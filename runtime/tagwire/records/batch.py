@@ -145,9 +145,9 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The attribute bits that the format does not name.
+        """The attribute bits that have no meaning (and no name) in the format.
 
-        Always 0 for an uncompressed message: its attribute bits belong to its record.
+        Always 0 for an uncompressed message, whose attribute bits are attributes of its only record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)

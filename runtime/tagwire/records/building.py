@@ -1,8 +1,8 @@
 """Build batches of any format from records.
 
-A builder collects the records and properties of a batch, and encodes them with all deltas, bits, lengths and checksums.
-In message set formats, a compressed batch is a single wrapper message. Uncompressed records become consecutive
-messages: they are built as one object (`MessageSet`), but reading them returns one batch per message.
+A builder collects the records and properties of a batch, computes all deltas, bits, lengths and checksums, and encodes
+the batch. In message set formats, a compressed batch is a single wrapper message. Uncompressed records become
+consecutive messages. The builder returns them as one object (`MessageSet`), but a reader returns one batch per message.
 """
 
 import re
@@ -103,10 +103,10 @@ class BatchBuilder:
     ) -> None:
         """Set the properties of the batch. By default, offsets and timestamps are taken from the records.
 
-        `append_time` is the broker's timestamp, for `timestamp_type="append"`. `as_read` is for copying stored records:
-        it allows a null value without the tombstone flag, which readers accept but producers may not write.
-        `attribute_bits` and `wrapper_key` are for copying a batch: they are the attribute bits without a name, and the
-        key of a wrapper. Raises FormatError for an unknown format.
+        `append_time` is the broker's timestamp, for `timestamp_type="append"`. The last three are for copying batches:
+        `as_read` allows a null value without the tombstone flag, which readers accept but producers may not write.
+        `attribute_bits` are the original batch's attribute bits without a name, and `wrapper_key` is the key of its
+        wrapper message. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -160,7 +160,7 @@ class BatchBuilder:
         return last + 1
 
     def _begin(self, first: Record) -> bool:
-        """Start to encode appended records with the native engine. Return False if it can't encode them."""
+        """Make the native engine encode records as they are appended, from `first` on. Return False if it can't."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
@@ -233,7 +233,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the current records and then `more`, with a call of `write` for each chunk of records.
+        """Encode the current records and then `more`, in chunks. `write` encodes the chunk in `self.records`.
 
         Returns (encoded records, number of records).
         """
@@ -291,7 +291,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the header's `max_timestamp`. If it was not set, return the append time or else `highest`."""
+        """Return the header's highest timestamp: `max_timestamp` if set, otherwise the append time or `highest`."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
@@ -303,7 +303,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # Sorting fails if a header is invalid. The code below then raises an EncodeError that says where and why.
+        # Sorting the headers fails if one of them is invalid. The code below then raises the exact EncodeError.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
@@ -344,7 +344,7 @@ class BatchBuilder:
         self.of_each(partial(check_kinds, self.format), records)
 
     def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
-        """Call `make` for each record and return the results. An EncodeError gets the record's index in its path."""
+        """Call `make` for each record, and return the results. Add the record's index to the path of an EncodeError."""
         results: list[Any] = []
         try:
             for record in records:
@@ -372,7 +372,10 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Rename roles such as `base_offset` to the format's field names. Drop those that the format does not have."""
+        """Return a dict from field names to values. `roles` has the values by role (`format.VOCABULARY`).
+
+        Roles for which the format has no field are left out.
+        """
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

@@ -98,7 +98,7 @@ def _check_offsets(builder: "BatchBuilder", first: Any, last: Any) -> None:
 
 
 def batch_attributes(builder: "BatchBuilder") -> int:
-    """Return the attributes of the batch, with the bits of all properties."""
+    """Return the attributes of the batch: an int that contains the bits of all its properties."""
     bits = builder.format.bits
     values: dict[str, int] = {name: int(flag) for name, flag in _flags(builder).items()}
     values["compression"] = builder.format.codecs.index(builder.codec())

@@ -119,9 +119,9 @@ class ProducerRecord(_ClientRecord):
     ) -> None:
         """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record a tombstone.
 
-        With `allow_reserved`, `headers` may contain int keys that KIP-82 reserves. `format` is the record format to
+        With `allow_reserved`, `headers` may contain reserved int keys (KIP-82). `format` is the record format to
         send; it determines whether header keys are ints if `headers` is empty. Raises EncodeError for a null value with
-        `tombstone=False`, because old readers would take the record for a delete.
+        `tombstone=False`, because old readers would treat the record as a delete.
         """
         self.topic = topic
         self.value = value

@@ -1,4 +1,4 @@
-"""Record formats, in which batches are read and built. A format is made from the layout of a spec.
+"""Record formats, which determine how batches are read and built. A format is made from the layout of a spec.
 
 The name of a field determines its role, so this module has no code for particular formats. Any format that uses the
 names in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format does not have,
@@ -95,7 +95,7 @@ class Format:
 
     @cached_property
     def header_positions(self) -> HeaderPositions:
-        """The positions of the header fields by which a batch's start is recognized, such as length and magic byte."""
+        """The positions of header fields that help to recognize the start of a batch, such as length and magic byte."""
         return HeaderPositions(self)
 
     @cached_property

@@ -35,7 +35,7 @@ MAGIC_AT: Final = 16
 class FormatSet:
     """The formats that a log may contain, at most one for each magic byte.
 
-    `named` are the formats, each as a name, class or layout. v0, v1 and v2 are added unless a named format has their
+    Each of `named` is the name, class or layout of a format. v0, v1 and v2 are added unless a named format has their
     magic byte, or `only` is true. With `strict=False`, records are read as Kafka's own reader reads them. Raises
     FormatError for unknown names, for two formats with the same magic byte, and for `only` without a name.
     """
@@ -82,10 +82,10 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have, according to its magic byte.
 
-        There can be several, because some formats don't have the magic byte at the usual position (`MAGIC_AT`). Such a
-        format is left out if, according to the length field, the batch would extend past the end of the data. If this
-        would leave out all formats, those that match the magic byte are returned. `left` is the number of bytes from
-        `pos` to the end of the data; None if `header` contains all of the data.
+        There can be several, because some formats don't have the magic byte at the usual position (`MAGIC_AT`). A
+        format is then left out if, according to its length field, the batch would end after the data. If this excludes
+        every format, all formats that match the magic byte are returned. `left` is the number of bytes from `pos` to
+        the end of the data; None if `header` contains all of the data.
         """
         if self.alone is not None:
             return [self.alone]
@@ -119,7 +119,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error: one with this magic byte, else the one with the highest magic byte."""
+        """Return the format to name in an error: one with this magic byte, otherwise that with the highest one."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -127,13 +127,13 @@ class FormatSet:
     def native_reader(self) -> "BatchReader | None":
         """The native reader of v2 batches. Used only with the default limits, because it can't enforce others.
 
-        None for lenient sets, for sets without magic 2, and if the native engine can't distinguish magic 2 from the
-        other formats.
+        None if the set is lenient, if it does not contain magic 2, or if the native engine can't distinguish magic 2
+        from the other formats in the set.
         """
         return self.native_reader_with(lambda plans: plans.quick)
 
     def native_reader_with(self, functions: "Callable[[Plans], Magic2 | None]") -> "BatchReader | None":
-        """Return a reader like `native_reader` that uses the native functions which `functions(plans)` returns."""
+        """Return a reader like `native_reader`. `functions` selects the native functions that it uses from `Plans`."""
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]

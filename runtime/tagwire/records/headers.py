@@ -206,7 +206,7 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
 """Functions that encode and decode a header value, by the codec's name in enums and in the table of reserved keys."""
 
 DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
-"""The exceptions that a codec raises for values or bytes that it can't handle."""
+"""The exceptions that a codec raises for values that it can't encode, or bytes that it can't decode."""
 
 
 def range_of(key: int) -> KeyRange | None:

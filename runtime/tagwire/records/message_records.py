@@ -136,8 +136,8 @@ def convert_records(
 def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
     """Return the formats that `read_batches` must accept in a records field that the spec declares with `format`.
 
-    A response may also contain batches of older formats. With `only`, which is for requests, no other format is
-    accepted. Raises FormatError for an unknown name.
+    A response may also contain batches of older formats. A request may not, so pass `only=True` for requests. Raises
+    FormatError for an unknown name.
     """
     if format == "auto":
         return "auto"
@@ -164,7 +164,7 @@ def formats_by_row(cls: type[Message], version: int, format: FormatName | None) 
 
 
 def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
-    """Yield (field, name of the record format in this version) for each records field, also in nested structs."""
+    """Yield (field, name of its record format in this version) for all records fields, even in nested structs."""
     for row in cls.FIELDS:
         format = "" if version is None else row.record_format(version)
         if format:

@@ -1,6 +1,6 @@
-"""Move records from one batch to another in native code, without making objects of them.
+"""Move records from one batch to another in native code, without creating record objects.
 
-This works for formats whose records have the fields of magic 2, with an attributes byte in each. For other formats, and
+This works for formats whose records have the fields of magic 2, including an attributes byte. For other formats, and
 for records that native code rejects, the caller moves `Record` objects instead, with the same result.
 """
 

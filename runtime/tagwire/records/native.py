@@ -39,7 +39,7 @@ _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
 
 
 class Plans:
-    """The native engine's plans for a format's batch header and records; None for what the engine doesn't support."""
+    """The native engine's plans for the batch header and the records of a format; None if the engine lacks support."""
 
     header: "Plan | None" = None
     """The plan for a batch without its records; in message set formats, the plan for a whole message."""

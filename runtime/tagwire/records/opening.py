@@ -121,7 +121,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
-        """Add a node for each batch below the field's node, and one for any bytes that are not a whole batch."""
+        """Add a child node to the field's node for each batch, and one for any remaining bytes that aren't a batch."""
         position = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):

@@ -37,8 +37,8 @@ class Totals(NamedTuple):
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals, or None if the caller must read the records one by one.
 
-    The caller must do so if there is no native code, if the number of records or headers is limited, or if the format's
-    record fields differ from magic 2. The same applies to invalid records: reading them one by one raises the error.
+    The result is None if there is no native code, if the number of records or headers is limited, or if the format's
+    record fields differ from magic 2. It is also None for invalid records; reading them one by one raises the error.
     """
     if _native is None or (found := native_source(batch)) is None:
         return None
@@ -51,8 +51,8 @@ def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int,
 
     The arguments are the (decompressed) bytes, the positions where the records begin and end, the record count,
     `Walk.bases`, and whether the records have attributes. The result is None if the number of records or headers is
-    limited, if the record fields of the format differ from magic 2, and if the batch can't be decompressed or is too
-    short: reading it in Python then raises the error.
+    limited, or if the record fields of the format differ from magic 2. It is also None for a batch that is too short or
+    can't be decompressed; reading it in Python raises the error.
     """
     quick = batch._quick  # pyright: ignore[reportPrivateUsage]
     if quick is not None and (found := quick.source_of(batch)) is not None:

@@ -170,8 +170,8 @@ class Walk:
         """Use the layout interpreter to read and yield the records, starting with number `index`.
 
         `elements` is the number of array elements that already count towards the limit, initially the record count in
-        the header. If native code has rejected record `index`, `good` describes the array elements of that record which
-        are known to be valid, so that they are not read again.
+        the header. If native code has rejected record `index`, `good` describes those array elements in it that are
+        valid and need not be read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -212,7 +212,7 @@ def is_int64(number: int) -> bool:
 
 
 def plain_attributes(format: Format, attributes: int) -> int:
-    """Return the attribute bits of a record that its format does not name."""
+    """Return those attribute bits of a record that have no name in its format."""
     for group in format.record_bits.values():
         attributes &= ~group.mask
     return attributes

@@ -162,7 +162,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Return the new value with lists converted to tuples, at the nesting levels at which the old value has a list."""
+    """Convert lists in the new value to tuples, wherever the old value has a list. Return the converted value."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

@@ -42,7 +42,7 @@ def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: L
 
 
 class _Splicer(LayoutReader):
-    """Copies the input to `out` as it is read, with new values. Input before position `copied` is already in `out`."""
+    """Reads the input, and copies it to `out` with new values. Input before position `copied` is already in `out`."""
 
     def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
         super().__init__(layout, buf, offset=offset, limits=limits)
@@ -135,7 +135,7 @@ class _Splicer(LayoutReader):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
-        """Copy the array whose elements are the selection's rows, with elements changed, dropped and appended."""
+        """Copy the array whose elements are the selection's rows, and change, drop and append elements."""
         assert type.length is not None
         rows = self.changes.new[self.row : self.row + (count or 0)]
         appended = self.changes.appended
