@@ -336,7 +336,7 @@ def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
 
 
 def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:
-    """Give the enum `name` new `entries`, and return what this breaks in the message `Task`, which uses the enum."""
+    """Give the enum `name` new `entries`. Return the breaking changes in message `Task`, which uses the enum."""
     base = next(each for each in (STATE, KIND) if each["name"] == name)
     after = base | {"entries": entries} | more
     sides = []

@@ -33,8 +33,9 @@ DIFFERENCES = {
     "def int32 0x": "TW502",
     "def uuid dashed": "TW505",
 }
-"""The cases on which tagwire and Kafka differ, each with the tagwire rule that rejects it; None if only Kafka does.
+"""The cases that either tagwire or Kafka rejects, but not both.
 
+Each is mapped to the tagwire rule that rejects it, or to None if only Kafka rejects it.
 docs/spec-language.md, which calls Kafka's generator "the reference generator", explains these differences.
 """
 

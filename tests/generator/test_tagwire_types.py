@@ -132,8 +132,8 @@ SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # Maps (message, version) to the field values and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # The bytes are small (255), large (2^63), ratio (-1.5: sign 1, exponent 127, fraction .1), and three arrays, each
-    # after an int32 count.
+    # The bytes are small (255), large (2^63), ratio (-1.5: sign bit 1, exponent 127, binary fraction 0.1), and three
+    # arrays, each after an int32 count.
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},
         "ff  8000000000000000  bfc00000  00000002 ff 00  00000001 8000000000000000  00000001 3f000000",
@@ -303,7 +303,7 @@ def test_canonical_text(spec: dict[str, Any]) -> None:
     assert format_spec(text, file="X.json", options=SpecOptions()) == text
 
 
-# Leave out the last spec: it only adds floats, which plain Kafka specs also allow.
+# Leave out FLOATS: it only has floats, which plain Kafka specs also allow.
 @pytest.mark.parametrize("spec", SPECS[:-1], ids=lambda spec: str(spec["name"]))
 def test_plain_kafka_specs_reject_these_types(spec: dict[str, Any]) -> None:
     plain = {key: value for key, value in spec.items() if key != "dialect"}

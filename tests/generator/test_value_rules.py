@@ -47,7 +47,7 @@ STOPS = {
     1: "03 0261 0005 00 0262 0000 00",
     2: "03 0261 07 0005 00 0262 00 0000 00",  # version 2 adds the field gates, with the values 7 and 0
 }
-SENDER = {0: "", 1: "", 2: "026e 00"}  # name "n", no tagged fields
+SENDER = {0: "", 1: "", 2: "026e 00"}  # version 2 adds the struct sender: name "n", no tagged fields
 GOLDEN = {
     (0, ""): "",
     (1, "text"): "01 00 03 036869",  # one tagged field: tag 0, 3 bytes, "hi"

@@ -99,7 +99,7 @@ def test_real_captures() -> None:
     redacted = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(redacted) == len(rows)
     changed = {row["api_key"] for row, new in zip(rows, redacted, strict=True) if row != new}
-    # only the APIs for SASL, delegation tokens and SCRAM credentials have secrets
+    # only the messages for SASL, delegation tokens and SCRAM credentials contain secrets, so only they may change
     assert changed <= {36, 38, 39, 40, 41, 51}
     assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, redacted, strict=True))
 

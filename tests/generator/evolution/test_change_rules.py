@@ -42,7 +42,7 @@ def boxes(more: str = "") -> str:
 
 
 def records(first: str, then: str, mark: str = "") -> str:
-    """Return a records field with format v1 in the versions `first`, and format v2 in the versions `then`."""
+    """Return a records field. Its format is v1 in the version range `first`, and v2 in the version range `then`."""
     return field(type="records", more=f', "recordFormats": {mark}{{"{first}": "v1", "{then}": "v2"}}')
 
 

@@ -1,7 +1,7 @@
 """Check the findings of `breaking` on random pairs of specs.
 
-Each break must be proven by bytes that the other spec can't decode. Without a break, both specs must encode a value to
-the same bytes.
+For each breaking change, the proof must be bytes that the other spec can't decode or decodes differently. If there is
+no breaking change, both specs must encode a value to the same bytes.
 """
 
 import json
@@ -45,7 +45,7 @@ Json = dict[str, Any]
 
 @st.composite
 def json_field(draw: st.DrawFn, depth: int) -> Json:
-    """Draw a field's JSON without its name. A `tag` applies to all versions that allow tags."""
+    """Draw a field without its name, as JSON. If it has a `tag`, it is tagged in all versions that allow tags."""
     kind = draw(st.sampled_from(("S", "[]S", *TYPES, "records", "[]int32", "[]string") if depth else TYPES))
     field: Json = {"type": kind, "tag": draw(st.one_of(st.none(), st.integers(0, 3)))}
     if kind.endswith("S"):

@@ -105,7 +105,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, prefix: bytes) -> Begun:
-        """Find a response's request. Hold the response back if it contains addresses to rewrite."""
+        """Find the request of a response that begins with `prefix`. If it may contain addresses, hold it back."""
         request = self._pairing.answer(None, prefix)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)

@@ -72,10 +72,10 @@ class Passing:
         """Complete frames that are still being sent, with their parts and offsets."""
 
     def feed(self, data: bytes) -> Iterator[Bytes]:
-        """Process received bytes, and yield the bytes to send on now.
+        """Add received bytes, and yield the bytes that can be sent on already.
 
-        Calls `ends` for each complete frame. If a frame is held back, this happens before its bytes are yielded;
-        otherwise, it happens after the caller has taken all bytes.
+        Calls `ends` for each complete frame: before its bytes are yielded if the frame was held back, otherwise after
+        the caller has taken all bytes.
         """
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)
@@ -233,7 +233,7 @@ class _Going:
         self._end = end
 
     def add_before(self, prefix: bytes, end: int) -> None:
-        """Queue a frame's first bytes, `prefix`, which end at `end` in the new data but may begin in earlier data."""
+        """Queue `prefix`, a frame's first bytes. They end at `end` in the new data, but may begin in earlier data."""
         if len(prefix) <= end:
             self.add(end - len(prefix), end)
         else:

@@ -1,4 +1,4 @@
-"""The proxy without I/O, which contains the state shared by all connections. The module `server` adds sockets."""
+"""The state that all connections of a proxy share. This module does no I/O; the module `server` adds sockets."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RecordingProxy:
         self._connections = 0
 
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
-        """Return the state of a new connection. The caller opens the sockets, and passes in the bytes.
+        """Return a new connection without sockets. The caller opens the sockets, and passes the received bytes to it.
 
         `moved` maps an address that a response advertises to the one that clients should use (default: no change).
         """

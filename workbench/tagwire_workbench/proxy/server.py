@@ -1,8 +1,8 @@
 """A proxy on sockets: a listener for each server, and a link between two sockets for each client.
 
-`connection` makes all decisions about bytes; this module only handles the sockets. If the buffer of one side is full,
-reading from the other side pauses, so memory is limited. When one side has finished sending, the other side is
-notified, but it may continue to send.
+The module `connection` decides which bytes to send; this module only reads and writes the sockets. If the buffer of one
+side is full, reading from the other side pauses, so memory is limited. When one side has finished sending, the other
+side is notified, and may continue to send.
 
 This module uses asyncio protocols instead of streams, because streams would copy all bytes once more.
 """
@@ -138,7 +138,7 @@ class _Listeners:
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Report an unreachable server once, until it is reachable again: clients retry many times a second."""
+        """Report an unreachable server, but not again until it has been reachable, because clients often retry."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")

@@ -111,7 +111,7 @@ def answer_differences(
     """Return the fields in which a response differs from the recorded response, apart from those in `ignored`.
 
     If the recorded response can't be read, only the bytes are compared. `id_mapping` maps the recorded server's IDs
-    (such as topic IDs) to the other server's, and learns more IDs from these responses.
+    (such as topic IDs) to the other server's. This function adds the IDs that the two responses contain.
     """
     try:
         one = registry.decode_response(recorded, api_key, version)
