@@ -138,7 +138,7 @@ class _Listeners:
         task.add_done_callback(self.tasks.discard)
 
     def note_unreachable(self, server: Address, number: int, reason: str) -> None:
-        """Report an unreachable server, but not again until it has been reachable, because clients often retry."""
+        """Report an unreachable server once per outage, because clients retry many times a second."""
         if server not in self.unreachable:
             self.unreachable.add(server)
             self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
