@@ -135,7 +135,7 @@ class CapturedFrame:
         return self._decoded
 
     def decode(self, **options: Any) -> Frame[Any, Any]:
-        """Decode the frame, with the options of `Registry.decode_request`. Raises TagwireError if that fails."""
+        """Decode the frame. The options work as in `Registry.decode_request`. Raises TagwireError if this fails."""
         if self.gap:
             raise CaptureError(self.gap)
         if self.registry is None:
@@ -201,7 +201,7 @@ def _api_of(request: bytes) -> tuple[int, int] | None:
 
 
 def capture_kind(data: bytes) -> str:
-    """Return "network capture" or "captured frames" (JSON lines), also for gzipped data; "" for any other data."""
+    """Return "network capture" or "captured frames" (JSON lines), even if the data is gzipped; "" for other data."""
     try:
         start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
         if start[:4] in MAGIC:
@@ -266,7 +266,7 @@ def unzipped(stream: BinaryIO, start: bytes, name: str) -> tuple[BinaryIO, bool]
 
 
 def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
-    """Read the frames of a network capture in the order in which they became complete.
+    """Read the frames of a network capture in the order in which they were completed.
 
     Raises CaptureError if the capture is unreadable.
     """
@@ -318,7 +318,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
-    """Make a frame from a JSON object, with its bytes as hex digits (`hex`) or bytes (`data`).
+    """Make a frame from a JSON object that contains its bytes, as hex digits (`hex`) or as bytes (`data`).
 
     Raises CaptureError for an invalid object.
     """

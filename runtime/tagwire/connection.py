@@ -112,7 +112,7 @@ class Done(NamedTuple):
 
 
 class _Side:
-    """The base of both sides of a connection: splits incoming bytes into frames.
+    """The base class of both sides of a connection. It splits incoming bytes into frames.
 
     After an unreadable frame, the connection can't be used any more.
     """
@@ -426,7 +426,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the lengths of the pauses before retries, `seconds` in total. A final 0 means that no retry is left."""
+    """Yield the seconds to pause before each retry, `seconds` in total. A final 0 means that no retry is left."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

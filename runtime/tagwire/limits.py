@@ -13,7 +13,7 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError"]
 
 
 class LimitsError(TagwireError, ValueError):
-    """Raised if a limit is not a non-negative integer."""
+    """Raised for a limit that is invalid. It must be an integer of 0 or more or, for most limits, None."""
 
 
 class Limits:
@@ -69,7 +69,7 @@ class Limits:
         decompressed_bytes: int = 1 << 28,
         decompression_ratio: int = 1 << 12,
     ) -> None:
-        """Raises LimitsError for a limit that is not a non-negative integer."""
+        """Raises LimitsError for a negative limit, and for a limit of the wrong type."""
         values = locals()
         for name in self.__slots__:
             limit = values[name]
@@ -93,7 +93,7 @@ class Limits:
 
     @property
     def bound_nothing_counted(self) -> bool:
-        """Whether none of the limits on bytes, depth, elements, headers and records is set."""
+        """Whether the limits on bytes, depth, elements, headers and records are all None."""
         counted = self.bytes, self.depth, self.elements, self.headers, self.records
         return counted == (None,) * len(counted)
 

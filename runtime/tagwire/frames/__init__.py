@@ -1,1 +1,1 @@
-"""Find messages by name and API key; process frames, streams, captures and records; negotiate versions."""
+"""Find messages by name and API key; encode and decode frames and records; split streams; negotiate versions."""

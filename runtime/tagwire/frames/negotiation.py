@@ -76,7 +76,7 @@ def best_version(message: type[Message] | Message, theirs: Versions) -> int:
 
 @cache
 def drops_nothing(cls: type[Message], version: int) -> bool:
-    """Return whether this version has every ignorable field, so that encoding never silently drops a value."""
+    """Return whether this version has every ignorable field. If it does, encoding never silently drops a value."""
     from tagwire.message.field_table import layout_of
 
     return _rejects(layout_of(cls, version).root)
@@ -153,7 +153,7 @@ def announced_versions(how: Announcement, response: Message) -> dict[int, Versio
 def fallback_message(
     registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
 ) -> tuple[Message, int] | None:
-    """Return the response to a request in an unknown version, and its version; None if the message has no fallback.
+    """Return (response, version) for a request in an unsupported version; None if the message has no fallback.
 
     As in Kafka, the fallback response to ApiVersions lists only the supported versions of ApiVersions.
     """

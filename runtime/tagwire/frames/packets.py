@@ -36,7 +36,7 @@ _LAYERS: Final = {
     229: ("ip6", "IP6"),
     276: ("sll2", "SLL2"),
 }
-"""dpkt's module and class for the outermost layer, by link type (the LINKTYPE_ numbers of tcpdump.org)."""
+"""Maps link types (the LINKTYPE_ numbers of tcpdump.org) to dpkt's module and class for the outermost layer."""
 
 
 _EITHER_IP: Final = (12, 14, 101)

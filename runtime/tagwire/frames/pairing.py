@@ -68,7 +68,7 @@ class Pairing(Generic[T]):
         return True
 
     def wait(self, connection: Hashable, start: bytes, request: T) -> None:
-        """Add a request that waits for its response. `start` has at least the first eight bytes of its frame."""
+        """Add a request that waits for its response. `start` contains at least the first eight bytes of its frame."""
         if connection not in self._unordered:
             self._waiting.setdefault(self.key(connection, start, is_request=True), deque()).append(request)
             self._count += 1

@@ -76,7 +76,7 @@ class _Direction:
         self._time = 0.0
 
     def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Yield the frames that this segment completes, with their times."""
+        """Yield (frame, time) for each frame that this segment completes. Gaps are yielded as `LostBytes`."""
         if not data:
             return
         ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2

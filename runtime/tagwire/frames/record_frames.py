@@ -93,7 +93,7 @@ def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Fr
     reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
     version = reader.message(whole=False)["version"]
     if version > cls.VERSIONS.highest and not options["strict"]:
-        version = cls.VERSIONS.highest  # safe, because newer versions only add fields at the end, and those are ignored
+        version = cls.VERSIONS.highest  # safe: newer versions only add fields at the end, which are ignored here
     if version not in cls.VERSIONS:
         raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
     return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)

@@ -85,7 +85,7 @@ class FrameSplitter:
             if self._missing:
                 return None
             self._started = None
-            return started.getvalue()  # `getvalue` makes no copy of the bytes
+            return started.getvalue()  # `getvalue` does not copy the bytes
         size = self._size()
         if size is None:
             return None

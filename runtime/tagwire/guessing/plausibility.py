@@ -73,7 +73,7 @@ class _Field:
         return field
 
     def known_cost(self, value: Any) -> float | None:
-        """Return the cost of the next value if it occurred before. A repetition of the previous value costs less."""
+        """Return the cost of the next value, or None if unknown. A repetition of the previous value costs less."""
         if value == self.value and self.times:
             self.times += 1
             return 1.0 / (self.times - 1)

@@ -1,7 +1,7 @@
 """The state of a layout reader: position, path, and end of the readable bytes.
 
 `LayoutCursor` reads bytes, varints and lengths (strictly or leniently), enforces limits, and raises errors with their
-positions. Its subclass `LayoutReader` adds the traversal of fields.
+positions. Its subclass `LayoutReader` reads the fields of structs.
 """
 
 from struct import unpack_from

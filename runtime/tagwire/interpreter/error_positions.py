@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class ErrorStage(IntEnum):
-    """What the native engine could not read. Names and numbers match `tw_stage` in walk.h."""
+    """The part of a message that the native engine could not read. Names and numbers match `tw_stage` in walk.h."""
 
     VALUE = 1
     SECTION = 2

@@ -53,7 +53,7 @@ class FramedCursor(LayoutCursor):
         super().fail(found + where, expected, self.compressed_at, error)
 
     def value(self, type: Type, scopes: Scopes) -> Any:
-        """Read a value of a type, and record it as a span of the trace."""
+        """Read a value of this type. If a trace is recorded, add a span for the value."""
         raise NotImplementedError
 
     def read(self, type: Type, scopes: Scopes) -> Any:
@@ -127,7 +127,7 @@ class FramedCursor(LayoutCursor):
             self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return a value read at `start`. Raises DecodeError if it isn't the item's constant, or has undefined bits."""
+        """Return `value`. Raises DecodeError, with `start`, if it isn't the item's constant, or sets undefined bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:

@@ -54,7 +54,7 @@ def encode(layout: Layout, value: Any) -> bytes:
 
 @without_frames
 def encoded_size(layout: Layout, value: Any) -> int:
-    """Return the number of bytes that `encode` would return, without making them. Raises the errors of `encode`."""
+    """Return the number of bytes that `encode` would return, without storing them. Raises the errors of `encode`."""
     out = ByteCount()
     LayoutWriter(layout, ByteCount).message(value, out)
     return len(out)
@@ -146,7 +146,7 @@ class LayoutWriter(ValueWalk):
         out += compress(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return `value`. Raises EncodeError if it differs from the item's constant, or has undefined bits."""
+        """Return `value`. Raises EncodeError if it differs from the item's constant, or sets undefined bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:

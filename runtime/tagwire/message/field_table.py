@@ -261,7 +261,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
 
 
 def layout_of_format(cls: type[RecordFormat]) -> Layout:
-    """Return the layout of a record format, cached."""
+    """Return the layout of a record format. Each layout is made once and then cached."""
     layout: Layout | None = cls.__dict__.get("_layout")
     if layout is None:
         layout = Layout(cls.FORMAT, None, _format_struct(cls, cls.__name__, {}))

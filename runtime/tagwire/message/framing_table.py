@@ -46,7 +46,7 @@ VARINTS: Final = {
 """The integer types of variable width, by their names in specs."""
 
 CHECKSUMS: Final = ("crc32", "crc32c")
-"""The checksum types."""
+"""The types of computed fields that contain a checksum."""
 
 LENGTHS: Final[dict[str, LengthCode | None]] = {
     "int16": INT16,

@@ -97,7 +97,7 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = f"not JSON: line {cause.lineno}, column {cause.colno}: {cause.msg}"
     except RecursionError:
         reason = "the JSON is nested more deeply than any message"
-    except ValueError:  # Python limits the number of digits that it converts
+    except ValueError:  # Python rejects integers with too many digits
         reason = "the JSON has a number of more digits than any field"
     # Raise outside the `except` blocks: the caught exceptions contain the input, and would become the error's context.
     _reject(cls, version, reason)

@@ -168,7 +168,7 @@ class Struct(Declarations):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._displayed().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
-        """Return the fields that rich should show, as in `__repr__`."""
+        """Return the fields for the library rich, which shows the same fields as `__repr__`."""
         return self._displayed().items()
 
     def _repr_html_(self) -> str:

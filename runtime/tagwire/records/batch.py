@@ -335,8 +335,8 @@ class RecordBatch:
     def __len__(self) -> int:
         """Return the number of records, counting them if the header has no count.
 
-        Raises DecodeError for a count too high for the size of the batch, because `list` allocates that many elements
-        in advance.
+        Raises DecodeError if the batch is too small for its count, because `list` allocates that many elements in
+        advance.
         """
         if "count" not in self._format.fields:
             return self._counted

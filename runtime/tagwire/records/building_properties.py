@@ -14,12 +14,12 @@ _NUMBERS: Final = ("partition_leader_epoch", "producer_id", "producer_epoch", "b
 
 
 def numbers_of(builder: "BatchBuilder") -> dict[str, int]:
-    """Return the header fields that don't depend on the records, such as `producer_id`, by name."""
+    """Return the names and values of the header fields that don't depend on the records, such as `producer_id`."""
     return {name: getattr(builder, name) for name in _NUMBERS}
 
 
 def _flags(builder: "BatchBuilder") -> dict[str, bool]:
-    """Return the attribute bits that don't depend on the records, by name."""
+    """Return the names and values of the attribute bits that don't depend on the records."""
     return {
         "is_transactional": builder.is_transactional,
         "is_control": builder.is_control,

@@ -35,7 +35,7 @@ _FOLLOWS: Final = {
 }
 """Maps each attribute bit that encoding computes to a rule and the `Record` attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The values of these `Record` attributes for records in a format that does not have them."""
+"""The value of each `Record` attribute that not every format has, for records in formats without it."""
 
 
 class Plans:

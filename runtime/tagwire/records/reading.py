@@ -98,7 +98,7 @@ def naming_hint(names: Sequence[str]) -> str:
 
 
 def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> RecordBatch:
-    """Read the batch at `pos`. Its bytes determine which of these formats it has."""
+    """Read the batch at `pos`. Its bytes determine which of the `formats` it has."""
     found = formats.candidates(buf, pos)
     if len(found) == 1:
         return read_batch(buf, pos, found[0], limits, strict=formats.strict)

@@ -33,7 +33,10 @@ def sources(*specs: dict[str, Any], component: str = "", options: SpecOptions = 
 
 
 def saved(lock: Lock, folder: Path) -> Lock:
-    """Save the lock and return it as read from its file, after checking that saving it again writes the same text."""
+    """Save the lock to a file, and return the lock that is read from this file.
+
+    Check that saving the lock again writes the same text.
+    """
     path = folder / "lock.json"
     path.write_text(str(lock), "utf-8")
     again = read_lock(path)

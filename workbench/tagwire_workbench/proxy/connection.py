@@ -56,14 +56,14 @@ class ProxyConnection:
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
-        """Process bytes from the client: yield the bytes to send to the server, and record the requests.
+        """Take bytes from the client, record the requests in them, and yield the bytes to send to the server.
 
         Empty `data` means that the client sends no more bytes.
         """
         return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """Process bytes from the server: yield the bytes to send to the client, and record the responses.
+        """Take bytes from the server, record the responses in them, and yield the bytes to send to the client.
 
         Empty `data` means that the server sends no more bytes.
         """

@@ -256,7 +256,7 @@ class _Side(asyncio.Protocol):
         self.other.resume("writing")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Close the other side once its remaining bytes have been sent."""
+        """Close the other side: after an error at once, otherwise after sending the bytes that are queued for it."""
         self.is_closed = True
         self._end()
         self._link.close()

@@ -36,7 +36,7 @@ _EPOCHS: Final = {
     "producer_epoch": "producer",
     "v3_and_below_producer_epoch": "producer",
 }
-"""Fields that contain an epoch, with the kind of the ID next to the epoch."""
+"""Fields that contain an epoch, with the kind of the ID in the same struct."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
 """Fields that name what an ID belongs to. Two structs must agree in these fields for their IDs to be paired."""
 
@@ -92,7 +92,7 @@ class IdMapping:
             return frame
 
     def message(self, recorded: Any) -> Any:
-        """Return a recorded message or struct with the target server's IDs; the same object if nothing changes."""
+        """Return a recorded message or struct with the target server's IDs, or the same object if nothing changes."""
         changes = {}
         for row in recorded.FIELDS if self._is_needed else ():
             value = getattr(recorded, row.name)
