@@ -280,7 +280,7 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
     """Read frames and ends of connections from JSON lines, skipping blank lines.
 
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
-    only if this line or an earlier one begins with `{`. Until such a line, the file is probably not JSON at all.
+    only if this line or an earlier one begins with `{`. If there is no such line, the file is probably not JSON at all.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

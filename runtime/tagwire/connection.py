@@ -101,7 +101,10 @@ class Answer(NamedTuple):
     request: Sent
     message: Any
     version: int
-    """The version of the response. It isn't the request's if the peer did not support that one (`Message.FALLBACK`)."""
+    """The version of the response.
+
+    It differs from the request's version if the peer did not support that version (`Message.FALLBACK`).
+    """
     header: Any
 
 

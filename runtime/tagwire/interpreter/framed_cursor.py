@@ -127,7 +127,10 @@ class FramedCursor(LayoutCursor):
             self.fail(f"{byte_count(self.left)} after the last field", f"the end of {what}")
 
     def checked(self, item: Item, value: Any, start: int) -> Any:
-        """Return `value`. Raises DecodeError, with `start`, if it isn't the item's constant, or sets undefined bits."""
+        """Check `value`, which was read at offset `start`, and return it.
+
+        Raises DecodeError if it isn't the item's constant, or if a group of its bits has an undefined value.
+        """
         if item.equals is not None and value != item.equals:
             self.fail(f"{item.name} {value}", str(item.equals), start)
         for group in item.bits:

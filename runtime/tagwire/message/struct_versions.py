@@ -1,7 +1,7 @@
 """Map the versions of a message to the versions of a shared struct that the message uses.
 
-A shared struct has its own versions. Each version of a message uses one of them, so a new version of the struct doesn't
-change the existing versions of the message.
+A shared struct has its own versions. Each version of a message uses at most one of them, so a new version of the struct
+doesn't change the existing versions of the message.
 """
 
 from __future__ import annotations
