@@ -17,7 +17,7 @@ def __getattr__(name: str) -> Any:
     try:
         from tagwire_spark.sources.log import LogSource
     except ImportError as error:
-        # Spark reads this attribute whenever it looks up a source by name, also for other sources. Only after an
-        # AttributeError does Spark go on to the next module; any other error would end the search.
+        # Spark reads `DefaultSource` from this module whenever it looks up any data source by name. After an
+        # AttributeError, Spark tries the next module; any other error would end the search.
         raise AttributeError(f"module {__name__!r} can't load DefaultSource: {error}") from error
     return LogSource

@@ -1,15 +1,15 @@
-"""Kafka's formats on Spark: functions for messages, and sources for log segments and captured frames.
+"""Use Kafka's formats in Spark: functions decode and encode messages, and data sources read logs and captured frames.
 
-    from_message, to_message, schema_of_message     message columns, as with from_protobuf
-    decode_messages                                 messages of a whole DataFrame
-    from_record                                     records of coordinator and metadata logs
-    register                                        these functions in SQL
-    from_message_udf, to_message_udf, from_record_udf   functions for one message or log, to register under any name
+    from_message, to_message, schema_of_message     decode and encode a column of messages, as from_protobuf does
+    decode_messages                                 decode the messages in a whole DataFrame
+    from_record                                     decode the records of coordinator and metadata logs
+    register                                        add from_message, to_message and from_record to SQL
+    from_message_udf, to_message_udf, from_record_udf   make a UDF for one message or log, for SQL under any name
     in_log_order                                    sort a DataFrame before writing it to kafka_log
-    spark_conf                                      recommended session settings
+    spark_conf                                      return the recommended session settings
     error_in                                        extract a worker's PipelineError from a Spark error
-    spark.read.format("kafka_log")                  log segments; df.write writes them
-    spark.read.format("kafka_rpc")                  captured requests and responses
+    spark.read.format("kafka_log")                  read log segments; df.write writes them
+    spark.read.format("kafka_rpc")                  read captured requests and responses
 
 Spark finds both sources by name; nothing needs to be registered. docs/spark.md is the guide. Everything here works with
 Spark Connect. Requires the extra `spark`.

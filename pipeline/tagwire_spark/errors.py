@@ -48,7 +48,7 @@ CONDITIONS: Final = {
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
     "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
-"""The SQLSTATE of each error condition. Its first two characters, the class, are those of similar Spark errors."""
+"""The SQLSTATE of each error condition. Similar Spark errors have the same first two characters (the class)."""
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)

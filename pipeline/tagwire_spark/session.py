@@ -1,6 +1,6 @@
 """Settings that make Python fast in a Spark session, and the session of a `tagwire spark` command.
 
-The reasons for the settings were measured with PySpark 4.3. A small task costs 25 ms over loopback TCP, but only 4 to 5
+These settings are based on measurements with PySpark 4.3. A small task costs 25 ms over loopback TCP, but only 4 to 5
 ms over a Unix socket. Python sources can push down filters only if a setting enables it. By default, Arrow in the JVM
 checks the bounds of every column access, which takes a third of Spark's time for rows from Python. Functions with
 columnar input (the default since 4.3) make rows from Parquet a third more expensive.

@@ -1,4 +1,4 @@
-"""Frames with their sizes, and hand-written captures in the pcap format: Ethernet, IPv4, one TCP segment per packet.
+"""Make the bytes of connections, and network captures in the pcap format: Ethernet, IPv4, a TCP segment per packet.
 
 The layouts are from the pcap Internet-Draft (draft-ietf-opsawg-pcap), RFC 791, and RFC 9293.
 """
@@ -22,7 +22,7 @@ class Segment(NamedTuple):
 
 
 def sized(*frames: bytes) -> bytes:
-    """Return the bytes of frames on a connection: each frame follows its size."""
+    """Return the bytes of frames on a connection, where each frame is preceded by its size."""
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
 
 

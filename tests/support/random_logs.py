@@ -18,7 +18,7 @@ KINDS = {"index", "timeindex", "txnindex"}
 class RandomLog:
     """A log of `batches` batches. `magics` lists their formats in the order in which they appear.
 
-    With every fourth seed, some transactions stay open.
+    For every fourth seed, some transactions stay open.
     """
 
     def __init__(self, seed: int, magics: tuple[str, ...] = ("v2",), batches: int = 60) -> None:

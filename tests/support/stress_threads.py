@@ -200,7 +200,7 @@ def work(shared: Shared, seed: int, end: float, done: list[int], faults: list[st
 
 
 def main(seconds: int = 10, threads: int = 4, seed: int = 1) -> int:
-    """Print what happened, and return the exit code."""
+    """Run the threads, print the number of operations and all errors, and return the exit code."""
     before = [sys.getrefcount(value) for value in MARKED]
     shared = Shared(Random(seed))
     done: list[int] = []

@@ -24,7 +24,7 @@ HEADERS = ArrayType(StructType().add("key", "string").add("value", "binary"))
 
 
 def columns(text: str) -> StructType:
-    """Parse columns such as `topic string, offset long` to a Spark schema, without a Spark session."""
+    """Return the Spark schema for columns such as `topic string, offset long`, without a Spark session."""
     schema = StructType()
     for name, type in (part.split() for part in text.split(", ")):
         schema.add(name, HEADERS if type == "headers" else {"int": "integer"}.get(type, type))

@@ -19,7 +19,7 @@ from pyspark.sql.types import DataType, DecimalType, StructType
 from tagwire_spark.errors import PipelineError
 
 ERROR_TYPE = pa.struct([("path", pa.string()), ("offset", pa.int64()), ("reason", pa.string())])
-"""The type of `_error`: field path, byte offset, and reason."""
+"""The type of `_error`, which describes an invalid row: the field path, the byte offset, and the reason."""
 
 _DIGITS: Final = 38
 """Maximum number of digits of a Spark decimal."""
@@ -61,7 +61,7 @@ def may_be_null(field: Any) -> Any:
 
 
 def spark_type(type: Any) -> DataType:
-    """Convert an Arrow type from `spark_side` to a Spark type. Raises PipelineError if Spark has no such type."""
+    """Convert a result of `spark_side` to a Spark type. Raises PipelineError if Spark has no such type."""
     for path, odd in _without_spark_type(type, ""):
         text = f"{path} has the Arrow type {odd}, which Spark does not have; choose other fields."
         raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether a column must be cast, because Spark's Arrow type encodes the column's values differently."""
+    """Return whether Spark stores values of this Arrow type in another form, so that a column must be cast."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):

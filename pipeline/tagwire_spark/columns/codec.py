@@ -1,4 +1,4 @@
-"""Convert message columns to struct columns and back, on a worker, with `tagwire.arrow`.
+"""Decode columns of encoded messages to columns of structs on a worker, and encode structs, with `tagwire.arrow`.
 
 A `Decoding` is plain data, so Spark can send it to workers, which then import the message classes that it names.
 """
@@ -90,7 +90,7 @@ def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
 
 
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
-    """Return a copy of `pairs` (structs of `value` and `error`) where rows in the mask have the error `reason`."""
+    """Return a copy of `pairs` (structs of `value` and `error`) in which the masked rows have the error `reason`."""
     value, error = pairs.field("value"), pairs.field("error")
     wrong = pa.scalar({"path": "", "offset": None, "reason": reason}, error.type)
     return pa.StructArray.from_arrays([value, pc.if_else(mask, wrong, error)], fields=list(pairs.type))
@@ -166,8 +166,8 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type encodes the values differently, so that decoded columns must be
-    cast.
+    `has_other_bytes` is true if Spark stores some of the values in another form than the decoder returns, so that
+    decoded columns must be cast.
     """
 
     type: Any

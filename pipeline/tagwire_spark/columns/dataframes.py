@@ -63,7 +63,8 @@ def decode_messages(
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
     """Select columns by name, and rename them to _0, _1, ... Raises PipelineError for missing or duplicate columns.
 
-    The columns are renamed because Spark's `mapInArrow` takes a dot in a column name for access to a struct field.
+    The columns are renamed because Spark's `mapInArrow` would interpret a dot in a column name as access to a struct
+    field.
     """
     there = df.columns
     for name in names:

@@ -1,9 +1,9 @@
 """Column functions that work like Spark's `from_protobuf`.
 
-    from_message(data, "MetadataRequest", 12)       binary to a struct
-    to_message(struct, "MetadataRequest", 12)       a struct to binary
-    schema_of_message("MetadataRequest", 12)        the struct's type
-    from_record(value, "group", key)                records of coordinator and metadata logs
+    from_message(data, "MetadataRequest", 12)       decodes binary to a struct
+    to_message(struct, "MetadataRequest", 12)       encodes a struct to binary
+    schema_of_message("MetadataRequest", 12)        returns the struct's type
+    from_record(value, "group", key)                decodes a record of a coordinator or metadata log
 
 Each function processes whole Arrow columns. To decode a whole DataFrame, `decode_messages` is faster, because Spark
 takes more time to pass structs through a column function.
@@ -262,7 +262,7 @@ class Call(NamedTuple):
 
 
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
-    """Return a UDF on whole Arrow columns. Spark names a UDF's result column after the UDF and its arguments."""
+    """Return a UDF that processes Arrow columns. Spark names the result column after the UDF and its arguments."""
 
     def settled(*columns: pa.Array) -> pa.Array:  # Spark requires these type hints of an Arrow UDF
         call.check(len(columns))  # Spark itself would accept any number of arguments

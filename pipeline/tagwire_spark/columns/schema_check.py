@@ -57,7 +57,7 @@ def _unknown(text: str) -> PipelineError:
 
 
 def _too_strict(requested: DataType, there: DataType, path: str) -> str | None:
-    """Return the path of the first field or element that is requested NOT NULL but may be null.
+    """Return the path of the first field or element that may be null, but is NOT NULL in the requested schema.
 
     Returns None if there is no such field or element.
     """

@@ -1,10 +1,10 @@
 """Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
 Tasks write to a hidden folder next to the logs. Each task attempt has its own folder, so attempts that die or run in
-parallel don't interfere. The driver then writes a manifest of the files to move and to remove. The manifest is the
-commit, which any process can carry out. Normally, the driver moves and removes the files; if the driver dies, the next
-process that reads or writes the folder completes the moves. If a file can't be moved, all files are moved back. Readers
-never see part of a commit.
+parallel don't interfere. The driver then writes a manifest of the files to move and to remove. With the manifest, the
+job is committed, and any process can carry out the rest. Normally, the driver moves and removes the files; if it dies,
+the next process that reads or writes the folder completes the moves. If a file can't be moved, all files are moved
+back. Readers never see part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
     .tagwire-00000000000000000007.json                                     commit 7, not yet finished
@@ -72,7 +72,7 @@ def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFold
 
 
 def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
-    """Return the Job with this ID, in a log folder. All runs of the same micro-batch use the same job ID."""
+    """Return the Job that has this ID in a log folder. All runs of a micro-batch use the same job ID."""
     return Job(root.rstrip("/") if is_remote(root) else str(Path(root).absolute()), id, storage)
 
 
@@ -95,9 +95,9 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    `is_begun` means that `begin` has created the job's folder. If the folder is missing in spite of that, the job has
-    already ended, so this raises PipelineError. Jobs of micro-batches start without `begin`: for these, `is_begun` is
-    false, and this creates the folder if it is missing.
+    If `is_begun` is true, `begin` has created the job's folder. If that folder no longer exists, the job has already
+    ended, so this raises PipelineError. Jobs of micro-batches start without `begin`: for them, `is_begun` is false, and
+    this creates the folder if it is missing.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -105,8 +105,8 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if the job could not be committed.
 
-    `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` are the last
-    manifest's notes on micro-batches. If another job commits first, `change` is called again.
+    `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` is what the
+    last manifest records about committed micro-batches. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:
@@ -129,7 +129,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return the last finished commit's notes on micro-batches, keyed by streaming query."""
+    """Return what the last manifest records about committed micro-batches, keyed by the streaming query's ID."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -207,10 +207,10 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Lock a folder for reading during the block. Afterwards, check that its last commit still has this number.
+    """Lock a folder for reading during the block. At its end, check that there was no commit after commit `number`.
 
     `number` is a result of `settled_number`. Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or
-    commit at the end of the block. Without this error, a listing made in the block shows no part of a later commit.
+    commit at the end of the block. If no error is raised, a listing made in the block shows no part of a later commit.
     """
     if not _has_commits(root, storage):
         yield

@@ -69,7 +69,7 @@ class Attempt:
         self._to = to
 
     def keep(self, files: list[Path]) -> None:
-        """Make finished files readable for the driver.
+        """Make finished files accessible to the driver.
 
         If the driver can read the attempt's folder, the files stay there. Otherwise, this uploads them to object
         storage. Raises PipelineError or OSError if the upload fails.
@@ -114,7 +114,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files readable for the driver. An uploaded file is named by its path below the folder `top`."""
+        """Make finished files accessible to the driver. The name of an uploaded file is its path relative to `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:

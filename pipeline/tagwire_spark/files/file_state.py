@@ -19,7 +19,7 @@ from tagwire_spark.errors import changed
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
-"""Keys of fsspec's file details whose values change when the file changes. The first key that a file has is used."""
+"""Keys in fsspec's file details. Their values change when the file changes. The first key that exists is used."""
 
 _END: Final = 64
 """Number of bytes compared at each end of a file; enough for a batch header with its checksum."""
@@ -116,9 +116,9 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
     """Return the checksums of a file's first bytes, and of the last bytes before position `size`.
 
-    A broker may preallocate a file with zeros, which it later replaces by records. So if the bytes are all zeros, the
-    result is 0 instead of a checksum, and `check_file` accepts any later bytes. If the broker has truncated the file
-    before `size`, the second result is 0 as well. Raises LogPathError if reading fails.
+    A broker may preallocate a file with zeros, which it later replaces with records. So if the bytes are all zeros, the
+    result is 0 instead of a checksum, and `check_file` accepts any later bytes. If the broker has truncated the file to
+    less than `size` bytes, the second result is also 0. Raises LogPathError if reading fails.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

@@ -53,7 +53,7 @@ def work_folders(output: Path) -> list[Path]:
 
 
 def _work_leftover(folder: Path) -> Leftover | None:
-    """Describe a job's hidden folder. Ignore files that are deleted meanwhile. Return None if the folder is gone."""
+    """Describe a job's hidden folder. Ignore files that vanish. Return None if the folder no longer exists."""
     stats, last = [], 0.0
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):

@@ -102,7 +102,7 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the sizes and last write times in the staging folder. Leave out files that are removed meanwhile."""
+        """Return the sizes and last write times in the staging folder. Skip files that another process removes."""
         found: list[Content] = []
         for folder, _, files in os.walk(job.folder):  # os.walk tolerates files that disappear, unlike `rglob`
             for path in (Path(folder), *(Path(folder, each) for each in files)):

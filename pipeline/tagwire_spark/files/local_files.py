@@ -1,4 +1,4 @@
-"""Find local files, as paths, by patterns such as `/mnt/disk*/orders-*`, or below a folder.
+"""Find the local files that match a pattern such as `/mnt/disk*/orders-*`, or all files below a folder.
 
 `glob.glob`, `Path.rglob` and, in newer versions of Python, `Path.exists` ignore most errors. If a disk fails, its logs
 would then be missing from a query, without an error. The functions in this module raise LogReadError instead.

@@ -170,7 +170,8 @@ class RemoteBytes(FileBytes):
     def window(self, start: int, least: int) -> bytes:
         """Return at least `least` bytes from position `start`, unless the file ends earlier.
 
-        May return up to a block more, but not beyond the prefetched range. Raises PipelineError if a request fails.
+        The result may be up to a block longer, but not beyond the prefetched range. Raises PipelineError if a request
+        fails.
         """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)

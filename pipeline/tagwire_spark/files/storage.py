@@ -132,7 +132,7 @@ class Location:
         os.utime(target, ns=(time, time))
 
     def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
-        """Describe remote files for `received`, which mirrors them on a worker. Return None for a local folder."""
+        """Return the details of remote files that `received` needs on a worker. Return None for a local folder."""
         if self._tree is None:
             return None
         states = self._tree.states
@@ -208,7 +208,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path. Resolve `..`, so that it ends with a file or folder name."""
+    """Return a local path or file URL as an absolute path without `..`, whose last part is a file or folder name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 

@@ -1,4 +1,4 @@
-"""Spark jobs for logs and captures too large for one machine: functions here, `tagwire spark` on the command line.
+"""Spark jobs for logs and captures that are too large for one machine. `tagwire spark` runs most of them.
 
     convert_logs        rewrite logs in another format, codec or batch size
     compact_logs        keep the last record of every key
@@ -7,7 +7,7 @@
     import_logs         restore exported logs, byte for byte
     audit_captures      list which clients send which versions, and which releases reject them
     log_state           read consumer offsets and transactional state as tables
-    read_logs           read the rows of kafka_log as a DataFrame, planned by workers, not by the driver
+    read_logs           read the rows of kafka_log as a DataFrame; workers plan the read, not the driver
 
 A task processes a segment or a partition. It writes records directly to files, and returns only a few numbers, so
 records never pass through the JVM or the driver. docs/spark-jobs.md is the guide.

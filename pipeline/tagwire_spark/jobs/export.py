@@ -45,7 +45,7 @@ class ExportReport(NamedTuple):
     exact_bytes: int
     """Size of the file with the segment's bytes that are not stored in the table."""
     damage: tuple[tuple[int, str], ...]
-    """Positions of invalid batches and unreadable records, with reasons. Their bytes are exported without rows."""
+    """Positions of invalid batches and unreadable records, with reasons. Their bytes are exported, but not as rows."""
 
     def to_json(self) -> dict[str, Any]:
         damage = [{"position": position, "reason": reason} for position, reason in self.damage]

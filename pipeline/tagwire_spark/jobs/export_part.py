@@ -174,7 +174,7 @@ class _Segment:
         if not batch.is_control and set(NEEDED) <= set(self.options.columns):
             try:
                 header = exact_header_of(batch, MOST_MILLISECONDS)
-            except DecodeError:  # already reported when the rows were read
+            except DecodeError:  # the error was already reported when the rows were read
                 header = None
         if header is None:
             exact.add(BYTES, batch.encode(), format=batch.format)
@@ -190,7 +190,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """A writer of log files to a Parquet file, in order. Each row is a piece: bytes, zeros, or a batch header."""
+    """Stores log files in a Parquet file, one after another. Each row is a piece: bytes, zeros, or a batch header."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)

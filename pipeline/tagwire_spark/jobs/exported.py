@@ -52,7 +52,7 @@ PIECES: Final = pa.schema(
 _OF_FOLDERS: Final = ("topic", "partition")
 _LEFT_OUT: Final = (*_OF_FOLDERS, "headerNames", "_error")
 ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in _LEFT_OUT}
-"""The columns of the table's files. Topic and partition are in folder names, and headerNames follows from headers."""
+"""The columns of the table's files. Topic and partition are in folder names; headers determine headerNames."""
 NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
 """The columns needed to rebuild batches from rows."""
 _GROUP_ROWS: Final = 1 << 20
@@ -68,7 +68,7 @@ class ExportedFiles(NamedTuple):
     """The files' folder, relative to the root of the logs; empty for the root itself."""
     files: tuple[tuple[str, int], ...]
     rows: str | None = None
-    """Path of the file with the segment's records, relative to the root of the export; None without such a file."""
+    """Path of the file with the segment's records, relative to the root of the export; None if there is none."""
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for an error such as EIO, which says nothing about the export.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for an error such as EIO, if the export may still be complete.
 
     Do nothing if `error` is about a missing or truncated file, because the export is then incomplete. For a truncated
     file, pyarrow raises an OSError without an error number.

@@ -45,7 +45,7 @@ from tagwire_spark.log_read.tasks import grouped
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30
-"""Default maximum size of a split in bytes. It exceeds the data source's default, to limit the splits of large logs."""
+"""Default maximum size of a split in bytes. It exceeds the data source's default, so large logs have fewer splits."""
 _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
@@ -164,7 +164,8 @@ def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)
     above = folder_of(_within(url, "_"))
-    number = settled_number(above, options)  # read before the listing, so that tasks notice every later commit
+    # Read the commit number before listing the folder, so that tasks notice every later commit.
+    number = settled_number(above, options)
     with reaching(url, options):
         system.invalidate_cache()
         found = retried(partial(system.ls, bare, detail=True))

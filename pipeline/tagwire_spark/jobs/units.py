@@ -209,7 +209,7 @@ def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, 
 
 
 def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | int]:
-    """Describe a segment for `received_segment` on a worker: by path and inode, or by URL and listing entries.
+    """Return what `received_segment` needs on a worker: a segment's path and inode, or its URL and listing entries.
 
     Raises PipelineError if the segment no longer exists.
     """

@@ -1,4 +1,4 @@
-"""Measure the logs of a whole cluster in another record format, as `tagwire whatif` does on one machine.
+"""Measure how large a cluster's logs would be in another record format, as `tagwire whatif` does on one machine.
 
 Each task measures a segment, and the driver adds up the counts. Except for CPU times, the results are the same as on
 one machine.

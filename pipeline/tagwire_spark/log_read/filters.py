@@ -1,4 +1,4 @@
-"""Narrow a query by Spark's filters, so that less is read.
+"""Narrow a query with the filters that Spark pushes down, to read less data.
 
 Topic and partition filters select files, and offset filters select records. Spark does not apply these filters again,
 and EXPLAIN shows them as pushed. Timestamp filters only reduce the amount that is read: Spark applies them again,

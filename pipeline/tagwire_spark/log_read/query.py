@@ -72,7 +72,7 @@ class LogQuery(NamedTuple):
     partial: bool = False
     """Whether to leave out an unfinished batch at a log's end."""
     split_bytes: int | None = None
-    """Bytes per task; None to choose by the total size."""
+    """Bytes per task; None if the total size determines them."""
     min_tasks: int = 1
     drops: bool = False
     """Whether to skip invalid batches silently. If only `permissive` is set, error rows report these batches."""
@@ -274,7 +274,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # a string could also be iterated
+        if all(isinstance(partitions, list) for partitions in value.values()):  # reject strings, which are iterable
             pairs = ((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
             if (found := frozenset(pairs)) and all(partition >= 0 for _, partition in found):
                 return found
@@ -285,12 +285,12 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Parse an option: a word such as `earliest` for all partitions, or JSON such as {"topic": {"0": 23}}.
+    """Parse an option for offsets: a word such as `earliest` for all partitions, or JSON like {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound", so partitions with this word's number are left out of the result. Returns None
-    if the option is any of the words. A stream also accepts the word `latest` as its start. This result doesn't show
-    which word was used, so `stream_query` reads the option itself.
+    is the default and means "no bound", so partitions with this word's number are left out of the result. If the option
+    is a word, returns None. For a stream that starts at `latest`, None is not enough, so `stream_query` also reads the
+    option itself.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

@@ -42,7 +42,7 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
-"""Stands for a missing bound of a split's offsets. It is less than every offset, even an invalid one."""
+"""Lower offset bound of a split whose `first_offset` is 0. No offset is lower, not even an invalid one."""
 _ABORT: Final = bytes(4)
 """The key of an abort marker: version 0 and type 0 (abort), each an int16."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
@@ -100,7 +100,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """Return an error that says that the file is a capture of frames; None if reading failed for another reason."""
+    """Return an error if reading failed because the file is a capture of frames; None if it failed otherwise."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))
@@ -128,7 +128,7 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # to decode `value` as a message, and to name the `offset` in errors
+            self._names += ["value", "offset"]  # `value` is decoded as the message; errors name the `offset`
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)

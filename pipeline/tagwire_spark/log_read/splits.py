@@ -54,7 +54,7 @@ class Split(NamedTuple):
     next_base: int = NO_OFFSET
     """Base offset of the partition's next segment."""
     stop: int | None = None
-    """If the segment may still grow, the end position of its last whole batch; None for the end of the file."""
+    """End position of the last whole batch if the segment may still grow; None to read to the end of the file."""
     offset_index: tuple[str, FileState] | None = None
     """The index of a remote segment, where the task looks up its first batch."""
 
@@ -86,8 +86,9 @@ def plan(query: LogQuery) -> list[Split]:
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
     """Return the splits that a query needs in one partition folder or segment.
 
-    The caller must check that no commit changes the log folder meanwhile. If this function made that check, each call
-    would list all partitions of the log folder. Raises PipelineError, for example for damaged logs.
+    The caller must check that no commit changes the log folder during this call. This function doesn't check it,
+    because each call would have to list all partitions of the log folder. Raises PipelineError, for example for damaged
+    logs.
     """
     splits: list[Split] = []
     with ExitStack() as stack:
@@ -221,7 +222,7 @@ def _requested(
 ) -> Iterator[RequestedSegment]:
     """Yield the segments of a location, except those whose file names show that they contain no requested rows.
 
-    The base offset in a segment's file name, and that of the next segment, limit the offsets in the segment.
+    File names contain base offsets. A segment's offsets are between its base offset and the next segment's.
     """
     if location.local.is_file():
         folder = location.partition(location.local.parent)

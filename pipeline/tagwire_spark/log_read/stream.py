@@ -225,7 +225,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, splits = self._listed(query, is_planned=True)
-        # Without any partition, the folder is probably not mounted: raise an error even with failOnDataLoss=false.
+        # If there are no partitions, the folder is probably not mounted: raise an error even with failOnDataLoss=false.
         if not logs and self._there() == set():
             paths = query.storage.hidden(" and ".join(query.paths))
             raise unreadable(f"{paths}: all partitions were deleted before their planned records were read")

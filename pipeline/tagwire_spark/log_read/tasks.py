@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SPLIT_BYTES: Final = 64 << 20
 _TASKS: Final = 20_000
-"""Approximate maximum number of tasks per read, because the driver pickles every task. Large reads get larger tasks."""
+"""Approximate maximum number of tasks per read. The driver pickles every task, so large reads get larger tasks."""
 _OPENING: Final = 1 << 17
 """Cost of opening a local segment, as the number of bytes that a task could read in the same time."""
 _FETCHING: Final = 1 << 20

@@ -75,7 +75,7 @@ def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit,
             except TagwireError as error:
                 if not query.permissive or isinstance(error, LogPathError):
                     raise rejection(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # the limit's position can't be found in a damaged log, so read to the end of the log
+                continue  # can't find where a damaged log reaches the limit, so read to its end
             ends[key] = min(end, log.end)
     return ends
 
@@ -90,7 +90,7 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """Divide a strict limit among the partitions, one unit at a time. Return each partition's share.
+    """Divide a limit that must not be exceeded among partitions, unit by unit. Return each partition's share.
 
     The order of the partitions is random, with the stream offset as the seed, so it changes with each micro-batch. In a
     fixed order, or an order by backlog, partitions that keep growing could make others wait for a long time.

@@ -44,7 +44,7 @@ def batch_of_stream() -> MicroBatch:
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
-    """Return the write's micro-batch; None without option batchId. Raises PipelineError if the query ID is missing."""
+    """Return the write's micro-batch; None if batchId isn't set. Raises PipelineError if the query ID is missing."""
     if target.batch_id is None:
         return None
     query, _, run = _of_task()

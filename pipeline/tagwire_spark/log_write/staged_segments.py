@@ -116,7 +116,7 @@ class Segments:
     def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
         """Record where a batch's base offset is. If the batch can't be renumbered, set `offset_positions` to None."""
         at = offset_position(batch)
-        # Renumbering changes only batches, so a transaction's offsets in the transaction index would become wrong.
+        # Transactional batches can't be renumbered, because the offsets in the transaction index would not change.
         if at is None or batch.is_transactional:
             self.offset_positions = None
         elif self.offset_positions is not None:

@@ -59,7 +59,7 @@ _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
 """Matches the name of a partition folder with a valid topic name."""
 _HEADER_SIZE: Final = 61
 _RECORD_SIZE: Final = 34
-"""Maximum bytes of a record in any format, apart from key, value and headers."""
+"""Maximum size of a record in bytes, in any format, without its key, value and headers."""
 _RECORD_HEADER_SIZE: Final = 10
 _OBJECT_SIZE: Final = 200
 """Memory overhead of a record object, in bytes."""

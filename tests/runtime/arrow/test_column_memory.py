@@ -72,7 +72,7 @@ def test_array_that_is_rejected_is_released_once(how: str) -> None:
 
 
 def traced(call: Callable[[], object]) -> int:
-    """Make 20 calls, and return how many bytes they leak. Two calls before these fill all caches."""
+    """Make 20 calls, and return how many bytes they leak. Before that, two other calls fill all caches."""
     call()
     gc.collect()
     tracemalloc.start()
@@ -199,7 +199,7 @@ def test_limit_of_int32_offsets() -> None:
     decoder.most = 20
     assert (
         len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
-    )  # within the limit of 20, because the two rows have 14 letters and 6 partitions
+    )  # within the limit of 20 per column: 14 bytes of group IDs, and 6 partitions
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match="a column of rows 0 to 2 has more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())

@@ -9,7 +9,7 @@ HISTORIES: list[tuple[dict[int, Spans], str]] = [
     ({0: (("2.4.1", "2.4.1"),)}, "0 2.4.1 2.4.1"),
     ({0: (("1.0", "2.0"),), 1: (("1.0", "2.0"),), 2: (("2.0", "2.0"),)}, "0-1 1.0 2.0; 2 2.0 2.0"),
     ({3: (("1.0", "1.0"), ("2.0", "3.0")), 4: (("3.0", "3.0"),)}, "3 1.0 1.0; 3 2.0 3.0; 4 3.0 3.0"),
-    # Versions 0 and 2 are in the same releases, but only adjacent versions are combined in the text.
+    # Versions 0 and 2 are in the same releases, but `releases_text` combines only adjacent versions.
     ({0: (("1.0", "1.0"),), 2: (("1.0", "1.0"),)}, "0 1.0 1.0; 2 1.0 1.0"),
 ]
 

@@ -105,7 +105,7 @@ def test_offset_and_bytes_after_the_message() -> None:
 BODY = "01 00 0000000000000000 ffffffff 7fffffffffffffff 01 00 "
 """The first 24 bytes of a PollRequest v2, up to its cursor. It has no topics, max_wait_ms -1, and quota 2^63 - 1."""
 TAIL = BODY[2:] + "ff "
-"""The rest of a PollRequest v2 between its topics and its tag section. The cursor is null.
+"""The bytes of a PollRequest v2 after its topics and before its tag section. The cursor is null.
 
 If the topics take one byte, the tag section begins at byte 25.
 """

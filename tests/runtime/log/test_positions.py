@@ -1,4 +1,4 @@
-"""Find the batch with an offset in segments of any size, with a right index, a wrong one or none."""
+"""Find the batch that contains an offset, in segments of any size whose index is correct, wrong or missing."""
 
 from itertools import accumulate
 from pathlib import Path

@@ -65,7 +65,7 @@ def ranges(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether batch `number`, now `changed`, is readable and has offsets between those of its neighbors."""
+    """Return whether a changed batch is readable, with offsets between the two neighbors of batch `number`."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))

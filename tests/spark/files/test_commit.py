@@ -235,7 +235,7 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_commit_between_the_check_and_the_link_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """Let one write commit after a second write has checked the log, but before it has linked its manifest.
+    """Let one write commit after a second write has checked the log, but before the second has linked its manifest.
 
     If the rows of the second write have no offsets, they must be appended. If the rows have offsets, the second write
     must be rejected.

@@ -119,7 +119,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a `fails` function that is true for all requests from `first` on, as if the process had died."""
+    """Return a `fails` function that fails request number `first` and all later ones, as if the process had died."""
     return lambda number, _: number >= first
 
 
@@ -501,7 +501,7 @@ def test_repeated_micro_batch(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.thorough
 def test_stream_driver_dies_before_each_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill the driver before each request. The repeated batch must be written once, and the next batch as usual."""
+    """Kill the driver before each request. The repeated batch and the next batch must each be written once."""
     for step in every_step():
         url = bucket.new()
         run(bucket, monkeypatch, url, "q", 0, values(b"0"))

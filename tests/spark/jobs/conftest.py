@@ -13,7 +13,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Units and results still pass through JSON, as they do with workers.
     """
-    from tagwire_spark.errors import rejection  # needs pyspark
+    from tagwire_spark.errors import rejection  # here, because this import needs pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)

@@ -158,7 +158,7 @@ def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
         (tmp_path / "logs" / file[0] / segment_file(file[1], "log")).touch()
     every: tuple[dict[str, Any], ...] = (
         {"now": NOW, "include_active": True},
-        {"now": NOW, "include_active": True, "segment_bytes": 100},  # too small to merge segments with records
+        {"now": NOW, "include_active": True, "segment_bytes": 100},  # two segments with records exceed this size
         {"now": OLD, "min_compaction_lag_ms": 2},  # no segment of `rolled-0` is old enough, so all are copied
         {"now": OLD + 4, "min_compaction_lag_ms": 2},  # the last two segments are copied
     )

@@ -71,7 +71,7 @@ def test_repeated_batches(tmp_path: Path, run: Any) -> None:
     run(tmp_path, "q", 2, rows())
     run(tmp_path, "q", 2, rows(5))  # batch 2 is already committed (without rows), so these rows are ignored
     run(tmp_path, "other", 0, rows(4))
-    job(tmp_path, rows(5))  # after a write without a query, batch 2 must still count as committed
+    job(tmp_path, rows(5))  # even after this batch write, micro-batch 2 of "q" must count as committed
     run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
@@ -103,7 +103,7 @@ class Stop(BaseException):
 
 @pytest.mark.thorough
 def test_driver_dies_before_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Stop a commit before each of its steps. The repeated batch must be written once, and then the next as usual."""
+    """Stop a commit before each of its steps. The repeated batch and the next batch must each be written once."""
     for steps in range(60):
         root = tmp_path / str(steps)
         run(root, "q", 0, rows(0))

@@ -48,7 +48,7 @@ spark.stop()
 
 @pytest.mark.parametrize("how", ["--py-files", "addPyFile", "addArtifacts"])
 def test_shipped_package(tmp_path: Path, how: str) -> None:
-    """Ship a package to a worker that has its own JVM, with an option of `spark-submit` or a method of Spark."""
+    """Ship a package to a worker that has its own JVM, with a `spark-submit` option or a Spark method."""
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     (tmp_path / "project").mkdir()

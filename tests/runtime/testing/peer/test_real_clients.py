@@ -1,8 +1,8 @@
 """Run real clients against the mock peers of examples/. Each client bootstraps, then produces and consumes one record.
 
-The Python clients are tested if installed (`pip install confluent-kafka kafka-python aiokafka`), and Kafka's own if
-Java and Maven can provide it (`kafka_jars`). Each client runs in its own process with a timeout. It prints the offset
-of the produced record, then offset, key and value of the consumed record.
+The Python clients are tested if they are installed (`pip install confluent-kafka kafka-python aiokafka`). Kafka's own
+client is tested if Java and its jars are available (see `kafka_jars`, which may run Maven). Each client runs in its own
+process with a timeout. It prints the offset of the produced record, then offset, key and value of the consumed record.
 """
 
 import importlib.util
