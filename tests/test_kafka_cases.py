@@ -155,7 +155,7 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Lenient decoding must accept what Kafka reads. Strict decoding must accept what Kafka also writes back unchanged."""
+    """Lenient decoding must accept what Kafka reads, and strict decoding what Kafka also writes back unchanged."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])

@@ -178,7 +178,7 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
 
 @pytest.mark.parametrize("shift", [0, 1, 8, 17, 62, 63, 64, 65])
 def test_batch_header_across_two_search_windows(shift: int) -> None:
-    """Find a batch header that lies across the end of a search window of 512 KiB, after damage at the window's start."""
+    """Find a batch header that lies across the end of a 512 KiB search window, after damage at the window's start."""
     cut = endless(7)
     junk = b"\xff" * ((1 << 19) + 1 - len(cut) - 64 + shift)
     parts = [(KEPT, batch(5)), (LOST, cut + junk), (KEPT, batch(8)), (LOST, b"\xff" * 500), (KEPT, batch(9))]
