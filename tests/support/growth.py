@@ -1,8 +1,8 @@
 """Measure how the executed Python lines, the CPU time, and the peak memory grow with the input size.
 
 Tests compare the cost of two input sizes instead of checking seconds. Line counts are exact, and reveal repeated work
-in Python. CPU time reveals repeated work in C, such as copies and searches; its limit is generous. If the input grows
-by 8, linear work also grows by 8, and quadratic work by 64.
+in Python. CPU time reveals repeated work in C, such as copies and searches; its limit is generous. If the input is
+8 times as large, linear work is also 8 times as much, and quadratic work is 64 times as much.
 """
 
 import gc

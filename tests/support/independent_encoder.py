@@ -157,7 +157,7 @@ def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) ->
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """Return the optional fields and the other fields of a field's struct, declared inline or as a common struct."""
+    """Return the optional fields and the other fields of a field's struct, which is inline or common."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 
@@ -204,8 +204,8 @@ def default_of(field: Spec) -> Any:
 def full_value(spec: Spec, version: int) -> Value:
     """Return a value in which every field of the version has a value other than its default.
 
-    All values except booleans are distinct. Integers count up; those of more than one byte start at a number that needs
-    all bytes, such as 0x1000 for an int16. Arrays have two elements.
+    All values except booleans are distinct. Integers count up. An integer of more than one byte starts at a number that
+    needs all bytes, such as 0x1000 for an int16. Arrays have two elements.
     """
     return full_struct(context_of(spec, version), spec.get("optionalFields", []), spec["fields"], count(1))
 

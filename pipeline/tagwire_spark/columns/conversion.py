@@ -32,7 +32,7 @@ def message_side(given: Any, expected: Any) -> Any:
     """Return the type to which a Spark column of type `given` must be cast, so that it can be encoded as `expected`.
 
     The encoder converts most types itself, so most types are returned unchanged. The exceptions are decimals that
-    become uint64 fields, and timestamps and durations, whose units may differ from those of the fields.
+    become uint64 fields, and timestamps and durations, because Spark's unit may differ from the field's unit.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(expected):

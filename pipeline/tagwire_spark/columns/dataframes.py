@@ -1,4 +1,4 @@
-"""Functions on whole DataFrames: `decode_messages` decodes entire Arrow batches, `in_log_order` sorts rows for a write.
+"""Functions on whole DataFrames. `decode_messages` decodes whole Arrow batches; `in_log_order` sorts rows for a write.
 
 All columns are sent to the Python worker and back, so first select only the columns that you need. `decode_messages` is
 faster than `from_message`, because Spark sends the bytes to the worker only once. With `from_message`, it sends them
@@ -103,7 +103,7 @@ def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
 
 
 def in_log_order(df: DataFrame) -> DataFrame:
-    """Arrange a DataFrame's rows for a write to `kafka_log`: each partition in one task, in offset order.
+    """Arrange rows for a write to `kafka_log`, so that each partition is in one task and sorted by offset.
 
     This causes a shuffle. Rows that were read from a log, or grouped by topic and partition, don't need this call.
     """

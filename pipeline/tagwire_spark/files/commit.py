@@ -163,7 +163,7 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out a folder's pending commits, after giving the processes that began them time to finish.
+    """Carry out a folder's pending commits. First, give the processes that began these commits time to finish them.
 
     Raises PipelineError if a commit can't be carried out.
     """
@@ -175,8 +175,8 @@ def settle(root: str, storage: StorageOptions) -> None:
 def settled(root: Path) -> Generator[None]:
     """Carry out a local folder's pending commits, and hold a read lock on it during the block.
 
-    Raises PipelineError if a commit can't be carried out, and with condition KAFKA_LOG_CHANGED if another process
-    commits during the block (which is possible if the file system has no locks).
+    Raises PipelineError if a commit can't be carried out. If the file system has no locks, another process may commit
+    during the block; then the condition of the error is KAFKA_LOG_CHANGED.
     """
     folder = LocalFolder(str(root))
     while True:
@@ -290,7 +290,7 @@ def opened(
 def if_gone(error: PipelineError, file: str) -> PipelineError:
     """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed, otherwise `error` itself.
 
-    If a local file's folder is also missing, the worker probably lacks a mount, so `error` itself is returned.
+    If a local file's folder is also missing, it is probably not mounted on the worker, so `error` itself is returned.
     """
     if error.condition != "KAFKA_LOG_NOT_FOUND":
         return error

@@ -1,4 +1,4 @@
-"""Access to the objects below a prefix in object storage, with conditional puts, listings and concurrent requests.
+"""Access the objects below a prefix in object storage, with conditional puts, listings and concurrent requests.
 
 fsspec supports put conditions only through its S3 client, and can't return an object's ETag together with its bytes.
 This module adds conditional puts and reads with ETags.
@@ -104,7 +104,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask(item)` for each item in several threads. Wait for running calls, then raise the first error."""
+        """Call `ask(item)` for all items, in several threads. After an error, wait for running calls, and raise it."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

@@ -65,7 +65,7 @@ def _work_leftover(folder: Path) -> Leftover | None:
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove other jobs' folders to which nothing was written for `hours`. Errors are ignored."""
+    """Remove other jobs' folders to which nothing has been written for `hours` hours. Errors are ignored."""
     oldest = time.time() - 3600 * hours
     # Errors don't matter: `job` is already committed, and the next write tries to remove the leftovers again.
     with suppress(OSError, PipelineError):

@@ -43,7 +43,7 @@ __all__ = ["LocalFolder", "locked"]
 
 _REMOVED: Final = "removed"
 _NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
-"""Error numbers of `link` on a file system without hard links. Other numbers have other causes, such as a full disk."""
+"""Error numbers of `link` if the file system has no hard links. Other errors have other causes, such as a full disk."""
 
 
 class LocalFolder(CommitFolder):
@@ -187,7 +187,7 @@ class LocalFolder(CommitFolder):
         job.folder.mkdir(exist_ok=True)  # if a micro-batch has no rows, no task has created the folder
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # fails if the task wrote to a mount that the driver lacks
+            (root / source).stat()  # fails if only the task's machine has mounted the folder
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:

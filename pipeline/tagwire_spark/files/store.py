@@ -1,4 +1,4 @@
-"""Access to fsspec file systems, with secrets removed from errors.
+"""Access fsspec file systems, and remove secrets from their errors.
 
 fsspec keeps file system objects for the life of the process, and some of them cache listings. Planning must see the
 current files, so cached listings are dropped before each read.

@@ -50,7 +50,7 @@ _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""Three values: a partition folder or segment that a worker plans to read, its log folder, and the commit number."""
+"""A partition folder or segment that a worker plans to read, its log folder, and that folder's last commit number."""
 
 
 def read_logs(

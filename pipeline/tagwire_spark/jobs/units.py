@@ -93,7 +93,7 @@ def job_inputs(
 
 @contextmanager
 def _named_errors() -> Generator[None]:
-    """Convert the system errors of the `with` block, which lists a job's input, to PipelineError."""
+    """Convert system errors in the `with` block, which lists a job's input, to PipelineError."""
     try:
         yield
     except OSError as error:
@@ -113,7 +113,7 @@ def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
 
 
 def found_partitions(root: Location) -> list[FoundPartition]:
-    """Return the partitions in a folder and its subfolders. Raises LogPathError for a file, or if none is found."""
+    """Return the partitions in a folder and its subfolders. Raises LogPathError for a file, or if there are none."""
     path = root.local
     if path.is_file():
         raise LogPathError(f"{root.origin}: a single segment is not a partition; give the folder of its partition")

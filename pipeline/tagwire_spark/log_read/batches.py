@@ -93,7 +93,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError unless a batch's offsets are between the previous batch's offsets and the next segment's.
+    """Raise LogError unless a batch's offsets follow the previous batch's and precede the next segment's offsets.
 
     No checksum covers offsets, so they may be wrong in a valid batch. The order of two batches is checked only if the
     query requests one of them.

@@ -46,7 +46,7 @@ class RowSplits(NamedTuple):
 
     splits: Sequence[SplitNames]
     numbers: Any
-    """The split index of each row as an Arrow array; None for a single split."""
+    """The split index of each row as an Arrow array; None if there is only one split."""
     rows: int
 
     def spread(self, values: Any) -> Any:

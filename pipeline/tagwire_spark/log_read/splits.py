@@ -256,8 +256,8 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
 def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Yield the partition folders in and below `path`, or `path` itself if it is a partition folder.
 
-    Folders that a broker is moving or deleting are skipped, except for `path` itself. Before any other
-    folder is listed, `searched` is called with it. Raises LogPathError if a folder can't be listed.
+    Folders that a broker is moving or deleting are skipped, except for `path` itself. `searched` is called with each
+    folder that is not a partition folder, before it is listed. Raises LogPathError if a folder can't be listed.
     """
     for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())

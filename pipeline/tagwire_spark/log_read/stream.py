@@ -371,7 +371,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _is_deleted(split: Split, query: LogQuery) -> bool:
     """Return whether a missing segment was deleted: its folder still exists, and the log now begins after the split.
 
-    Returns False if the folder is also missing, because the worker may only lack a mount.
+    Returns False if the folder is also missing, because then the worker may not have mounted it.
     """
     folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
     with ExitStack() as stack:

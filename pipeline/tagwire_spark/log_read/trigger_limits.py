@@ -1,4 +1,4 @@
-"""Find the end of the next micro-batch: where a limit of rows, bytes or segments is reached, or the logs end."""
+"""Find the end of the next micro-batch, which is at a limit (of rows, bytes or segments) or at the end of the logs."""
 
 import json
 from bisect import bisect_right

@@ -51,7 +51,7 @@ class StagedSegment(NamedTuple):
 
 
 class Segments:
-    """A writer of a task's segments of one partition, one after another."""
+    """Writes the segments of one partition in a task, one after another."""
 
     def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name

@@ -94,6 +94,6 @@ class PushingLogReader(LogReader):
     """A batch reader that uses Spark's filters to read less."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Narrow the query by Spark's filters. Return the filters that Spark must still apply to the rows."""
+        """Narrow the query with Spark's filters. Return the filters that Spark must still apply to the rows."""
         self.query, left = narrowed(self.query, filters)
         return left

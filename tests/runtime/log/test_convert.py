@@ -74,7 +74,7 @@ def test_new_batch_sizes_keep_original_timestamps_under_append_time(
 ) -> None:
     """Original timestamps must be kept, or reported as losses if the new batch can't store them.
 
-    An uncompressed v1 batch can't store them, because with append time it contains only the append time.
+    An uncompressed v1 batch can't store them, because its only timestamp is then the append time.
     """
     sent = [Record(offset, 300 + offset, b"k", b"v") for offset in range(7)]
     batch = build(sent, format, compression=codec, timestamp_type="append", append_time=999)

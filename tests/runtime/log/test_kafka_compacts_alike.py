@@ -67,7 +67,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
     """Return what both cleaners must agree on: all properties of a v2 batch, but only the records of an old batch.
 
-    Old batches have other properties afterwards, because Kafka's cleaner converts them to v2.
+    The other properties of old batches change, because Kafka's cleaner converts these batches to v2.
     """
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)

@@ -175,7 +175,7 @@ def test_last_record_of_each_key_is_kept_and_old_tombstones_are_removed(
 
 
 def test_deletes_in_each_format(tmp_path: Path) -> None:
-    """Check which records delete keys: in v0 and v1 those with a null value, in kip87 those with the tombstone flag."""
+    """Check which records delete keys: in v0 and v1, those with a null value; in kip87, those with a tombstone flag."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [
