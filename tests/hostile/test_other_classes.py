@@ -1,4 +1,4 @@
-"""Writers must reject a struct whose class isn't the field's class: fields that only its class has would be lost."""
+"""Writers must reject a struct of a wrong class, because fields that only this class has would be lost."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Decode a message. Compare either the engines' methods of the object or the JSON they convert it to, at random.
+    """Decode a message. Compare the engines' object methods or (at random) the JSON that they make of it.
 
     Return a description of the first difference; None if there is none.
     """

@@ -106,7 +106,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
     """Commit a job. Raises PipelineError if the job could not be committed.
 
     `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` is what the
-    last manifest records about committed micro-batches. If another job commits first, `change` is called again.
+    last finished commit records about micro-batches. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:
@@ -129,7 +129,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return what the last manifest records about committed micro-batches, keyed by the streaming query's ID."""
+    """Return what the last finished commit records about micro-batches, keyed by the streaming query's ID."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 
@@ -176,7 +176,7 @@ def settled(root: Path) -> Generator[None]:
     """Carry out a local folder's pending commits, and hold a read lock on it during the block.
 
     Raises PipelineError if a commit can't be carried out. If the file system has no locks, another process may commit
-    during the block; then the condition of the error is KAFKA_LOG_CHANGED.
+    during the block; this raises PipelineError (KAFKA_LOG_CHANGED).
     """
     folder = LocalFolder(str(root))
     while True:

@@ -115,7 +115,7 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for an error such as EIO, if the export may still be complete.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) if an error, such as EIO, doesn't mean an incomplete export.
 
     Do nothing if `error` is about a missing or truncated file, because the export is then incomplete. For a truncated
     file, pyarrow raises an OSError without an error number.

@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""If a modification time is at least this many nanoseconds old, every later change results in a different time."""
+"""If a modification time is more than this many nanoseconds old, every later change results in a different time."""
 
 
 class _Known(NamedTuple, Generic[_T]):

@@ -65,7 +65,7 @@ def ranges(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether a changed batch is readable, with offsets between the two neighbors of batch `number`."""
+    """Return whether batch `number` is still readable after its change, with offsets between its neighbors' offsets."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
