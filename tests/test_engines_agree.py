@@ -1,7 +1,7 @@
 """Check that the engines and the layout interpreter return equal results for valid and invalid bytes and values.
 
 When a generated serializer rejects input, `encode` and `decode` call the interpreter to locate the error. This can hide
-errors of a serializer. If it rejected valid input, the calls would only be slower. If it accepted invalid input, they
+errors in a serializer. If it rejected valid input, the calls would only be slower. If it accepted invalid input, they
 would return a wrong result without an error. So the tests call serializers and interpreter directly. The native engine
 itself raises DisagreementError if it rejects input that the interpreter accepts, so it is tested through public calls,
 and its errors are compared.

@@ -87,7 +87,7 @@ def _builder(
 
 @contextmanager
 def spark_errors_converted() -> Generator[None]:
-    """Convert a Spark error in the block to a PipelineError that names the cause."""
+    """Convert a Spark error in the `with` block to a PipelineError that names the cause."""
     try:
         yield
     except TagwireError:

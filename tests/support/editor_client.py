@@ -1,7 +1,7 @@
 """Act as an editor: run the language server as a process, and exchange JSON-RPC with it over stdin and stdout.
 
-If a response or notification does not arrive in time, the test fails. The server stops at the end of the block that
-started it.
+If a response or notification does not arrive in time, the test fails. The server stops at the end of the `with`
+block that started it.
 """
 
 import contextlib

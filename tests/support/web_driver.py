@@ -36,7 +36,7 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Open a page and wait until it is loaded. Drop the console messages of earlier pages."""
-        # otherwise, a URL that differs only after # would not be loaded again
+        # First open an empty page. Otherwise, a URL that differs only after # would not be loaded again.
         self._call("url", {"url": "about:blank"})
         self.errors()
         self._call("url", {"url": url})

@@ -315,7 +315,7 @@ def _paths(fields: Any) -> tuple[str, ...]:
 def _versions(cls: type[Message], version: Any, options: Options) -> tuple[int, ...]:
     """Return `version` in a tuple or, if it is None, the message's versions that the option `versions` allows.
 
-    Without the option, all versions are allowed. Raises PipelineError if the message has no allowed version.
+    If the option is not set, all versions are allowed. Raises PipelineError if the message has no allowed version.
     """
     if version is not None:
         if not isinstance(version, int) or isinstance(version, bool):

@@ -1,7 +1,7 @@
 """Functions on whole DataFrames. `decode_messages` decodes whole Arrow batches; `in_log_order` sorts rows for a write.
 
 All columns are sent to the Python worker and back, so first select only the columns that you need. `decode_messages` is
-faster than `from_message`, because Spark sends the bytes to the worker only once. With `from_message`, it sends them
+faster than `from_message`, because Spark sends the bytes to the worker only once. For `from_message`, it sends them
 once for each expression that uses the struct.
 """
 
@@ -35,7 +35,7 @@ def decode_messages(
 ) -> DataFrame:
     """Decode the messages in the column `data` of a DataFrame into a struct column `into`.
 
-    With `into=None`, each field of the message becomes a column. `keep` lists the other columns of the result, by
+    If `into` is None, each field of the message becomes a column. `keep` lists the other columns of the result, by
     default all but `data`. `version` is a number or a column name; the other arguments are as in `from_message`. If
     `keep` has location columns of `kafka_log` (file, topic, partition, offset, position), errors name the record's
     location. Raises PipelineError for invalid arguments.

@@ -53,8 +53,8 @@ class RecordReading(NamedTuple):
     def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
         """Decode a column of records. Values in a coordinator log can be decoded only with their `keys`.
 
-        With `always_error`, the structs have a field `_error` even in FAILFAST mode. Raises PipelineError for a column
-        that isn't binary and, in FAILFAST mode, for an invalid record.
+        If `always_error` is true, the structs have a field `_error` even in FAILFAST mode. Raises PipelineError for a
+        column that isn't binary and, in FAILFAST mode, for an invalid record.
         """
         for name, column in (("data", data), ("key", keys)):
             if column is not None and not is_bytes(column.type):
@@ -165,8 +165,8 @@ def schema_of_message(
 ) -> StructType:
     """Return the type of the structs that `from_message` returns for the same arguments.
 
-    Without a version, return the type for a column of versions. Each field has its documentation as a comment. With
-    `nullable=False`, a field is NOT NULL if the spec never allows null; reading with such a schema is faster.
+    If `version` is None, return the type for a column of versions. Each field has its documentation as a comment. If
+    `nullable` is false, a field is NOT NULL if the spec never allows null; reading with such a schema is faster.
     """
     schema: StructType = decoding(messageName, version, options, fields).commented(nullable=nullable)
     return schema
@@ -195,7 +195,7 @@ def from_message_udf(
 ) -> "Callable[..., Column]":
     """Return `from_message` for one message as a UDF, which can be called on columns or registered for SQL.
 
-    Without a version, the UDF's second argument is a column of versions. Raises PipelineError for invalid arguments.
+    If `version` is None, the UDF's second argument is a column of versions. Raises PipelineError for invalid arguments.
     """
     return _decoder(decoding(messageName, version, options, fields))
 
@@ -205,7 +205,7 @@ def to_message_udf(
 ) -> "Callable[..., Column]":
     """Return `to_message` for one message as a UDF, which can be called on columns or registered for SQL.
 
-    Without a version, the UDF's second argument is a column of versions. Raises PipelineError for invalid arguments.
+    If `version` is None, the UDF's second argument is a column of versions. Raises PipelineError for invalid arguments.
     """
     return _encoder(encoding(messageName, version, options))
 

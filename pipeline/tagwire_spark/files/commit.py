@@ -154,7 +154,7 @@ def contents_of(job: Job) -> list[Content]:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Lock a local folder for writing during the block, after carrying out all pending commits.
+    """Lock a local folder for writing during the `with` block, after carrying out all pending commits.
 
     If the file system has no locks, the block runs without one. Raises PipelineError if a commit can't be carried out.
     """
@@ -173,7 +173,7 @@ def settle(root: str, storage: StorageOptions) -> None:
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """Carry out a local folder's pending commits, and hold a read lock on it during the block.
+    """Carry out a local folder's pending commits, and hold a read lock on it during the `with` block.
 
     Raises PipelineError if a commit can't be carried out. If the file system has no locks, another process may commit
     during the block; this raises PipelineError (KAFKA_LOG_CHANGED).
@@ -207,7 +207,7 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Lock a folder for reading during the block. At its end, check that there was no commit after commit `number`.
+    """Lock a folder for reading during the `with` block. Then check that there was no commit after commit `number`.
 
     `number` is a result of `settled_number`. Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or
     commit at the end of the block. If no error is raised, a listing made in the block shows no part of a later commit.

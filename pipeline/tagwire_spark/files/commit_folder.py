@@ -98,11 +98,11 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def rejected(self) -> AbstractContextManager[None]:
-        """Convert file system errors in the block to PipelineError."""
+        """Convert file system errors in the `with` block to PipelineError."""
 
     @abstractmethod
     def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
-        """Hold the folder lock during the block. Yield whether the lock could be acquired."""
+        """Hold the folder lock during the `with` block. Yield whether the lock could be acquired."""
 
     @abstractmethod
     def begin(self, job: Job) -> None:
@@ -145,7 +145,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def edited(self, name: str) -> AbstractContextManager[Path]:
-        """Yield a local path at which a staged file can be edited, and store the edited file after the block."""
+        """Yield a local path at which a staged file can be edited, and store the file after the `with` block."""
 
     @abstractmethod
     def done(self) -> dict[str, Any]:

@@ -276,7 +276,7 @@ class LocalFolder(CommitFolder):
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
-        """Convert an OSError in the block to an error that reports the write as committed, but not finished."""
+        """Convert an OSError in the `with` block to an error that reports the write as committed, but not finished."""
         try:
             yield
         except OSError as error:
@@ -369,7 +369,7 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
 # Commits don't depend on the lock, so they are also safe on file systems without locks.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock during the block; a shared lock excludes only writers. Yield whether the lock is held."""
+    """Hold the folder lock during the `with` block. A shared lock excludes only writers. Yield whether it is held."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

@@ -206,7 +206,7 @@ class RemoteBytes(FileBytes):
 
 @contextmanager
 def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
-    """Open a remote file for sequential reading from `start` to `end`. With `ahead`, blocks are prefetched."""
+    """Open a remote file for sequential reading from `start` to `end`. If `ahead` is true, prefetch blocks."""
     if not (ahead and file.is_concurrent):
         yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
         return

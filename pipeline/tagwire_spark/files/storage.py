@@ -176,7 +176,8 @@ def locations(
 
     Remote folders are mirrored in temporary local folders, which are deleted when `stack` is closed.
 
-    With `looks_in_parents`, the parent folder of a partition's URL is also listed, to detect commits to the partition.
+    If `looks_in_parents` is true, the parent folder of a partition's URL is also listed, to detect commits to the
+    partition.
     """
     for path in paths:
         found = list(

@@ -135,7 +135,7 @@ def retried(call: Callable[[], _T]) -> _T:
 def reaching(
     url: str, options: StorageOptions = NO_OPTIONS, problem: str = "can't be reached by fsspec", condition: str = ""
 ) -> Generator[None]:
-    """Convert errors that fsspec or its libraries raise in the block to PipelineError, with secrets removed.
+    """Convert errors of fsspec and its libraries in the `with` block to PipelineError, with secrets removed.
 
     The default `condition` is KAFKA_LOG_NOT_FOUND for a missing file, and KAFKA_LOG_UNREADABLE for other errors.
     """
@@ -152,7 +152,7 @@ def reaching(
 
 
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
-    """Yield `work(unit)` for each unit, in order. With `is_concurrent`, `work` runs in several threads.
+    """Yield `work(unit)` for each unit, in order. If `is_concurrent` is true, `work` runs in several threads.
 
     If `work` raises an error, the error is raised here and no further units are started.
     """

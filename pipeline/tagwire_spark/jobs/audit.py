@@ -36,8 +36,8 @@ def audit_captures(
 
     `client` is the client ID or, for requests without one, the client's label in the capture (`clientLabel`).
     `sinceRelease` and `lastRelease` are the first and last release that have the version, according to the package's
-    archive of releases; `lastRelease` is null if the newest release has it. With `rejected_by`, such as "4.0", only
-    versions that brokers of that release reject are returned. `paths`, `port` and `storage_options` are as for the
+    archive of releases; `lastRelease` is null if the newest release has it. If `rejected_by` is a release such as
+    "4.0", only versions that its brokers reject are returned. `paths`, `port` and `storage_options` are as for the
     source `kafka_rpc`. Raises PipelineError for invalid arguments.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}

@@ -160,7 +160,7 @@ def job_output(
 
 @contextmanager
 def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
-    """Yield the folders that a job fills. If the block succeeds, the folder `output` is moved to the output path.
+    """Yield the folders that a job fills. If the `with` block succeeds, `output` is moved to the output path.
 
     The other folders are always removed. Raises LogPathError or PipelineError if the output is not empty, is being
     written by another process, or can't be written.
@@ -179,7 +179,7 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
-    """Yield a folder next to the output. If the block succeeds, rename its subfolder `output` to the output."""
+    """Yield a folder next to the output. If the `with` block succeeds, rename its subfolder `output` to the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output} already exists, and tagwire does not replace it; choose another output")
     with claimed(output) as is_alone:
@@ -197,7 +197,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 @contextmanager
 def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Path]:
-    """Yield a folder in the work folder. If the block succeeds, upload its subfolder `output` to the output."""
+    """Yield a folder in the work folder. If the `with` block succeeds, upload its subfolder `output` to the output."""
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):

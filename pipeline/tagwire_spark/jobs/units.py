@@ -43,7 +43,7 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the partition's current segments. With `metadata`, a metadata log's snapshots come first."""
+        """List the partition's current segments. If `metadata` is true, a metadata log's snapshots come first."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 

@@ -307,7 +307,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
     """Parse a JSON object such as {"topic": {"0": 23}}. Raises PipelineError for other options.
 
-    The result is {("topic", 0): 23}. With `words` {"earliest": -2}, {"topic": "earliest"} becomes {("topic", ALL): -2}.
+    The result is {("topic", 0): 23}. If `words` is {"earliest": -2}, the result for {"topic": "earliest"} is
+    {("topic", ALL): -2}.
     """
     try:
         value = json.loads(options.text(name))

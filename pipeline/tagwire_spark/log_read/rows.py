@@ -262,7 +262,7 @@ class _Rows:
     def _within_times(self, batch: Any) -> Iterator[Any]:
         """Yield a mask of the rows that are not before the start time, and a mask of the rows before the end time.
 
-        If the query lacks one of these times, there is no mask for it. With `level=batch`, the end time is ignored: a
+        If the query lacks one of these times, there is no mask for it. For `level=batch`, the end time is ignored: a
         batch whose last timestamp is later may still have earlier records.
         """
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
@@ -282,7 +282,7 @@ class _Rows:
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            # With level=batch, there is no key column to tell abort from commit markers, so check every marker.
+            # For level=batch, there is no key column to tell abort from commit markers, so check every marker.
             is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
             if is_abort and split.transactions is not None and split.transactions.misses_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)

@@ -304,9 +304,9 @@ def requested_segments(
 def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
     """Raise PipelineError if a requested offset is after the log's end.
 
-    With the option `partial`, also set the last segment's end to the start of an unfinished batch. The end of a remote
-    segment without an index is not checked, because finding it would require reading the whole segment. Raises LogError
-    for damage.
+    If the option `partial` is set, also set the last segment's end to the start of an unfinished batch. The end of a
+    remote segment without an index is not checked, because finding it would require reading the whole segment. Raises
+    LogError for damage.
     """
     key, last = partition_key(partition.path), segments[-1]
     given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}

@@ -191,7 +191,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        # With read_committed, open transactions are excluded, so `log.end` may be before the stream's start.
+        # For read_committed, open transactions are excluded, so `log.end` may be before the stream's start.
         logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
         if self._target is None and self._waits(logs, starts):
             return start

@@ -39,7 +39,7 @@ class Log(NamedTuple):
     The replaced record's offset then belongs to another leader epoch than before.
     """
     log_end: int = 0
-    """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""
+    """The log end offset. For read_committed, it may be after `end`, the start of the earliest open transaction."""
 
     def epoch_before(self, offset: int) -> int | None:
         """Return the leader epoch of the record before `offset`; None if the record or its epoch is unknown."""
@@ -50,8 +50,8 @@ class Log(NamedTuple):
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
     """Return the offset at which a micro-batch ends, for each partition.
 
-    Without a limit, this is the end of the log; otherwise, the offset at which the partition's share of the limit is
-    used up.
+    If there is no limit, this is the end of the log; otherwise, it is the offset at which the partition's share of the
+    limit is used up.
     """
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}

@@ -72,7 +72,7 @@ def transactions_before(log: ExistingLog, written: str) -> OpenTransactions:
 def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, others: bool) -> list[str]:
     """Return the files to remove when the partitions in `written` are overwritten.
 
-    With `others`, these include the files of all other partitions. Raises PipelineError for an unusable URL.
+    If `others` is true, also return the files of all other partitions. Raises PipelineError for an unusable URL.
     """
     with ExitStack() as stack:
         location = folder_location(root, stack, storage)

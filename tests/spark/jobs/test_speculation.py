@@ -102,7 +102,7 @@ spark.stop()
 
 @contextmanager
 def started(log_file: Path, service: str, *arguments: str) -> Generator[str]:
-    """Run the master or a worker of a standalone cluster during the block, and yield the master's URL."""
+    """Run the master or a worker of a standalone cluster during the `with` block, and yield the master's URL."""
     spark_class = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
     command = [spark_class, f"org.apache.spark.deploy.{service}", *arguments, "--webui-port", "0"]
     environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0]}

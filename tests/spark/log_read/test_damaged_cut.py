@@ -18,7 +18,7 @@ BATCHES = 12
 def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
     """Write a segment of equally large batches in which byte `at` of batch `number` is wrong. Return the batch size.
 
-    With `index`, also write an index with an entry for each batch except the first.
+    If `index` is true, also write an index with an entry for each batch except the first.
     """
     folder.mkdir()
     batch = build([Record(n, 5, b"k", bytes(400)) for n in range(5)], "v2")
