@@ -1,6 +1,5 @@
-"""Check that mutations are valid or invalid, as they claim.
+"""Check that mutations are valid or invalid as they claim, with the native engine, generated code, and interpreter.
 
-Each mutation is decoded by the native engine, the generated code, and the interpreter.
 `python tests/support/mutation_claims.py --count 300000` tries and counts more mutations than the tests have time for.
 """
 
