@@ -176,7 +176,7 @@ class _Files:
 
 
 class _Records:
-    """A reader of a part's table file. It returns the part's records batch by batch, in file order."""
+    """A reader of a table file, which contains one segment's records. It returns them batch by batch, in file order."""
 
     def __init__(self, source: Location, path: Path) -> None:
         self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))

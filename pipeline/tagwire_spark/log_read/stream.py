@@ -317,7 +317,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition's Log up to `end`; None if `end` is None. Raises PipelineError for a bad folder name.
+        """Return a partition's Log with this end; None if `end` is None. Raises PipelineError for a bad folder name.
 
         Also sets the `end` of the partition's last segment, so that its readers stop there.
         """
