@@ -1,1 +1,1 @@
-"""Describe problems in specs: their positions, the rules and their IDs, and examples of each rule."""
+"""Problems in specs, the rules that specs must follow, and examples of each rule."""

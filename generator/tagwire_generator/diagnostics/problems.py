@@ -1,4 +1,4 @@
-"""The rules for specs, and problems, each of which is a violation of a rule at a position in a file."""
+"""The rules for specs, and the problems in specs. A problem is a violation of a rule at a position in a file."""
 
 import tomllib
 import unicodedata
@@ -26,7 +26,7 @@ Impact = Literal["wire", "semantic", "source", "policy"]
 - "wire": the bytes of a released version
 - "semantic": the meaning of the bytes
 - "source": the JSON form, or code that uses the classes
-- "policy": nothing, but users may have relied on the old state
+- "policy": nothing technical, but users may have relied on the old declaration
 """
 
 S = TypeVar("S", bound=str)
@@ -44,7 +44,7 @@ class Rule(Generic[S]):
     title: str
     explanation: str
     dialect: str = ""
-    """The only dialect in which a design rule is on by default; "" if the rule is on in all dialects."""
+    """The only dialect of specs in which a design rule is on by default; "" if it is on by default in all dialects."""
 
 
 def _severity(number: int) -> Severity:
@@ -201,7 +201,7 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """Return a SpecError whose message lists all problems. Its position is that of the first error."""
+    """Return a SpecError whose message lists all problems. It has the position of the first error."""
     first = next((problem for problem in problems if problem.severity == "error"), problems[0])
     return SpecError(
         "\n".join(render(problem) for problem in problems),

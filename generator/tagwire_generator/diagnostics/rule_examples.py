@@ -28,11 +28,11 @@ class Example:
     bad: str
     good: str
     old: str = ""
-    """If the rule is about spec changes, the released spec; `bad` and `good` are then changed copies of this spec."""
+    """The released spec, of which `bad` and `good` are changed copies; "" for rules that are not about changes."""
     whole: bool = False
     """Whether the examples are whole specs instead of abbreviated ones."""
     file: bool = False
-    """Whether the examples only describe a file in words, because its content would be too long or is not text."""
+    """Whether `bad` and `good` describe a file in words, because the file itself would be too long or is not text."""
 
 
 def _read() -> dict[str, Example]:

@@ -1,1 +1,1 @@
-"""Write specs: new projects, new versions and fields, and canonical text that keeps comments."""
+"""Create projects, add versions and fields to specs, and format specs without losing comments."""

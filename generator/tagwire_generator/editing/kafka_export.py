@@ -143,7 +143,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressib
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
-    """Return the spec's text, with its dialect changed to "kafka". Added spaces keep all positions the same."""
+    """Return the spec's text, with its dialect changed to "kafka". Spaces are added so that no position changes."""
     text = spec.data.decode()
     dialect = root.get("dialect")
     if dialect is None:

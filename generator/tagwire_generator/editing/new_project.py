@@ -31,7 +31,7 @@ _FILES: Final = {
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
 """Maps the path of each file that a project may already have to the name of the file's template.
 
-If such a file exists, it is kept and no error is raised. An existing file of `_FILES` or `_HEADERS` is an error.
+If one of these files exists, it is kept. If a file in `_FILES` or `_HEADERS` exists, an error is raised.
 """
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",
@@ -64,8 +64,9 @@ class _View:
 def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     """Return the files of a new protocol with the package `name`, without writing them.
 
-    Without `headers`, the protocol has no header specs, and programs frame messages themselves. Raises NewProjectError
-    for an invalid name or existing files; SettingsError if pyproject.toml already has spec sets or can't be read.
+    If `headers` is False, the protocol has no header specs, and its programs must add their own headers to messages.
+    Raises NewProjectError for an invalid name or existing files, and SettingsError if pyproject.toml already has spec
+    sets or can't be read.
     """
     _check_name(name)
     paths = _FILES | (_HEADERS if headers else {})

@@ -170,9 +170,10 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
-    """Return the canonical text of `form`, a spec in normal form, with the comments of `text`.
+    """Return the canonical text of a spec, with the comments that its author wrote.
 
-    `text` is the spec's text as its author wrote it. Raises SpecError if a comment would be lost.
+    `form` is the spec in normal form (see `syntax.canonical`), and `text` is the author's text. Raises SpecError if a
+    comment would be lost.
     """
     comments = read_comments(text)
     _move_homeless(comments, form)

@@ -1,6 +1,8 @@
 """Find the changes in new specs that break released versions.
 
-specs --pairing--> pairs --layouts of each version--> differences --verdicts--> findings, with proofs
+The old and new specs are paired. The layouts of each version of a pair are compared. Each difference between them is
+judged by the rules, and becomes a finding. If the wire format is broken, the finding has a proof: a value that one side
+can't read.
 
 Start at `compare_specs`. `docs/evolution.md` lists the rules and their reasons.
 """

@@ -33,7 +33,8 @@ class Baseline:
 class Check:
     """A comparison of released specs with current specs.
 
-    If `is_one_message` is set, there is one spec on each side. They are compared even if their names differ.
+    If `is_one_message` is set, there is only one released and one current spec. They are compared even if their names
+    differ.
     """
 
     old: Baseline

@@ -45,7 +45,7 @@ class Difference:
     rule: str
     steps: Steps
     text: str
-    """The old and the new state as a sentence, which does not name the field."""
+    """A sentence that describes the change, but does not name the field."""
     key: str
     """The spec key that causes the difference."""
 
@@ -191,7 +191,7 @@ class _Walk:
             self.add("TW941", here, f"the field was renamed from {old.json_name} to {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
-        """Compare the defaults and `ignorable` of fields that the compared version doesn't have.
+        """Compare the defaults and `ignorable` of fields that this version of the message doesn't have.
 
         These attributes matter even in versions without the field. A decoded message has the default as the field's
         value. When encoding, `ignorable` determines whether any other value is dropped or rejected.

@@ -1,4 +1,4 @@
-"""Find changes that message layouts don't show, such as to reserved tags, version ranges and record formats."""
+"""Find changes that message layouts don't show, such as changes of reserved tags, version ranges and record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def json_name(field: FieldSpec) -> str:
 
 
 def tag_holder(field: FieldSpec) -> str:
-    """Return a tagged field's name and type in the form that lock files use."""
+    """Return a tagged field's name and type as one string, such as `trace_id string`. Lock files store such strings."""
     return f"{attribute_name(field.name)} {field.type}"
 
 
@@ -84,16 +84,16 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the earlier use of this tag, such as "was reserved"; None if only `field` itself used it, or nothing."""
+    """Describe the earlier use of a tag, such as "was reserved"; None if no field other than `field` has used it."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
 
 
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
-    """Yield findings about version ranges without effect, newly required fields, and changed record formats.
+    """Yield findings about newly required fields, changed record formats, and version ranges that have no effect.
 
-    Record formats are compared in `offered`, the versions of the old message that peers may use.
+    `offered` are the versions of the old message that peers may use. Record formats are compared in these versions.
     """
     for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}
@@ -187,7 +187,7 @@ _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
-    """Yield findings if a record format changed, or if a message became a record format or the reverse."""
+    """Yield findings if a record format changed, or if only one of the two specs is a record format."""
     if old.format is None or new.format is None:
         what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
@@ -276,8 +276,8 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """Return names and values of a type's attributes, without nested types, to compare an old type with a new one.
+    """Return (name, value) pairs for the attributes of a type, to compare two types. Nested types are left out.
 
-    `names` maps old names of renamed fields to their new names, which replace them in the values.
+    `names` maps the old names of renamed fields to their new names. Old names in the values are replaced.
     """
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]

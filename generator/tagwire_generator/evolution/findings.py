@@ -1,4 +1,4 @@
-"""Findings about spec changes: the broken rule, the versions and, if encoded bytes change, an example of such bytes."""
+"""Findings about spec changes. A finding has the violated rule, the versions and, if bytes change, example bytes."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
-"""What a change breaks, such as "wire"; "error" if a spec is invalid, so that the change can't be judged."""
+"""What a change breaks, such as "wire". The severity "error" means that a spec is invalid and can't be compared."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 """All severities, most severe first."""

@@ -79,8 +79,8 @@ class Memory:
         """Cache which messages have no findings, and remove outdated cache entries."""
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
-        # Findings contain message names, but the cache uses file names. If a file's name is not that of its message,
-        # the file's result is not cached, so the file is checked every time.
+        # Findings contain message names, but the cache uses file names. If a file isn't named after its message, its
+        # result is not cached, and the file is checked every time.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

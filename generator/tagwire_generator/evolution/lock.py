@@ -27,7 +27,7 @@ from tagwire_generator.syntax.canonical import canonical_text, normal_form, plai
 from tagwire_generator.syntax.parse import parse
 
 Tree = Mapping[str, Any]
-"""A spec in normal form, without descriptions."""
+"""A spec in normal form (see `syntax.canonical`), without descriptions."""
 
 _FORMAT: Final = 1
 _NOTE: Final = "what was released; written by `tagwire lock`, never by hand"
@@ -187,7 +187,7 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
     if last["name"] != row["name"]:
         raise ValueError(f"the message {row['name']!r} contains the spec of {last['name']!r}")
     for tree in (last, *(each.tree for each in archive)):
-        f"{tree['name']} {tree['type']}".encode()  # raises an error unless both keys exist and can be encoded
+        f"{tree['name']} {tree['type']}".encode()  # only checks that both keys exist and can be encoded
     return LockedMessage(str(row["name"]), str(row["component"]), current, archive, retired)
 
 
@@ -313,8 +313,8 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 _DROPPED = ("TW960", "TW961")
 """Rules about dropped versions and messages.
 
-Findings of these rules have a low severity. `lost` reports them nevertheless, because an edit that adds a version or a
-field to a spec must not drop any version or message.
+The function `lost` yields findings of these rules even though their severity is low, because an edit that adds a
+version or a field to a spec must not drop any version or message.
 """
 
 
@@ -336,7 +336,7 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Return whether `known` is about the same rule and field as `finding`, and includes all of its versions."""
+    """Return whether `known` is about the same rule and field as `finding`, and about all versions of `finding`."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -94,7 +94,7 @@ def _inner(struct: StructLayout, name: str) -> Nested:
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """Return a struct of valid defaults, in which the first alternative of each union is set."""
+    """Return a struct in which every field has its default, except that the first alternative of each union is set."""
     chosen = {union.alternatives[0] for union in struct.unions}
     return {
         field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields

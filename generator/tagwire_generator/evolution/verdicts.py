@@ -78,7 +78,7 @@ def _headers(
 
 
 def struct_pairs(old: MessageSpec, new: MessageSpec) -> list[StructPair]:
-    """Pair the structs that both specs have, old with new. The first pair is the messages themselves."""
+    """Return a pair for each struct that both specs have. The first pair contains the two messages themselves."""
     return _MessageComparison(old, new, old.valid_versions & new.valid_versions, NONE).struct_pairs()
 
 
@@ -109,7 +109,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[HeaderSpecs,
 
 
 def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> Iterator[Finding]:
-    """Report a message with a new name. If its bytes changed too, report that another message took over its API key."""
+    """Report that a message was renamed or, if its bytes also differ, that another message took over its API key."""
     old, new = pair.old.spec, pair.new
     if old.name == new.name or old.name in new.aliases:
         return
@@ -191,7 +191,7 @@ class _MessageComparison:
             yield from tag_findings(self.old, self.new, pair, offered=offered, retired=known, reported=reported)
 
     def layout_findings(self) -> Iterator[Finding]:
-        """Yield a finding for each layout difference and each range of versions that has it, such as 1-3."""
+        """Yield a finding for each layout difference and each range of consecutive versions with this difference."""
         in_unstable: dict[str, list[str]] = {}
         for (rule, path, text), seen in self._seen.items():
             for run in runs(version for version in seen.versions if version not in self.unstable):

@@ -1,4 +1,4 @@
-"""Prove that a change breaks the wire format: with a value, its old and new bytes, and how the other side reads them.
+"""Prove that a change breaks the wire format, by finding a value that one side encodes and the other side misreads.
 
 Each layout encodes the value, and the other layout decodes the bytes. An error or a wrong value is the proof. The
 old reader is tried first, with the new bytes. If it reads them correctly, the new reader is tried with the old bytes,
@@ -39,7 +39,7 @@ class Proof:
     old_bytes: bytes | None
     new_bytes: bytes | None
     reader: Side
-    """The side that decodes: "old" if the old layout reads bytes of the new layout, or "new" for the reverse."""
+    """The side that decodes: the "old" layout reads bytes of the new layout, or the "new" layout reads old bytes."""
     error: str
     """The error of the reader; "" if it accepts the bytes."""
     reads: Any

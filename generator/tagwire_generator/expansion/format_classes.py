@@ -1,7 +1,7 @@
 """Create runtime classes with field tables from record formats, as `message_classes` does from messages.
 
-In specs, fields and bits are referred to by their names. This module replaces field names with attribute names, and
-names of bits with masks, so that layouts can be built from the field tables alone.
+Specs refer to fields and bits by name. This module replaces field names with attribute names, and bit names with bit
+masks, so that layouts can be built from the field tables alone.
 """
 
 from typing import Any
@@ -97,9 +97,9 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute name of the field whose spec key `key` names the field `name`; "" if there is none.
+    """Return the attribute name of the field that refers to the field `name` by `key`; "" if there is none.
 
-    For example, if `key` is `length_of`, return the field that contains the length of the field `name`.
+    For example, if `key` is `length_of`, this is the field that contains the length of the field `name`.
     """
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))

@@ -64,12 +64,12 @@ class FieldSpec:
     flexible_versions: Versions | None = None
     """The versions in which the field's length is compact. None means the message's flexible versions."""
     record_formats: RecordFormats = ()
-    """The record format for each range of versions, for records and bytes."""
+    """For a field of records or bytes, the record format in each range of versions."""
     framing: FramingSpec = _NO_FRAMING
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
     is_optional: bool = False
-    """Whether the draft dialect's optionalFields list the field. Such fields have their own keys and limits."""
+    """Whether the field is in `optionalFields`, in the draft dialect. Other keys and limits apply to such fields."""
     semantic: str = ""
     """The value of the spec's key `semantic`. The property `meaning` adds precision and scale."""
     precision: int | None = None

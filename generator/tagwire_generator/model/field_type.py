@@ -52,7 +52,7 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' together with "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
-"""Hints for types of other languages for which specs have no primitive. The keys are kinds of types, such as "map".
+"""Hints for types of other languages that have no equivalent in specs. The keys are kinds of types, such as "map".
 
 `_OTHER_NAMES` maps the names of these types to their kinds.
 """
@@ -104,7 +104,7 @@ def _array(element: str) -> str:
 
 
 MOST_DIMENSIONS: Final = 4
-"""Maximum depth of nested arrays. A deeper type is a mistake, or should use structs instead."""
+"""Maximum depth of nested arrays. A deeper type is probably a mistake; otherwise, the author can nest structs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Rules for record formats that concern several fields: lengths, checksums, counts and compression.
 
-In framing keys, a name refers to a field of the same struct. In conditions, deltas and compression, a name can also
-refer to a field of an enclosing struct: the nearest field with this name that is read earlier.
+The keys `lengthOf`, `countOf` and `covers` name a later field of the same struct. The keys `when`, `deltaOf` and
+`compression` name an earlier field of the same struct or of an enclosing struct. If several earlier fields have this
+name, the key refers to the nearest one.
 """
 
 from collections.abc import Iterator, Mapping

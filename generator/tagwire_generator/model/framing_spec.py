@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""The word in a spec for all following bytes of a struct. It replaces a field name, a length or a count."""
+"""Stands for all following bytes of a struct. Specs use it in place of a field name, a length or a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class FramingSpec:
     when: When | None = None
     delta_of: str = ""
     compression: str = ""
-    """The bits that select the codec of this field's compressed content, written as `Field.Bits`."""
+    """The bits that select the codec with which this field is compressed, such as `Attributes.Compression`."""
     equals: int | None = None
     rewritten: bool = False
     """Whether brokers overwrite the field in stored batches."""
     ascending: str = ""
-    """For an array whose elements must be in ascending order, the field by which they are ordered."""
+    """The field by which the elements of an array must be sorted, in ascending order."""
     not_empty: bool = False
     signed: bool = False
 

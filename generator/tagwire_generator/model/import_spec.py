@@ -1,7 +1,7 @@
 """Imports of shared structs. An import maps each version of the importing spec to a version of the struct.
 
-`in_versions_of` converts a shared struct to the versions of the importing spec, so that rules and later steps only
-handle ordinary structs of a message.
+`in_versions_of` converts the version ranges of a shared struct to versions of the importing spec. After this
+conversion, the struct is treated like the message's other structs.
 """
 
 from collections.abc import Iterator

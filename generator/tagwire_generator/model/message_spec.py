@@ -1,4 +1,4 @@
-"""A message with its attributes, fields and structs, and a message summary for package indexes."""
+"""The spec model of a message: its attributes, fields and structs. Also its summary, which package indexes use."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -68,7 +68,7 @@ class MessageSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSpec:
-    """A message in either dialect. Raises InvalidSpec if its attributes contradict each other.
+    """A message in the released or draft dialect. Raises InvalidSpec if its attributes contradict each other.
 
     A shared struct is a message of the kind "struct". The fields of this message are the struct's fields, and the
     importing specs determine in which versions the struct is flexible.

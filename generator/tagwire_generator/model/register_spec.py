@@ -167,7 +167,7 @@ def constant_name(name: str) -> str:
 
 
 def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, default: object) -> Iterator[Violation]:
-    """Yield a field's violations of the rules for enums."""
+    """Yield violations if a field's enum breaks a rule."""
     if enum is None:
         return
     wire = type.primitive

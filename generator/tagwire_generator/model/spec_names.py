@@ -81,8 +81,8 @@ def _violation(key: str, text: str, *needs: str) -> Violation:
 
 # Convert names in specs to Python names.
 #
-# The names in specs consist of ASCII letters and digits, which other rules check. So the results are valid identifiers
-# and safe file names.
+# Other rules make sure that the names in specs consist of ASCII letters and digits. So the results are valid
+# identifiers and safe file names.
 
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 MAX_NESTING: Final = 32
 """Maximum depth of nested structs, including the message. It limits all recursion over values and specs."""
 MAX_FIELDS: Final = 10_000
-"""Maximum number of fields in one layout of a message, where each use of a struct counts all its fields.
+"""Maximum number of fields in one layout of a message. If a struct is used twice, its fields are counted twice.
 
 This also limits the number of structs in a default object.
 """
 MAX_EXPANDED: Final = 1_000_000
-"""Maximum number of fields in all versions of a message together, because every version is expanded."""
+"""Maximum number of fields in all layouts of a message together, because a layout is created for each version."""
 MAX_TAGGED: Final = 1_000
 """Maximum number of tagged fields in a struct. Python can't compile a reader with thousands of branches."""
 

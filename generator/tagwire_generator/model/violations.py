@@ -12,9 +12,11 @@ class Violation:
     """A violation of a rule, found in an object of a spec.
 
     `key` is the spec key whose value breaks the rule. `needs` are other keys that the rule uses, with the prefix
-    "message:" for keys of the message. If one of these is invalid, the violation is only a consequence and isn't
-    reported. `struct` and `field` are indexes in `MessageSpec.structs` and `StructSpec.fields`, or None for a violation
-    in the message itself or in the struct itself.
+    "message:" for keys of the message. If the value of any of these keys is already known to be invalid, the violation
+    is only a consequence and isn't reported.
+
+    `struct` is an index in `MessageSpec.structs`, or None for the message itself. `field` is an index in
+    `StructSpec.fields`, or None if the violation isn't in a field.
     """
 
     rule: str
@@ -26,7 +28,7 @@ class Violation:
 
 
 class InvalidSpec(SpecError):
-    """Raised for a model object that violates rules. `violations` lists all violations, `errors` excludes warnings."""
+    """Raised for a model object that violates rules. `violations` includes warnings, and `errors` does not."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)

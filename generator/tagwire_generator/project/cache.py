@@ -47,7 +47,7 @@ class Cache:
         self._used: set[str] = set()
 
     def get(self, key: str) -> CacheEntry | None:
-        """Return the entry of a key; None if there is none, or it is damaged."""
+        """Return the entry with this key; None if it doesn't exist or is damaged."""
         self._used.add(key)
         try:
             digest, _, content = self._path(key).read_text(encoding="utf-8").partition("\n")

@@ -52,7 +52,7 @@ class ReleaseSpan:
     last: str
     digest: str
     layout: str = ""
-    """The layout as text, with the names from the last release of the span. "" if the version was never redefined."""
+    """The layout as text, with field names from the span's last release; "" if the version was never redefined."""
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"
@@ -106,8 +106,8 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # The table "layouts" contains layouts, which are strings. If there is also a component named "layouts", the
-        # same table contains its messages, which are tables.
+        # The strings in the table "layouts" are layouts. If a component is also named "layouts", its messages are in
+        # the same table, but each message is a table instead of a string.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

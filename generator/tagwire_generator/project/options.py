@@ -37,9 +37,10 @@ class SpecOptions:
     KIP-82's first draft has such keys, and requires that they are in ascending order.
     """
     entity_types: tuple[tuple[str, str], ...] = ()
-    """Additional entity types, each with its wire type, or "" for any type.
+    """Additional entity types, each with its wire type; "" allows any wire type.
 
-    In settings, they are a table of names and wire types, or a list of names, which allow any type.
+    In settings, they are a table of names and wire types. They can also be a list of names without wire types, which
+    allows any wire type.
     """
 
     def __post_init__(self) -> None:

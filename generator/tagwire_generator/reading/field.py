@@ -52,7 +52,7 @@ def _when(node: JsonNode) -> When:
 
 
 FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
-"""Converters for the keys `bits` and `when`. For most other keys, the kind in the schema determines the converter."""
+"""Converters for the keys `bits` and `when`. Most other keys use the converter for the kind of value in the schema."""
 
 
 def _type(node: JsonNode) -> FieldType:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.spec import ReadResult
 
 Tree = Mapping[str, Any]
-"""A spec in normal form."""
+"""A spec in normal form (see `syntax.canonical`)."""
 
 _RANGES: Final = ("range", "versions")
 _FIRST_KEYS: Final = ("name", "versions", "reservedTags", "fields")
@@ -61,7 +61,7 @@ class _Inlined:
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """Yield the shared struct, and each struct that it declares inline or in commonStructs, as a common struct."""
+        """Convert a shared struct, and the structs that it declares inline or in commonStructs, to common structs."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)
@@ -221,7 +221,7 @@ def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
 
 
 NO_SHARED_STRUCTS: Final = SharedStructs()
-"""No shared structs, for a spec that is read on its own."""
+"""An empty set of shared structs, for reading a spec on its own."""
 
 
 def _struct_versions(node: JsonNode) -> StructVersions:
@@ -278,7 +278,7 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
 
 
 class _Uses:
-    """The shared structs that a spec uses, directly or through other shared structs, and their used versions."""
+    """Collects the shared structs that a spec uses, directly or through other shared structs, and their versions."""
 
     def __init__(self, reading: Reading, shared: SharedStructs) -> None:
         self.reading = reading

@@ -1,8 +1,8 @@
-"""The keys that `spec.schema.json` defines, with converters for their values, for the readers of specs.
+"""The keys that `spec.schema.json` defines, and functions that convert their values to Python values.
 
-Each kind of value has a converter, and a few keys have their own. The value of a key becomes the model attribute with
-the same name. If the model has no such attribute, importing the reader raises an error, so that no value is lost
-silently.
+There is a converter for each kind of value in the schema. A few keys have a converter of their own. The value of a key
+becomes the model attribute with the same name. If the model has no such attribute, importing the reader raises an
+error, so that no value is lost silently.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,8 +49,8 @@ def keys_of(
     """Return an object's keys in schema order, each with its model attribute and converter.
 
     Keys whose values are child elements, and keys only meant for editors (such as `$schema`), are left out. `own` has
-    special converters for some keys. `renamed` maps keys to attributes with other names, or to "" if the reader handles
-    the key itself. Raises TypeError for a key without an attribute.
+    the converters of keys that need a converter of their own. `renamed` maps keys to attributes with other names, and
+    maps keys that don't become attributes to "". Raises TypeError for any other key without an attribute.
     """
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}

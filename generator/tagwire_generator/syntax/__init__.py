@@ -1,1 +1,1 @@
-"""Spec syntax: parse text while keeping positions, validate it against a JSON Schema, and write canonical text."""
+"""Parse the text of specs with positions, validate it against a JSON Schema, and write specs as canonical text."""

@@ -67,7 +67,7 @@ class _Validator(Protocol):
 
 @functools.lru_cache(maxsize=1)
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of specs, for both dialects."""
+    """Return the JSON Schema of specs, for both the released and the draft dialect."""
     text = resources.files("tagwire_generator.syntax").joinpath("spec.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

@@ -52,10 +52,10 @@ class StructView:
     unions: tuple[UnionView, ...]
     """For each union, a property that returns the name of the alternative that is set."""
     which: tuple[str, str] | None
-    """The type annotations of the generated method `which`: of its parameter and of its result.
+    """The type annotations of the parameter and of the result of the generated method `which`.
 
-    The parameter is the name of a union, and the result is the name of an alternative. None if the struct has no
-    unions, because `which` is then not generated.
+    The parameter is the name of a union, and the result is the name of an alternative. If the struct has no unions,
+    this method isn't generated, and the value here is None.
     """
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""
@@ -193,7 +193,7 @@ class DataViews:
 
     def attribute_type(self, field: FieldSpec) -> str:
         is_optional = field.nullable_versions or field.default is None
-        # A deprecated field is declared as a property, so it can't have one of these special types.
+        # The types Array and ArrayOrNone can't be used for a deprecated field, which is declared as a property.
         if field.type.is_array and field.deprecated is None:
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"

@@ -105,10 +105,10 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType, calls: str = "") -> str:
-        """Add a constant for arrays of a number type to the generated module, and return the constant's name.
+        """Add a constant for arrays of the number type `wire` to the generated module. Return the constant's name.
 
-        The constant has methods that read and write arrays. If `calls` is "packers" or "unpackers", it maps an element
-        count to a method of `struct.Struct` instead.
+        By default, the constant is an object with methods that read and write such arrays. If `calls` is "packers" or
+        "unpackers", the constant maps an element count to a method of `struct.Struct`.
         """
         name = f"_{calls.removesuffix('ers')}_{wire.name}s" if calls else f"_{wire.name}s"
         arrays = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}")'
@@ -154,7 +154,7 @@ class Expressions:
         return f"{cls}({row}, {self.register(wire.enum)})"
 
     def members(self, wire: EnumType) -> str:
-        """Return the name of a constant that maps numbers to an enum's members. It also accepts unknown numbers."""
+        """Return the name of a constant that maps numbers to an enum's members. Unknown numbers are also accepted."""
         return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
 
     def register(self, cls: Any) -> str:

@@ -45,7 +45,7 @@ class PackageView:
     messages: tuple[MessageEntry, ...]
     """The messages by name. Messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
-    """The messages that have older names: each older name, with the message that had it, sorted by the older name."""
+    """Pairs of an older name and the message that had this name, sorted by name."""
     registers: tuple[tuple[str, str], ...]
     """The class and the module of each register (a table of named numbers), sorted by class."""
     structs: tuple[tuple[str, str], ...]

@@ -1,7 +1,7 @@
 """The steps of straight-line code in which a serializer reads a struct, field by field in wire order.
 
-To make decoding in pure Python fast, a single call of Python's `struct` reads consecutive fields of fixed width, and
-also the beginning of the next field: its null marker, its length of fixed width, or the first byte of its compact
+To make decoding in pure Python fast, a single call of Python's `struct` reads consecutive fixed-width fields. The same
+call also reads the start of the field after them: a null marker, a fixed-width length, or the first byte of a compact
 length. In each step, `shape` names a macro in `templates/read.jinja`, and the other attributes are strings that the
 macro inserts into the code.
 
@@ -62,7 +62,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How generated code reads a length or count `n`: a format code of `struct`, and expressions that interpret `n`."""
+    """Strings for code that reads a length or count `n`: its format code in `struct`, and expressions that use `n`."""
 
     code: str
     is_null: str

@@ -27,7 +27,7 @@ _EACH: Final = {"message": {"message", "module", "package"}, "package": {"packag
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A template, whether it is rendered per message or per package, and a pattern for the names of its files."""
+    """A template to render once per message or once per package (`each`). `file` is a pattern for the file name."""
 
     template: str
     each: Literal["message", "package"]

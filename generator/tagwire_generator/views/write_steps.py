@@ -1,4 +1,4 @@
-"""Determine the code that writes a struct in a serializer, step by step; the counterpart of `read_steps`.
+"""The steps of the code in which a serializer writes a struct. The module `read_steps` is the counterpart for reading.
 
 In each step, `shape` names a macro in `templates/write.jinja`. In generated code, `m` is the object and `out` the
 bytearray to which bytes are appended. A tagged field is first written to a separate bytearray, because its size
@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return the expression `value`. If only other versions allow null for the attribute, add a check for None."""
+        """Return the expression `value`. Add a check for None if it can be None, but not in this version."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"

@@ -149,10 +149,10 @@ def collected(releases: Sequence[Release]) -> Archive:
 
 
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
-    """Yield each release's name and its specs in modern form (see `modern`). `releases` is ordered newest first.
+    """Yield each release's name and its specs, with coordinator records in the form of Kafka 4.1.
 
-    A spec in Kafka's core artifact gets the component that it has in newer releases. Raises SpecError for a spec in
-    core that no newer release has.
+    `releases` is ordered newest first. Later releases moved the specs of the component `core` to other components. Such
+    a spec gets its newer component. Raises SpecError for a spec in `core` that no newer release has.
     """
     homes: dict[str, str] = {}
     for release in releases:
@@ -264,7 +264,7 @@ def _name(messages: list[_Message]) -> None:
 
 
 def _coverage(messages: list[_Message], oldest_first: Sequence[str]) -> dict[str, list[str]]:
-    """Return, for each component, the releases with specs of this component, because a release may lack components."""
+    """Map each component to the releases that have specs of it. A release may have no specs of some components."""
     found: dict[str, set[str]] = {}
     for message in messages:
         found.setdefault(message.component, set()).update(message.releases)

@@ -84,7 +84,7 @@ class ImportReport:
     written: tuple[Path, ...]
     unchanged: tuple[Path, ...]
     stale: tuple[Path, ...]
-    """Files of earlier imports that this import leaves unchanged: specs that no source has, or an older history."""
+    """Existing files that are kept but not updated: specs that no source has, or a history from an earlier import."""
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])

@@ -24,7 +24,7 @@ from tagwire_generator.syntax.canonical import normal_form
 from tagwire_workbench.archive.release import message_of, wire_forms
 
 Spec = Mapping[str, Any]
-"""A spec, or a part of one, in normal form."""
+"""A spec in normal form (see `canonical.normal_form`), or a part of such a spec."""
 
 
 # Pair the fields of an older and a newer spec by their wire positions.
@@ -90,8 +90,8 @@ class FieldPairing:
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
     """Pair the fields of two specs by position.
 
-    Versions in `shared` are compared one by one; only those with the same wire format in both specs give pairs. Raises
-    SpecError if an older field gets a different partner in two of these versions.
+    The versions in `shared` are compared one by one. In a version with the same wire format in both specs, fields are
+    paired. Raises SpecError if an older field has different partners in two versions.
     """
     pairing = FieldPairing(newer["name"])
     forms = wire_forms(dict(newer)), wire_forms(dict(older))

@@ -109,9 +109,9 @@ class ImportedSpec:
     name: str
     component: str
     spec: dict[str, Any]
-    """The spec in normal form."""
+    """The spec in normal form (see `canonical.normal_form`)."""
     origin: str
-    """The file path; for a file in a jar, `jar!entry`."""
+    """The file's path. It has the form `jar!entry` for a file in a jar."""
     notes: tuple[ImportNote, ...] = ()
 
 

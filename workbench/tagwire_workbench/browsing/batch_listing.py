@@ -23,7 +23,7 @@ from tagwire_cli.explaining.units import ExplainSettings
 from tagwire_cli.input.filters import FilterError, Term, ranges_of
 from tagwire_workbench.browsing.listing import INVALID, ExplainedEntry, ListColumn, Listing, Test
 
-# Filters call the next two functions for every entry, so these functions avoid tracing messages, which is slow.
+# Filters call the next two functions for every entry. Tracing messages is slow, so these functions avoid it.
 
 
 def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:

@@ -214,7 +214,7 @@ class NetworkFile:
 
 
 class StreamFile:
-    """A file with the bytes of one direction of a connection: frames, each preceded by its length."""
+    """A file with the bytes sent in one direction on a connection. Each frame is preceded by its length."""
 
     def __init__(self, file: GrowingFile, kind: int, *, follows: bool) -> None:
         self.error = ""

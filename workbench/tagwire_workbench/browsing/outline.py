@@ -35,7 +35,7 @@ Note = Callable[[Node], str]
 class _Details(NamedTuple):
     note: Note
     abouts: Mapping[str, str]
-    """The `about` string of each field, by path without indices."""
+    """The `about` string of each field. The keys are field paths without array indices."""
 
     def about(self, node: Node) -> str:
         return self.abouts.get(_INDEX.sub("", node.path), "") if node.path else ""
@@ -244,7 +244,7 @@ class FieldTree(Tree[OutlineLine]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[OutlineLine]) -> None:
-        """Show another capture entry. Open the branches that lead to its error; if it is valid, some short branches."""
+        """Show another capture entry. Open the branches that lead to its error. In a valid entry, open short ones."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)

@@ -1,4 +1,4 @@
-"""The findings of design rules: a rule ID, a position in a spec, and a message."""
+"""Findings of design rules. Each finding has a rule ID, a position in a spec, and a message."""
 
 from dataclasses import dataclass, replace
 from typing import Final

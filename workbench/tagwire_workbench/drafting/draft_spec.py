@@ -20,9 +20,9 @@ Spec = Mapping[str, Any]
 Tree = dict[str, Any]
 
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
-"""The keys that have a version range as their value, in the JSON of fields and structs."""
+"""The keys of fields and structs whose value is a version range."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
-"""Keys of the released dialect, which mean nothing in inflexible versions."""
+"""Keys that only the released dialect has. They mean nothing in inflexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
 
 
@@ -32,7 +32,7 @@ def is_draft(spec: Spec) -> bool:
 
 
 def first_flexible(spec: Spec) -> int:
-    """Return the lowest flexible version; HIGHEST + 1 if there is none."""
+    """Return the lowest flexible version. If there is none, return HIGHEST + 1, which is above every version."""
     flexible = _range(spec, "flexibleVersions")
     return flexible.lowest if flexible else HIGHEST + 1
 

@@ -56,7 +56,7 @@ class Draft:
     before: Versions
     after: Versions
     new: int | None
-    """The new version with optional fields; None if the spec got none."""
+    """The number of the new version with optional fields; None if no version was added to the spec."""
     notes: tuple[str, ...]
     """Remarks about the changes, for the report."""
     removed: tuple[str, ...]

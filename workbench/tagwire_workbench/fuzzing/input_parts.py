@@ -234,7 +234,7 @@ def splice(
 
 
 def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch | None:
-    """Return the patch that updates the count or size at the start of `holder`, or None if it doesn't change."""
+    """Return the patch that updates the count or size at the start of `holder`; None if the number stays the same."""
     node, prefix = holder.node, Patch(holder.start, holder.content_start, b"")
     if not isinstance(node.value, int):
         return None

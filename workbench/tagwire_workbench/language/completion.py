@@ -80,7 +80,7 @@ def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterat
 
 
 def _skeleton(node: SchemaNode) -> tuple[str, str]:
-    """Return what to insert before and after the cursor for a new value, such as two quotes or brackets."""
+    """Return the text to insert before and after the cursor to start a new value, such as two quotes or brackets."""
     values = node.values()
     if values and all(isinstance(value, bool) for value in values):
         return "true", ""

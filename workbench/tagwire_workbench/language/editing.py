@@ -89,7 +89,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
 def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
     """Return an error that an edit has caused; None if it has caused none.
 
-    For each rule, the errors before and after the edit are counted. If there are more after the edit, it is the cause.
+    For each rule, the errors before and after the edit are counted. If their number grows, the edit caused an error.
     """
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
@@ -134,7 +134,7 @@ def changed(text: str, formatted: str) -> list[Edit]:
 
 
 def _common(one: str, other: str) -> int:
-    """Return the length of the common prefix of two strings, without a CR at its end, because CR LF is one line end."""
+    """Return the length of the common prefix of two strings, without a CR at the end, which may be half of CR LF."""
     number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     while number and one[number - 1 : number] == "\r":
         number -= 1

@@ -70,7 +70,7 @@ def _entry(entry: Value) -> str:
 
 
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
-    """Return the hover for the name of a register, which lists the meanings of a field's numbers.
+    """Return the hover for the name of a register. The hover lists the numbers of the register and their meanings.
 
     `register` is the source text of the register's file.
     """
@@ -135,7 +135,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_key_value(value: Value, key: str) -> Hover | None:
-    """Return a hover with the schema's description of a value's key, for values without a hover of their own."""
+    """Return the hover for a value that has no hover of its own. It describes the value's key, as the schema does."""
     node = schema_node_of(value.parent) if value.parent is not None else None
     found = node.key(key) if node is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
@@ -178,7 +178,7 @@ def _struct(names: SpecNames, text: str) -> str:
 
 
 def _about(owner: Value, what: str = "", name: str = "") -> str:
-    """Describe an object of a spec in Markdown: its name, type and `about`, and its other keys with simple values."""
+    """Describe an object of a spec in Markdown: its name, type, `about`, and all other keys that have scalar values."""
     type = owner.string("type")
     kind = ", ".join(filter(None, [f"`{type}`" if type and not name else "", what]))
     title = f"**{name or owner.string('name')}**" + (f": {kind}" if kind else "")

@@ -1,4 +1,4 @@
-"""The outline of a spec: the message with its fields, and nested fields of structs."""
+"""The outline of a spec, which lists the message, its fields, its structs and their fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(
 
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FOLLOWING: Final = ',:{}[]"/'
-"""Characters that may follow a string. Before any other character, a closing quote is a typing error."""
+"""Characters that may follow a string. If a quote is followed by any other character, it is not a closing quote."""
 _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
@@ -231,7 +231,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """If `slot` is for a comma in an object, return a slot for the key after the comma. Otherwise, return `slot`."""
+    """Return `slot`, but if a comma is expected in an object, return a slot for the key after the comma."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

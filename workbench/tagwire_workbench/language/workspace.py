@@ -97,7 +97,7 @@ class _Read:
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """The settings for linting and the lint problems found with them; None until lint problems are requested."""
+    """The lint settings, and the lint problems that were found with them. None until they are first requested."""
 
 
 class Workspace:
@@ -243,7 +243,7 @@ class Workspace:
         return SetProblems(of_files, dict(of_set))
 
     def counterpart(self, path: Path) -> MessageSpec | None:
-        """Return the response with the same API key if the path is a request's spec; for a response, the request."""
+        """Return the other message with the same API key: the response of a request, or the request of a response."""
         mine, spec_set = self.message(path), self.spec_set(path)
         kind = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
         if mine is None or spec_set is None or kind is None:
@@ -276,7 +276,7 @@ class Workspace:
         return sorted(found.values())
 
     def _component(self, path: Path) -> str:
-        """Return the component of a file: the name of its top-level folder in the spec set, or ""."""
+        """Return the component of a file: the name of its top-level folder in the set; "" if it has no component."""
         spec_set = self.spec_set(path)
         folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
         parts = path.relative_to(folder).parts[:-1] if folder else ()

@@ -1,1 +1,1 @@
-"""`tagwire lsp`: connect `tagwire_workbench.language` to editors by the Language Server Protocol."""
+"""`tagwire lsp`: connect `tagwire_workbench.language` to editors with the Language Server Protocol (LSP)."""

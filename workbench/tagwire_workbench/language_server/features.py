@@ -1,4 +1,4 @@
-"""Handle the requests and notifications of editors: convert positions, and call functions without side effects."""
+"""Answer the requests and notifications of editors, by converting positions and calling functions in `language`."""
 
 import json
 import logging

@@ -26,7 +26,7 @@ from tagwire_workbench.language.text_tree import TextTree
 from tagwire_workbench.language.workspace import SetProblems, Workspace
 
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
-"""Maps tagwire's severities to those of LSP. Any other severity becomes Information."""
+"""Maps tagwire's severities to LSP severities. Any other severity becomes Information."""
 
 
 class Document:

@@ -1,4 +1,4 @@
-"""The answers in a mock peer's script: checked when the script is read, and completed when a request arrives."""
+"""Check the answers in a mock peer's script when the script is read, and complete them when a request arrives."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -95,7 +95,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Check a scripted value with `read`, except for parts that depend on a request. Report an error of `read`."""
+        """Check a scripted value with `read`, except for parts that depend on a request. Add its error to the tree."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return

@@ -21,7 +21,7 @@ _MOST_NODES: Final = 100_000
 _DEEPEST: Final = 100
 """Maximum levels of nesting. Messages have about ten, and Python's stack is limited."""
 _LONGEST: Final = 1000
-"""Maximum number of characters of a number. Python rejects integers of more than 4300 digits."""
+"""Maximum number of characters in a number. Python rejects integers of more than 4300 digits."""
 _PREFIX: Final = "tag:yaml.org,2002:"
 
 

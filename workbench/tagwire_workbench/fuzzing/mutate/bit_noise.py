@@ -66,10 +66,10 @@ def _double(data: bytes, at: int, random: Random) -> Patch:
 
 
 def _marker(data: bytes, at: int, random: Random) -> Patch:
-    """Replace a byte with 0, 1 or -1, because these bytes often tell null, empty and other values apart.
+    """Replace a byte with 0, 1 or -1, which often distinguish null values, empty values and other values.
 
-    Markers before nullable structs have one of these values. Null and empty values have the lengths -1 and 0, which are
-    0 and 1 in the compact encoding.
+    For example, the marker before a nullable struct is 1 or -1. A null value has the length -1, and an empty value has
+    the length 0. In the compact encoding, these lengths are 0 and 1.
     """
     return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
 

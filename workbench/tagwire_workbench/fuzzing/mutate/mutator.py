@@ -88,7 +88,7 @@ class Mutator:
         return self.framing.write(message, version)
 
     def _claimed(self, read: FuzzInput | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
-        """Return a valid or invalid mutation, as `kind` requires. If the input is invalid, mutate a seed instead."""
+        """Return a valid or an invalid mutation, depending on `kind`. If the input is invalid, mutate a seed."""
         changes: list[str] = []
         if read is None or read.error is not None:
             read = self.framing.read(self.seed(random))

@@ -184,7 +184,7 @@ def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of a count of one element. The count's other bytes are the same as in an empty array."""
+    """Return the last byte of the encoded count 1. The bytes before it are the same as in the count 0."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
