@@ -39,7 +39,7 @@ IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Tells `FieldSpec` to use the default of the field's type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""Maps a family of types to the rule that an invalid default violates. TW506 is the rule for all other types."""
+"""Maps a family of types to the rule that a default of the wrong type violates. Other families have TW506."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
@@ -177,7 +177,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """Yield violations that depend on a field's struct. For example, no default is a struct with required fields."""
+    """Yield violations that depend on a field's struct. For example, a default struct can't have required fields."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]

@@ -104,7 +104,7 @@ def _array(element: str) -> str:
 
 
 MOST_DIMENSIONS: Final = 4
-"""Maximum depth of nested arrays. A deeper type is probably a mistake; otherwise, the author can nest structs."""
+"""Maximum depth of nested arrays. A deeper type is usually a mistake, and a struct can be put between arrays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ def _package(file: Path, where: str, value: object) -> str:
 
 
 def package_error(name: str) -> str:
-    """Return why a package can't have this import name, to complete an error message; "" if the name is allowed."""
+    """Return why a package can't have this import name, for an error message; "" if the name is allowed."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return f"{top!r} is a Python module that the package would hide; choose another name"

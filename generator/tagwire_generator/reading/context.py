@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""All versions. Stands for versions that a spec doesn't specify or that can't be read. Never part of a violation."""
+"""All versions. Stands for versions that a spec doesn't specify or that can't be read. No violation mentions it."""
 
 
 class _Checked(Protocol):

@@ -55,7 +55,7 @@ class StructView:
     """The type annotations of the parameter and of the result of the generated method `which`.
 
     The parameter is the name of a union, and the result is the name of an alternative. If the struct has no unions,
-    this method isn't generated, and the value here is None.
+    this method isn't generated, and this attribute is None.
     """
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""

@@ -1,4 +1,4 @@
-"""The data about a message for templates that generate something else than Python, such as a reference or C code.
+"""The data about a message for templates that generate references, dissectors, or code in languages besides Python.
 
 Part of the stable interface for users' templates (docs/templates.md). It describes a message twice: as a table of its
 fields in all versions, and as the wire format of each version. Strings are not escaped, because each output format has

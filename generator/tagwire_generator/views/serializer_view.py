@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """Template data for a version's serializer class. If `base` is set, the class only inherits from this class."""
+    """Template data for a version's serializer class. If `base` is set, the class inherits everything from it."""
 
     number: int
     name: str

@@ -125,7 +125,7 @@ class _Steps:
         raise AssertionError(f"{item.name}: a field can't have the type {kind}")
 
     def present(self, value: str, *, nullable: bool) -> str:
-        """Return the expression `value`. Add a check for None if it can be None, but not in this version."""
+        """Return the expression `value`. Add a check for None if other versions allow null, but this one doesn't."""
         if nullable or value not in self.optional:
             return value
         return f"{self.expressions.use('tagwire.wire', 'required')}({value})"

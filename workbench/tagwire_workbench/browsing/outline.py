@@ -244,7 +244,7 @@ class FieldTree(Tree[OutlineLine]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[OutlineLine]) -> None:
-        """Show another capture entry. Open the branches that lead to its error. In a valid entry, open short ones."""
+        """Show another capture entry. Open the branches that lead to its error. If it has none, open short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)

@@ -1,4 +1,7 @@
-"""Answer the requests and notifications of editors, by converting positions and calling functions in `language`."""
+"""Answer the requests and notifications of editors.
+
+This module converts positions, and calls functions of `tagwire_workbench.language`, which have no side effects.
+"""
 
 import json
 import logging
