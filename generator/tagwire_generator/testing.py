@@ -26,8 +26,9 @@ def render_corpus(
 ) -> dict[str, dict[str, str]]:
     """Render tagwire's specs with a folder of templates, or with built-in templates such as `@markdown`.
 
-    Returns the text of each rendered file, by folder of specs and path. Nothing is written to disk. Python files are
-    compiled. Raises SpecError for a template that fails, and SettingsError for an invalid `targets.toml`.
+    Returns a dict for each folder of specs, which maps the path of each rendered file to its text. Nothing is written
+    to disk. Python files are compiled. Raises SpecError for a template that fails, and SettingsError for an invalid
+    `targets.toml`.
     """
     name = str(templates)
     templates_folder = resources.templates(name) if name.startswith("@") else Path(templates).resolve()

@@ -116,7 +116,7 @@ class Problem:
 
 
 class CheckedText:
-    """The text of a spec, with its file name."""
+    """The text and the file name of a spec."""
 
     __slots__ = ("_lines", "file", "text")
 

@@ -202,7 +202,7 @@ def _check(
     options: SpecOptions,
     released: Iterable[Baseline],
 ) -> None:
-    """Raise SpecError if the changed specs violate a rule, by themselves or as a set, or break a released version."""
+    """Raise SpecError if the changed specs violate a rule, individually or as a set, or break a released version."""
     new = {str(change.path): change.after.encode() for change in changes}
     changed = [SpecData(each.file, each.component, new[each.file]) for each in files if each.file in new]
     after = SpecReader().read(changed, options, others=_others(files, changed))

@@ -16,7 +16,7 @@ from tagwire_generator.reading.positions import Spot
 
 @dataclass(frozen=True, slots=True)
 class StructPair:
-    """A struct that both the old and the new spec have, with its path in each."""
+    """A struct that both the old and the new spec have, and the paths to it in both specs."""
 
     old: StructSpec
     new: StructSpec

@@ -28,7 +28,7 @@ class Released:
 
     spec: MessageSpec
     is_retired: bool = False
-    """Whether the message was removed earlier. All of its versions are then in `archive`."""
+    """Whether the message was removed earlier. If it was, `archive` contains all of its versions."""
     archive: tuple[Edition, ...] = ()
     retired_tags: RetiredTags = field(default_factory=dict)
 

@@ -62,7 +62,7 @@ class FramingSpec:
     includes_itself: bool = False
     count_of: str = ""
     covers: str = ""
-    """For a checksum, the first field that it covers."""
+    """If this field is a checksum, the first field that it covers."""
     bits: tuple[BitsSpec, ...] = ()
     when: When | None = None
     delta_of: str = ""

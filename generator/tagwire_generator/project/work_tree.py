@@ -17,7 +17,7 @@ _GIT_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREF
 
 
 class GitError(TagwireError):
-    """Raised if git fails: it is not installed, or there is no such repository or revision."""
+    """Raised if git fails, for example because it isn't installed, or because a revision doesn't exist."""
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""Collect the imports of a module: using a name adds its import."""
+"""Collect the imports of a generated module. The import of a name is added when the name is first used."""
 
 from collections import defaultdict
 from collections.abc import Iterable

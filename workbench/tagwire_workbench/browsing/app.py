@@ -191,7 +191,7 @@ class Browser(App[None]):
 
     def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
         if event.entry != self.entries.entry:
-            return  # the cursor has moved to another entry meanwhile
+            return  # in the meantime, the cursor has moved to another entry
         try:
             entry = self.listing.look(event.entry)
         except TagwireError as error:

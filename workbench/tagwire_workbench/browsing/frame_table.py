@@ -34,7 +34,7 @@ class Names:
 
 
 class FrameTable:
-    """The properties of all frames, with a row for each frame."""
+    """A table of the properties of frames. Each frame has a row."""
 
     def __init__(self, registry: "Registry") -> None:
         self.pairing = Pairing[int](registry, limit=_WAITING)

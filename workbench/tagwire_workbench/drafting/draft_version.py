@@ -212,7 +212,7 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
 
 
 def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
-    """Map each request and response, by name, to the first version to remove.
+    """Map the name of each request and response to the first version to remove.
 
     This is the first version in which a request or its response is flexible. Raises SpecError if the two have different
     versions.

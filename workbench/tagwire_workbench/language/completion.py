@@ -1,4 +1,4 @@
-"""Completions at the cursor: keys of the object, enumerated values, types, field names.
+"""Completions at the cursor: keys of the object, enumerated values, types, and field names.
 
 Completions depend only on the tokens before the cursor, so the source after it may be missing. Each completion has the
 span of the text that it replaces.

@@ -1,4 +1,4 @@
-"""Hovers in Markdown: for a key, a field, a struct, a type, or a broken rule.
+"""Create hovers in Markdown for a key, a field, a struct, a type, or a broken rule.
 
 Descriptions of keys come from the schema. A field's hover lists its keys and, if the spec is valid, example bytes from
 an encoded message.

@@ -1,4 +1,4 @@
-"""Look up what the spec schema defines for a value: keys, enumerated values, descriptions.
+"""Look up what the spec schema defines for a value: its keys, enumerated values, and descriptions.
 
 Keys and values come from `spec.schema.json`, so new keys need no change here. The schema does not define which keys
 belong to one dialect or to one kind of message, because the error messages of schema validation would then be

@@ -128,7 +128,7 @@ class SpecNames:
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """Yield the fields declared in the object `owner`, then those in each enclosing object, innermost first."""
+        """Yield the fields declared in the object `owner`, then the fields in enclosing objects, innermost first."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)

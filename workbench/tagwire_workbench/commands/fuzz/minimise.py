@@ -188,7 +188,7 @@ def _exits(args: list[str], required_output: str | None, timeout: float, file: P
 
 
 def _run(args: list[str], timeout: float) -> tuple[int | None, bytes]:
-    """Run a command. Return its exit status and output. A timeout kills its processes, and the status is then None."""
+    """Run a command. Return its exit status and output. If it times out, kill its processes and return status None."""
     try:
         process = subprocess.Popen(
             args,

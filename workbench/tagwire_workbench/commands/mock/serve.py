@@ -122,7 +122,7 @@ class _Printer:
 
 
 class _JsonPrinter(_Printer):
-    """Prints JSON lines: requests as in `tagwire decode --frames request`, with their number and position added."""
+    """Prints requests as JSON lines, as `tagwire decode --frames request` does, and adds their number and position."""
 
     def __init__(self, registry: "Registry") -> None:
         self.registry = registry

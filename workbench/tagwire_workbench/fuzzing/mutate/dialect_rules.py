@@ -1,4 +1,4 @@
-"""Break the rules that exist only in the tagwire dialect: closed enums, unique keys, unions."""
+"""Break the rules that exist only in the tagwire dialect: closed enums, unique keys, and unions."""
 
 from __future__ import annotations
 
