@@ -233,4 +233,4 @@ def _processors() -> int:
 
 
 def _silent(done: int, total: int) -> None:
-    """Report no progress."""
+    """Ignore a progress report."""

@@ -26,9 +26,9 @@ ENTITY_TYPES: Final = {
 _NO_FRAMING: Final = FramingSpec()
 
 MAX_TAG: Final = 2**31 - 1
-"""The highest tag of the released dialect."""
+"""The highest tag that the released dialect allows."""
 MAX_DRAFT_TAG: Final = 2**16 - 1
-"""The highest tag of the draft dialect, whose tags take two bytes."""
+"""The highest tag that the draft dialect allows. Its tags take two bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class FieldSpec:
     deprecated: str | None = None
     """Why the field is deprecated, and what to use instead; None if it is not."""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
-    """Whether the spec has no default."""
+    """Whether the default is implied, because the spec declares none."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:

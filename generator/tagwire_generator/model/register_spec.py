@@ -158,7 +158,7 @@ class RegisterSpec:
 
 
 def constant_name(name: str) -> str:
-    """Convert a name to the name of a constant.
+    """Convert a name to a constant's name. All characters except ASCII letters and digits become underscores.
 
     >>> constant_name("client.id")
     'CLIENT_ID'

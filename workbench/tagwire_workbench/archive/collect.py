@@ -103,9 +103,9 @@ def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
 
 
 _RPCS: Final = ("request", "response")
-"""Kinds whose API keys are unique in all of Kafka."""
+"""Kinds of messages whose API keys are unique in all of Kafka."""
 _KEYED: Final = ("metadata", "coordinator-key", "coordinator-value")
-"""Kinds whose API keys are unique within a component."""
+"""Kinds of messages whose API keys are unique within a component."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPO
 from tagwire_workbench.browsing.growing_file import GrowingFile
 
 _AT_ONCE: Final = 1000
-"""Frames to read before the display is updated."""
+"""Number of frames to read before the display is updated."""
 _START: Final = 8
 """Number of bytes at the start of a frame that contain its API key, version and correlation ID."""
 

@@ -12,7 +12,7 @@ from tagwire_workbench.browsing.listing import Listing, Test, contains
 _SLICE: Final = 0.05
 """Seconds after which a call of `advance` returns, even if there are more entries to filter."""
 _CHEAP: Final = 256
-"""Entries to test between two checks of the clock."""
+"""Number of entries to test before the clock is checked again."""
 
 
 class View:

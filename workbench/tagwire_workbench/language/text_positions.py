@@ -15,7 +15,7 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Position(NamedTuple):
-    """A line and column in the editor's units, from 0."""
+    """A line and a column in the editor's units. Both count from 0."""
 
     line: int
     character: int

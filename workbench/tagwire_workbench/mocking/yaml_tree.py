@@ -62,7 +62,7 @@ class ScriptError(TagwireError):
 
 
 class Position(NamedTuple):
-    """A line and a column, both from 1."""
+    """A line and a column. Both count from 1."""
 
     line: int
     column: int
