@@ -73,7 +73,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """Return a hint with the spec type for another language's type, such as `uint` or `list<str>`; "" if unknown."""
+    """Return a hint that names the spec type to use for another language's type, such as `list<str>`; "" if unknown."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")

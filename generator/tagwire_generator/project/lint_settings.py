@@ -27,7 +27,7 @@ class LintSettings:
     """The lint settings. Raises SpecError for a prefix that matches no rule, or an unknown severity."""
 
     select: tuple[str, ...] = ()
-    """The rules to enable, as rule IDs or prefixes of rule IDs; empty to enable the rules that are on by default."""
+    """The rules to enable, as rule IDs or prefixes of IDs. If empty, the rules that are on by default are enabled."""
     ignore: tuple[str, ...] = ()
     severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
 

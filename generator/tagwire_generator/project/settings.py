@@ -89,7 +89,7 @@ class Exemption:
     until: datetime.date | None
     """The last day on which the entry applies; None if it never expires."""
     path: str | None = None
-    """The field to which the entry applies. None means all fields, and "" the message itself."""
+    """The field to which the entry applies. None means all fields, and "" means the message itself."""
     versions: Versions | None = None
     """The versions to which the entry applies; None means all versions."""
 
@@ -118,12 +118,12 @@ class Settings:
 
     @property
     def change_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions for the rules about changes, whose ids begin with TW."""
+        """The exceptions for the rules about changes, whose IDs begin with TW."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TW"))
 
     @property
     def design_exemptions(self) -> tuple[Exemption, ...]:
-        """The exceptions for the rules about designs, whose ids begin with TL."""
+        """The exceptions for the rules about designs, whose IDs begin with TL."""
         return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:

@@ -26,7 +26,7 @@ _WORDS: Final = ("req", "resp", "!")
 
 
 class FrameListing(Listing):
-    """Lists frames with API, version, direction, correlation ID, connection and client."""
+    """Lists frames, and shows the API, version, direction, correlation ID, connection and client of each."""
 
     noun = "frame"
     columns = (
@@ -165,7 +165,7 @@ class FrameListing(Listing):
         return lambda entry: _is_in(values, table.client_names.names, table.clients[entry])
 
     def searched_bytes(self, entry: int) -> Iterator[bytes]:
-        """Yield the bytes that a text filter searches: table cells, the frame, decompressed records, but no secrets."""
+        """Yield the bytes that a text filter searches: cells, the frame, and decompressed records, without secrets."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

@@ -1,1 +1,1 @@
-"""Fuzzing: seeds, dictionaries, a mutator that knows the message format, and a minimiser of failing inputs."""
+"""Tools for fuzzing: seeds, dictionaries, a mutator that knows message formats, and a minimiser of failing inputs."""

@@ -171,7 +171,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def framing_options(function: F) -> F:
-    """Add the options `--kind`, `--frames` and `--prefix` to a command, as `kind`, `in_frames` and `prefix`."""
+    """Add the options `--kind`, `--frames` and `--prefix` to a command. They set `kind`, `in_frames` and `prefix`."""
     frames_help = "Inputs are requests and responses with headers, or only frames of this kind."
     function = _with_kind(function)
     for option in (
