@@ -1,6 +1,7 @@
-"""Run a read and a write with speculation, on two workers with different host names, as Spark requires.
+"""Run a read, a write and jobs with speculation, on two workers with different host names, as Spark requires.
 
-The first attempt of one task pauses halfway until a second attempt of the task has finished.
+The first attempt of one task pauses halfway until a second attempt of the task has finished. In one job, the first
+attempt kills its executor instead.
 """
 
 import os
@@ -16,6 +17,7 @@ import pytest
 import spark_session
 
 from tagwire import log
+from tagwire.records import Record, build
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
@@ -26,7 +28,9 @@ pytestmark = [
 ]
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
+    "spark.driver.extraJavaOptions": QUICK_START,
     "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
     "spark.speculation.minTaskRuntime": "100ms",
@@ -37,10 +41,12 @@ SETTINGS = {
     "spark.ui.enabled": "false",
 }
 PROGRAM = """
-import sys, time
+import json, os, signal, sys, time
+from importlib import import_module
 from pathlib import Path
 from pyspark.sql import SparkSession, functions as F
 from tagwire_spark import spark_conf
+from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, tasks
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_write.driver import LogWriter
 from tagwire_spark.log_write.target import log_target
@@ -48,12 +54,15 @@ from tagwire_spark.sources.log import LogReader, LogSource
 
 folder = Path(sys.argv[1])
 
-def wait_if_first(name):
-    '''In the first attempt, wait until the second one has finished, for at most five minutes.'''
+def is_first(name):
     try:
         (folder / f"{name}.first").touch(exist_ok=False)
     except FileExistsError:
-        return
+        return False
+    return True
+
+def wait(name):
+    '''Wait until the second attempt has finished, for at most five minutes.'''
     end = time.monotonic() + 300
     while not (folder / f"{name}.second").exists() and time.monotonic() < end:
         time.sleep(0.1)
@@ -77,7 +86,8 @@ class Reader(LogReader):
 def halves(batches, name):
     for batch in batches:
         yield batch.slice(0, batch.num_rows // 2)
-        wait_if_first(name)
+        if is_first(name):
+            wait(name)
         yield batch.slice(batch.num_rows // 2)
 
 class Source(LogSource):
@@ -96,6 +106,52 @@ rows = spark.range(0, 4000, 1, 4).selectExpr(*columns)
 rows.write.format("kafka_log_slow").mode("append").save(str(folder / "logs"))
 found = spark.read.format("kafka_log_slow").option("minPartitions", 4).load(str(folder / "logs"))
 assert sorted(row.offset for row in found.select("offset").collect()) == [*range(4000)]
+
+def kill_executor(name):
+    process = Path("/proc/self")
+    while b"CoarseGrainedExecutorBackend" not in (process / "cmdline").read_bytes():
+        process = Path("/proc", (process / "stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(int(process.name), signal.SIGKILL)
+
+def local(spark, units, sizes, work):
+    return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+
+def disturbed(name, act):
+    '''Return a replacement for `run_units`. The first attempt of one unit writes half of its files and calls `act`.'''
+    def run(spark, units, sizes, work):
+        def done(unit):
+            result = work(unit)
+            if json.dumps(unit) == slow:
+                if is_first(name):
+                    attempt = result["attempt"] if isinstance(result, dict) else result[0]
+                    [written] = (folder / "jobs").glob(f".*/attempts/{attempt}")
+                    for path in files(written):
+                        os.truncate(written / path, (written / path).stat().st_size // 2)
+                    act(name)
+                    os._exit(1)
+                (folder / f"{name}.second").touch()
+            return result
+        slow = json.dumps(units[0]) if units else ""
+        return tasks.run_units(spark, units, sizes, done)
+    return run
+
+def files(root):
+    return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+tasks.TASK_BYTES = 0  # each unit has its own task
+JOBS = [
+    ("export", wait, export_logs, {}),
+    ("convert", wait, convert_logs, {"codec": "zstd"}),
+    ("compact", wait, compact_logs, {"now": 1 << 50, "include_active": True}),
+    ("export", kill_executor, export_logs, {}),
+]
+for number, (name, act, job, options) in enumerate(JOBS):
+    module = import_module(f"tagwire_spark.jobs.{name}")
+    module.run_units = local
+    job(spark, folder / "source", folder / "jobs" / f"{number}-expected", **options)
+    module.run_units = disturbed(f"{number}-{name}", act)
+    job(spark, folder / "source", folder / "jobs" / str(number), **options)
+    assert files(folder / "jobs" / str(number)) == files(folder / "jobs" / f"{number}-expected") != {}, name
 spark.stop()
 """
 
@@ -105,7 +161,7 @@ def started(log_file: Path, service: str, *arguments: str) -> Generator[str]:
     """Run the master or a worker of a standalone cluster during the `with` block, and yield the master's URL."""
     spark_class = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
     command = [spark_class, f"org.apache.spark.deploy.{service}", *arguments, "--webui-port", "0"]
-    environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0]}
+    environment = {**os.environ, "SPARK_LOCAL_IP": HOSTS[0], "SPARK_DAEMON_JAVA_OPTS": QUICK_START}
     with log_file.open("w") as output, subprocess.Popen(command, stderr=output, env=environment) as process:
         try:
             end = monotonic() + 120
@@ -122,6 +178,11 @@ def test_second_attempts_neither_lose_nor_repeat_rows(tmp_path: Path) -> None:
         pytest.skip(spark_session.missing())
     program, path = tmp_path / "program.py", [each for each in sys.path if each]
     program.write_text(PROGRAM)
+    for partition in range(4):
+        segment = tmp_path / "source" / f"t-{partition}" / f"{0:020}.log"
+        segment.parent.mkdir(parents=True)
+        records = [Record(n, 1_700_000_000_000, b"%d" % (n % 40), b"value %d" % n) for n in range(100)]
+        segment.write_bytes(build(records[:50], "v2").encode() + build(records[50:], "v2").encode())
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": HOSTS[0]}
     environment["PYTHONPATH"] = os.pathsep.join(path)
     command = [str(Path(sys.executable).with_name("spark-submit"))]
@@ -140,5 +201,7 @@ def test_second_attempts_neither_lose_nor_repeat_rows(tmp_path: Path) -> None:
     offsets = [record.offset for batch in log.read(tmp_path / "logs" / "t-0") for record in batch]
     assert offsets == [*range(4000)]
     assert {each.name for each in (tmp_path / "logs").iterdir()} == {"t-0", "_SUCCESS"}
-    for name in ("read", "write"):
-        assert (tmp_path / f"{name}.second").exists()
+    for name in ("read", "write", "0-export", "1-convert", "2-compact", "3-export"):
+        assert (tmp_path / f"{name}.first").exists() and (tmp_path / f"{name}.second").exists()
+    outputs = {f"{number}{end}" for number in range(4) for end in ("", "-expected")}
+    assert {each.name for each in (tmp_path / "jobs").iterdir()} == outputs
