@@ -129,6 +129,13 @@ FOUND = [
     (
         "TW921",
         "0-2",
+        "a",
+        spec(field(type="float64", more=', "default": "1.5"')),
+        spec(field(type="float64", more=', "default": §"2.5"')),
+    ),
+    (
+        "TW921",
+        "0-2",
         "b",
         spec(A + "," + field("B", versions="2+")),
         spec(A + "," + field("B", versions="2+", more=', "default": §7')),

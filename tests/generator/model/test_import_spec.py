@@ -1,0 +1,28 @@
+import pytest
+
+from tagwire.message.struct_versions import StructVersions
+from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.model.import_spec import united
+
+Ranges = dict[tuple[int, int], int]
+"""Maps the first and the last version of the importing spec to the struct's version that they use."""
+
+
+def versions(ranges: Ranges) -> StructVersions:
+    return StructVersions((Versions(*each), number) for each, number in ranges.items())
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ({(0, HIGHEST): 0}, {(0, HIGHEST): 0}, {(0, HIGHEST): 0}),
+        ({(0, 1): 0, (2, HIGHEST): 1}, {(4, HIGHEST): 1}, {(0, 1): 0, (2, HIGHEST): 1}),
+        ({(0, 1): 0, (2, HIGHEST): 1}, {(1, 1): 0, (2, HIGHEST): 1}, {(0, 1): 0, (2, HIGHEST): 1}),
+        ({(0, 3): 0, (4, HIGHEST): 2}, {(4, 6): 2, (7, HIGHEST): 2}, {(0, 3): 0, (4, HIGHEST): 2}),
+        ({(0, 1): 0, (2, HIGHEST): 1}, {(0, 2): 0, (3, HIGHEST): 1}, 2),
+        ({(0, HIGHEST): 1}, {(5, HIGHEST): 0}, 5),
+    ],
+)
+def test_version_ranges_of_two_imports_are_merged(one: Ranges, other: Ranges, expected: Ranges | int) -> None:
+    found = versions(expected) if isinstance(expected, dict) else expected
+    assert united(versions(one), versions(other)) == united(versions(other), versions(one)) == found
