@@ -306,6 +306,9 @@ def test_invalid_uses_of_enums() -> None:
     assert rule == "TW418" and "is string, but only integers" in text
     [(rule, text)] = problems({"type": "int8", "enum": "TaskKind"})
     assert rule == "TW419" and "is int8, -128 to 127, but TaskKind has 60000 ('PROBE')" in text
+    for key, rules in ((-129, ["TW419"]), (-128, []), (127, []), (128, ["TW419"])):
+        edge = {"name": "Edge", "type": "register", "keys": "int16", "entries": [{"key": key, "name": "EDGE"}]}
+        assert [rule for rule, _ in problems({"type": "int8", "enum": "Edge"}, edge)] == rules
     [(rule, text)] = problems({"type": "int16", "enum": "TaskState", "default": "GONE"})
     assert rule == "TW502" and "'GONE' is neither a number nor a name of TaskState" in text
     [(rule, text)] = problems({"type": "uint16", "enum": "TaskKind"})

@@ -187,6 +187,20 @@ def test_epochs_and_snapshots_that_are_damaged(copy_of: CopyOf, tmp_path: Path) 
     assert not (saved_folder / "partition.metadata").exists() and not (saved_folder / snapshot.name).exists()
 
 
+def test_rebuilt_epochs_ascend(tmp_path: Path) -> None:
+    folder = tmp_path / "alpha-0"
+    folder.mkdir()
+    batches = []
+    for offset, epoch in enumerate([0, 2, 1, 2, 4, 3, 5]):
+        data = build([Record(offset, 300, b"k", b"v")], "v2").encode()
+        batches.append(data[: V2_EPOCH[0]] + epoch.to_bytes(4, "big") + data[V2_EPOCH[-1] + 1 :])
+    (folder / SEGMENT).write_bytes(b"".join(batches))
+    (folder / "leader-epoch-checkpoint").write_text("0\n1\nx")
+    salvage(log.Partition(folder), tmp_path / "saved")
+    rebuilt = (tmp_path / "saved" / folder.name / "leader-epoch-checkpoint").read_text()
+    assert rebuilt == "0\n4\n0 0\n2 1\n4 4\n5 6\n"
+
+
 def test_nothing_is_overwritten_or_left_incomplete(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partition = log.Partition(logs / "kafka4" / "alpha-txn-many-0")
 

@@ -338,6 +338,13 @@ def test_a_marker_without_its_messages() -> None:
     assert (unknown.type, unknown.number, unknown.message, unknown.value) == ("unknown", 42, None, b"??")
 
 
+def test_a_marker_that_is_cut_off() -> None:
+    key = bytes.fromhex("00000001")
+    assert control_record(Record(0, 1, key, b"\0")).message is None
+    with pytest.raises(DecodeError, match="coordinator_epoch"):
+        control_record(Record(0, 1, key, b"\0\0"))
+
+
 @pytest.mark.parametrize("key", [None, b"", b"\0\0\0"])
 def test_control_record_with_an_invalid_key(key: bytes | None) -> None:
     with pytest.raises(DecodeError, match="a version and a type"):

@@ -6,7 +6,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from streamed_logs import batch, segment
 
-from tagwire.log import Partition
+from tagwire.log import LogError, Partition
 from tagwire_spark.log_read.ends import LogEnd, end_of
 
 BATCHES = batch(20, size=10), batch(25, size=30), batch(30, size=60)
@@ -27,6 +27,15 @@ def test_end_after_the_last_whole_batch(
 ) -> None:
     segment(tmp_path / "alpha-0", base, *content)
     assert end_of(Partition(tmp_path / "alpha-0").segments) == LogEnd(*expected)
+
+
+def test_the_first_batch_after_a_damaged_start_has_any_offset(tmp_path: Path) -> None:
+    damaged, whole = bytes([7]) * 80, batch(0, count=1)
+    segment(tmp_path / "alpha-0", 0, damaged, whole)
+    segments = Partition(tmp_path / "alpha-0").segments
+    assert end_of(segments, permissive=True) == LogEnd(1, 80 + len(whole), 0, 80)
+    with pytest.raises(LogError):
+        end_of(segments)
 
 
 def test_an_empty_folder_has_no_end(tmp_path: Path) -> None:

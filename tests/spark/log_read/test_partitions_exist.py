@@ -54,6 +54,15 @@ def test_unknown_name(logs: str, options: dict[str, str], text: str) -> None:
     stream(logs, **with_less).prepareForTriggerAvailableNow()
 
 
+@pytest.mark.parametrize(
+    ("starts", "name"), [('{"nothing": "latest"}', "nothing"), ('{"orders": {"7": 0}}', "orders-7")]
+)
+def test_unknown_name_in_starting_offsets(logs: str, starts: str, name: str) -> None:
+    with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_NOT_FOUND\] .*startingOffsets names '{name}'"):
+        stream(logs, startingOffsets=starts).prepareForTriggerAvailableNow()
+    stream(logs, startingOffsets=starts, failOnDataLoss="false").prepareForTriggerAvailableNow()
+
+
 @pytest.mark.parametrize(("options", "rows"), HERE)
 def test_names_that_are_there(logs: str, options: dict[str, str], rows: int) -> None:
     assert len(offsets(logs, **options)) == rows

@@ -63,6 +63,13 @@ def test_invalid_rows_are_rejected_as_frames(tmp_path: Path, facts: dict[str, An
     assert text in str(rejected.value)
 
 
+@pytest.mark.parametrize(("size", "expected"), [(3, (None, None)), (4, (12, 4))])
+def test_the_api_of_a_request_that_is_cut_off(tmp_path: Path, size: int, expected: tuple[int | None, ...]) -> None:
+    path = lines(tmp_path / "a.jsonl", {"dir": "req", "hex": ASK[:size].hex()})
+    [row] = read(path, "apiKey", "apiVersion", "requestSize", mode="PERMISSIVE")
+    assert row == {"apiKey": expected[0], "apiVersion": expected[1], "requestSize": size}
+
+
 @pytest.mark.parametrize(("name", "column"), [
     ("timestamp", pa.array([float("nan")])),
     ("timestamp", pa.array([float(NANOSECONDS)])),

@@ -43,6 +43,16 @@ def test_assertions_that_pass(peer: MockPeer) -> None:
     assert [each.version for each in peer.received(kafka.HeartbeatRequest)] == [4, 3]
 
 
+@pytest.mark.parametrize(("times", "text"), [
+    (0, "HeartbeatRequest: none expected, 2 received"),
+    (1, "HeartbeatRequest: 1 expected, 2 received"),
+    (3, "HeartbeatRequest: 3 expected, 2 received"),
+])  # fmt: skip
+def test_expected_and_received_numbers_are_shown(peer: MockPeer, times: int, text: str) -> None:
+    with pytest.raises(AssertionError, match=f"^{text}\n"):
+        peer.assert_received(kafka.HeartbeatRequest, times=times)
+
+
 def test_the_closest_requests_are_shown_with_what_differs(peer: MockPeer) -> None:
     expected = REQUEST.replace(topics=[MetadataRequestTopic(name="order")], allow_auto_topic_creation=False)
     with pytest.raises(AssertionError) as caught:
