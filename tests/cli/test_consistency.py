@@ -176,6 +176,8 @@ replay p.pcap --to 127.0.0.1:1|1|p.pcap: left out 1 response: bytes or requests 
 compare p.pcap p.pcap|0|p.pcap: 1 frame can't be read: response without a captured request
 spark convert nosuch --output x|2|nosuch can't be read: No such file or directory
 show MetadataRequest --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
+show Metadata --package tagwire_records|2|for Kafka's messages, add --package tagwire_messages
+spark audit . --leftovers --rejected-by 4.0|2|--leftovers can't be combined with --rejected-by
 decode --package tagwire_records MetadataRequest|2|give MESSAGE VERSION, such as MessageV0 0
 decode --frames request {dump}|1|the input looks like a hex dump
 decode --frames request {binary}|1|found 28 bytes of a frame of 1179651 bytes, expected the whole frame

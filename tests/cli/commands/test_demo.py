@@ -54,6 +54,13 @@ def test_the_committed_captures() -> None:
     assert "offset  bytes" in result.stdout and "client_id" in result.stdout
 
 
+@pytest.mark.parametrize(("clients", "last"), [(9, "client9"), (10, "2 others")])
+def test_clients_with_few_frames_share_a_row(tmp_path: Path, clients: int, last: str) -> None:
+    path = write(tmp_path, (row(client_label=f"client{number}") for number in range(1, clients + 1)))
+    lines = run(path).stdout.partition("\n\n")[0].splitlines()
+    assert len(lines) == 10 and lines[-1].startswith(last)
+
+
 def test_shipped_sample_is_part_of_the_captures() -> None:
     done = tagwire_result("demo")
     assert done.exit_code == 0 and "Decoded 450 frames strictly and encoded them to the same bytes" in done.stdout

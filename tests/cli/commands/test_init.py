@@ -42,6 +42,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(("words", "next"), [((), "pytest"), (("protocols/pings",), "cd protocols/pings; pytest")])
+def test_the_next_command_is_shown(words: tuple[str, ...], next: str) -> None:
+    assert f"next: run `{next}`, then edit message_specs" in init("pings", *words).stderr
+
+
 @pytest.mark.parametrize(
     "flags", [[], pytest.param(["--no-headers"], marks=pytest.mark.thorough)], ids=["headers", "no headers"]
 )

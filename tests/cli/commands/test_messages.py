@@ -115,6 +115,8 @@ def test_show_has_the_history_of_each_version() -> None:
     assert history[0][1] == "2.4.1 to 3.9.2"
     assert history[4][1] == "2.4.1 to 4.4.0  adds topics.partitions.current_leader_epoch"
     assert history[6][1] == "2.8.2 to 4.4.0  flexible"
+    nullable = [line.split(maxsplit=4)[4:] for line in run("show", "MetadataRequest").stdout.splitlines()[-14:]]
+    assert (nullable[1], nullable[9]) == (["allows null in topics"], ["flexible"])
     redefined = run("show", "ConfigRecord").stdout.splitlines()[-1].split(maxsplit=1)
     assert redefined == ["0", "2.8.2, redefined 3.0.2 to 4.4.0"]
 

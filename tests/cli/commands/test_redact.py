@@ -84,6 +84,15 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
     assert (done.exit_code, len(written)) == ((0, 2) if is_right else (1, 0)), done.stderr
 
 
+def test_a_response_that_may_have_other_secrets() -> None:
+    other = (999).to_bytes(2, "big") + bytes(2) + LOGIN[4:]
+    answer = registry.encode_response(messages.SaslAuthenticateResponse(auth_bytes=SECRET), 2, correlation_id=1)
+    rows = [{"dir": "req", "hex": LOGIN.hex()}, {"dir": "req", "hex": other.hex()}, {"dir": "resp", "hex": answer.hex()}]
+    done = run("redact", stdin="\n".join(map(json.dumps, rows)).encode(), code=1)
+    assert "correlation ID is ambiguous: a request for API 36 v2 and one for API 999 v0" in done.stderr
+    assert answer.hex() not in done.stdout
+
+
 def test_unreadable_frames_are_omitted_and_reported() -> None:
     done = run("redact", "--frames", "request", stdin=sized(LOGIN[:-1], BEAT))
     assert (done.exit_code, done.stdout_bytes) == (1, sized(BEAT))
