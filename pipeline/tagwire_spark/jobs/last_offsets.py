@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 
 from tagwire.limits import Limits
 from tagwire.log.batch_summary import Survey
-from tagwire.log.column_stream import arrays_between
+from tagwire.log.column_stream import record_arrays
 from tagwire.log.compaction import LastOffsets
 from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.scan import Scan
@@ -105,7 +105,7 @@ def _last_of_keys(number: int, unit: Any, reading: Reading, storage: StorageOpti
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
     with received_segment(sent, storage) as segment, segment.opened() as data:
         scan = Scan(segment.name, data, *reading)
-        for array_of in arrays_between(scan, columns, 0, len(data), 0, cut_off=False):
+        for array_of in record_arrays(scan, columns):
             batch = pa.record_batch(array_of)
             yield _grouped(log, batch.filter(_counts(batch, known)))
 

@@ -84,21 +84,13 @@ def columns(
     return LogColumns(path, root_column(level, columns, formats), options, payload)
 
 
-def arrays_between(
-    scan: Scan, columns: Iterable[str], start: int, end: int, first_offset: int, *, cut_off: bool
-) -> Iterator[Any]:
-    """Yield arrays with the records of the batches that begin between two byte positions of a file.
-
-    A batch must begin at `start`; a batch at `end` is excluded. Records below `first_offset` are left out. With
-    `cut_off`, a truncated batch at the end of the file is also left out. Raises LogError at an invalid batch, after
-    yielding the rows before it.
-    """
-    options = ReadOptions(first_offset, scan.formats, limits=scan.limits)
-    pass_ = Pass(root_column("record", columns, scan.formats), options)
-    pass_.rows.begin(encodable(scan.file), start, first_offset)
+def record_arrays(scan: Scan, columns: Iterable[str]) -> Iterator[Any]:
+    """Yield arrays with a file's records. Raises LogError at an invalid batch, after yielding the rows before it."""
+    pass_ = Pass(root_column("record", columns, scan.formats), ReadOptions(formats=scan.formats, limits=scan.limits))
+    pass_.rows.begin(encodable(scan.file), 0, None)
     failure = None
     try:
-        yield from pass_.of_file(scan, first_offset, cut_off=cut_off, end=end)
+        yield from pass_.of_file(scan, None, cut_off=False)
     except LogError as error:
         failure = error
     if len(pass_.rows):

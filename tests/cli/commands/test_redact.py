@@ -87,7 +87,8 @@ def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: b
 def test_a_response_that_may_have_other_secrets() -> None:
     other = (999).to_bytes(2, "big") + bytes(2) + LOGIN[4:]
     answer = registry.encode_response(messages.SaslAuthenticateResponse(auth_bytes=SECRET), 2, correlation_id=1)
-    rows = [{"dir": "req", "hex": LOGIN.hex()}, {"dir": "req", "hex": other.hex()}, {"dir": "resp", "hex": answer.hex()}]
+    frames = ("req", LOGIN), ("req", other), ("resp", answer)
+    rows = [{"dir": direction, "hex": frame.hex()} for direction, frame in frames]
     done = run("redact", stdin="\n".join(map(json.dumps, rows)).encode(), code=1)
     assert "correlation ID is ambiguous: a request for API 36 v2 and one for API 999 v0" in done.stderr
     assert answer.hex() not in done.stdout

@@ -145,6 +145,26 @@ def test_losses_of_batches() -> None:
     assert losses(PLAIN, "v2", "v3", is_transactional=True, **more) == []
 
 
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
+def test_a_wrapper_keeps_its_unnamed_bits_and_its_key(codec: str) -> None:
+    wrapper = build([PLAIN], "v1", compression="gzip", attribute_bits=64, wrapper_key=b"w")
+    assert (wrapper.unnamed_attributes, wrapper.wrapper_key) == (64, b"w")
+    found, lost = convert(wrapper, "v1", compression=codec)
+    if codec == "none":
+        assert [loss.path for loss in lost] == ["attributes", "key"]
+    else:
+        assert (found.unnamed_attributes, found.wrapper_key, lost) == (64, b"w", ())
+
+
+@pytest.mark.parametrize(
+    ("key", "format", "to", "reason"),
+    [("h", "v2", "kip82-int", "header keys are int32 there"), (1, "kip82-int", "v2", "header keys are text there")],
+)
+def test_the_reason_of_a_lost_header(key: str | int, format: str, to: str, reason: str) -> None:
+    _, [loss] = convert(build([PLAIN.replace(headers=((key, b"1"),))], format), to)
+    assert loss.reason == reason
+
+
 def test_kip_87_down_conversion_makes_the_value_of_a_tombstone_null() -> None:
     down, _ = convert(build([PLAIN.replace(tombstone=True)], "kip87"), "v1")
     assert [record.value for record in down] == [None]

@@ -134,6 +134,15 @@ def test_tags_are_merged_in_order() -> None:
     assert read_tags(bytes(out), 1, 3) == ({0: b"a", 1: b"b", 200: b""}, len(out))
 
 
+@pytest.mark.parametrize("count", [127, 128, 129, 256])
+def test_many_unknown_tags_are_read(count: int) -> None:
+    unknown = {tag: bytes([tag % 7]) * (tag % 200) for tag in range(count)}
+    out = bytearray()
+    put_tags(out, [], unknown, frozenset())
+    first = 1 if count < 128 else 2
+    assert read_tags(bytes(out), 1, out[0]) == (unknown, len(out)) and out[first] == 0
+
+
 @pytest.mark.parametrize("unknown", [{1: b""}, {-1: b""}, {8: b""}, {True: b""}, {"1": b""}])
 def test_bad_unknown_tags_are_rejected(unknown: Any) -> None:
     with pytest.raises(WRITE_ERRORS):
