@@ -286,6 +286,15 @@ def test_an_optional_field_needs_no_version(project: Path, case: str) -> None:
     assert entry in request and '"validVersions": "0-2"' in request and response == RESPONSE
 
 
+def test_the_next_tag_has_several_digits(project: Path) -> None:
+    file = project / "specs/PingRequest.json"
+    for tag in (10, 11):
+        field = ("--field", f"Rack{tag}", "--type", "string")
+        words = (*field, "--tag", "10") if tag == 10 else field
+        tagwire_result("add-field", "PingRequest", *words, code=0)
+        assert f'"name": "Rack{tag}", "type": "string", "versions": "1+", "tag": {tag}, ' in file.read_text()
+
+
 def test_an_optional_field_needs_flexible_versions_and_a_free_tag(project: Path) -> None:
     field = ("--field", "Rack", "--type", "string")
     assert "PingRequest" in tagwire_result("add-field", "PingRequest", *field, "--tag", "0", code=1).stderr

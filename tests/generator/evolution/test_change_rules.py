@@ -218,6 +218,23 @@ def test_a_rule_finds(rule: str, versions: str, path: str, old: str, new: str) -
     json.dumps(finding.as_dict())
 
 
+@pytest.mark.parametrize(
+    ("type", "old", "new", "text"),
+    [
+        ("string", '""', '"null"', "the default was empty and is now null"),
+        ("string", '"null"', '"a"', "the default was null and is now 'a'"),
+        ("bytes", '""', '"null"', "the default was empty and is now null"),
+        ("bool", '"true"', '"false"', "the default was true and is now false"),
+        ("int32", '"0x10"', '"-1"', "the default was 16 and is now -1"),
+        ("float64", '"1.5"', '"2.5"', "the default was 1.5 and is now 2.5"),
+    ],
+)
+def test_defaults_are_shown(type: str, old: str, new: str, text: str) -> None:
+    null = NULL if type in ("string", "bytes") else ""
+    [finding] = found(*(spec(field(type=type, more=f'{null}, "default": {each}')) for each in (old, new)))
+    assert finding.message.startswith(text)
+
+
 SILENT = [
     ("the same", spec(A), spec(A)),
     ("new version", spec(A), spec(A, valid="0-3")),

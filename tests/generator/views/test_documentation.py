@@ -14,10 +14,11 @@ from tagwire.explain.html_tree import Unit, tree_of
 from tagwire.explain.trace import trace
 from tagwire.message.field_docs import class_about
 from tagwire_generator.editing.spec_edit import format_spec
+from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.views.docstrings import deprecated_versions
+from tagwire_generator.views.docstrings import deprecated_versions, version_history
 from tagwire_workbench.language.hover import hover, register_hover
 
 BOOKS = [
@@ -117,6 +118,17 @@ def test_rows_and_run_time(module: ModuleType) -> None:
 )
 def test_which_versions_are_deprecated(changes: dict[str, object], expected: str) -> None:
     assert deprecated_versions(read(**changes)) == expected
+
+
+def test_the_history_names_each_new_format_of_records_once() -> None:
+    records = {"name": "Records", "type": "records", "versions": "0+", "nullableVersions": "0+"}
+    formats = {"recordFormats": {"0": "v0", "1": "v1", "2+": "v2"}}
+    message = read(validVersions="0-4", fields=[records | formats], commonStructs=[])
+    assert version_history(message, message_class(message, SpecOptions())) == [
+        "Version 1 carries records of format v1 in `records`.",
+        "Version 2 carries records of format v2 in `records`.",
+        "Versions 3-4 have the same fields.",
+    ]
 
 
 def test_it_is_an_extension() -> None:
