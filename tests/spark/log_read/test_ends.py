@@ -31,9 +31,9 @@ def test_end_after_the_last_whole_batch(
 
 def test_the_first_batch_after_a_damaged_start_has_any_offset(tmp_path: Path) -> None:
     damaged, whole = bytes([7]) * 80, batch(0, count=1)
-    segment(tmp_path / "alpha-0", 0, damaged, whole)
+    segment(tmp_path / "alpha-0", 0, damaged, whole, damaged)
     segments = Partition(tmp_path / "alpha-0").segments
-    assert end_of(segments, permissive=True) == LogEnd(1, 80 + len(whole), 0, 80)
+    assert end_of(segments, permissive=True) == LogEnd(1, 80 + len(whole), 80, 80)
     with pytest.raises(LogError):
         end_of(segments)
 
