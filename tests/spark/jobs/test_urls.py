@@ -357,3 +357,26 @@ def test_errors_of_s3_contain_the_url_and_no_secret(s3: Any, tmp_path: Path, job
             job(url, tmp_path / "out", storage_options=given)
         assert "very-hidden" not in str(rejected.value) and "testing-id" not in str(rejected.value)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.slow
+def test_export_on_s3_with_truncated_replies(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Path) -> None:
+    """Truncate one reply in ten: the export must be complete, and nothing else may remain in the bucket."""
+    cut: list[int] = []
+
+    def cuts(number: int) -> bool:
+        cut.extend([number] if number % 10 == 3 else [])
+        return number % 10 == 3
+
+    with s3_server(cuts) as (options, _):
+        system = s3[0].__class__(**options)
+        system.mkdir("cut")
+        for name in ("__transaction_state-1", "alpha-m1-compact-lz4-0"):
+            shutil.copytree(logs / "kafka28" / name, tmp_path / "logs" / name)
+        put(system, tmp_path / "logs", "cut/k")
+        export_logs(spark, "s3://cut/k", "s3://cut/archive", storage_options=options)
+        import_logs(spark, "s3://cut/archive", tmp_path / "back", storage_options=options)
+        export_logs(spark, tmp_path / "logs", tmp_path / "expected")
+        found = {name.removeprefix("cut/archive/") for name in system.find("cut/archive")}
+    assert files(tmp_path / "back") == files(tmp_path / "logs")
+    assert found == {*files(tmp_path / "expected"), "_SUCCESS"} and len(cut) > 2
