@@ -251,7 +251,8 @@ class _Segments:
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
     """Return the files to copy unchanged, because they don't depend on the format.
 
-    They include the producer snapshots if these remain valid (`Conversion.is_one_to_one`).
+    Producer snapshots are included only if each batch becomes one batch with the same producer, because otherwise, they
+    are no longer valid (`Conversion.is_one_to_one`).
     """
     found = []
     for path in partition.each_file():
@@ -266,9 +267,10 @@ def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
 def copy_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
     """Copy the broker's properties and offset checkpoints from each log folder to its target folder.
 
-    If several log folders have the same target (for example, a broker's disks), their checkpoints are combined, and
-    other files come from the first folder. Without `keeps_producers`, `.kafka_cleanshutdown` is not copied, so that the
-    broker rebuilds the missing producer snapshots. Raises LogError for an invalid checkpoint.
+    If several log folders (for example, those on a broker's disks) have the same target, their offset checkpoints are
+    combined, and the other files are copied from the first folder. `keeps_producers` must be false if the producer
+    snapshots were not copied. Then `.kafka_cleanshutdown` is not copied either, and the broker rebuilds the snapshots.
+    Raises LogError for an invalid checkpoint.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:
@@ -313,6 +315,7 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # If the target also has partitions from an earlier run, leave .kafka_cleanshutdown as that run left it.
+    # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`. If some come from an earlier
+    # run, leave the file as that run left it.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

@@ -1,9 +1,9 @@
 """Compute the current groups, transactions and share partitions from the logs of Kafka's coordinators.
 
 The results are nested dicts and lists for `tagwire.log.state_json`, with field names as in the JSON form of messages.
-In each group, `offsets` has the committed offsets. Any other kind of record is stored under its message name: a single
-record or, if the key has a second field (such as the member), a dict from values of that field to records. So new kinds
-of records need no change here.
+In each group, `offsets` lists the committed offsets. Every other record is stored under the name of its message. If
+the key of such a record has a second field (such as the member), a dict maps the values of this field to the records.
+So this module needs no change if Kafka adds another type of record.
 """
 
 from collections.abc import Iterable, Iterator
@@ -68,7 +68,7 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
     """Resolve overlaps of a share partition's ranges, join adjacent equal ranges, and drop offsets below `start`.
 
     Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
-    higher state wins.
+    higher number as its delivery state wins.
     """
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []
@@ -138,7 +138,10 @@ class KeyedState:
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """Return a tuple that identifies the key of an entry, and is the same in all versions and in legacy records."""
+    """Return a tuple that identifies the key of an entry.
+
+    The tuple does not depend on the version of the key, or on whether the entry's name begins with `Legacy`.
+    """
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)
 

@@ -10,10 +10,10 @@ zeros. All skipped bytes are reported.
 
 The last offset before the damage may itself be wrong, because no checksum covers the base offset. So a candidate at a
 lower offset is also accepted if a chain of adjacent batches with ascending offsets leads from it to a higher offset, or
-to the end of the file. Batches that are only bytes in the value of a damaged record fail this test: their chain ends
-with the value, because the record's header count follows instead of a batch. If the format has no header count after
-the value, or if the file ends in zeros, the test can't tell such batches from real ones. In these two cases, only
-candidates at higher offsets are accepted.
+to the end of the file. The value of a damaged record may also contain bytes that look like batches, but they fail this
+test: their chain breaks off at the end of the value, where the record's header count follows. If the format has no
+header count after the value, or if the file ends in zeros, the test can't tell such bytes from real batches. In these
+two cases, only candidates at higher offsets are accepted.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from tagwire.records.header_positions import LONGEST
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 19
-"""The maximum number of bytes to search at once. A search begins with few bytes: the next batch is often near."""
+"""The maximum number of bytes to search at once. The first search covers less: the next batch is often near."""
 
 
 class Found(NamedTuple):

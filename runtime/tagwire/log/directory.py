@@ -35,8 +35,8 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: str | Path) -> Iterator[Partition]:
     """Find the partitions in a folder and its subfolders, in name order. Raises LogPathError if a folder can't be read.
 
-    Hidden folders that aren't named like a partition are skipped, because they are still being written. Links to
-    folders that are searched anyway are skipped, so that no partition is found twice.
+    Hidden folders that aren't named like a partition are skipped: tagwire's commands write their output to such folders
+    until it is complete. Links to folders inside `path` are skipped, so that no partition is found twice.
     """
     return map(Partition, partition_folders(Path(path)))
 

@@ -1,7 +1,8 @@
 """Format batches as JSON lines, one line per record.
 
-The values that a batch's records share are formatted once, and the result is the beginning of each line. Names are as
-in Kafka's tools, and bytes are base64. Native code writes the same lines; tests compare the two.
+Each line begins with the values that all records of a batch share, which are formatted only once per batch. Names are
+as in Kafka's tools, and bytes are base64. Native code writes the same lines; tests compare its lines with the lines of
+this module.
 """
 
 import json

@@ -94,7 +94,8 @@ def not_written(output: Path, partial: Path, error: OSError) -> LogPathError:
     """
     name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes | Path) else partial
     is_of_output = name == output or name.is_relative_to(partial) or partial.is_relative_to(name)
-    # If the disk is full, the error of `shutil.copy` names the source, but its number shows that writing failed.
+    # If the disk is full, the error that `shutil.copy` raises names the source, although writing failed. Its `errno`
+    # shows this.
     if is_of_output or error.errno in _OF_WRITES:
         return LogPathError(f"{output} can't be written: {error.strerror}")
     return unreadable(name, error)

@@ -1,12 +1,12 @@
 """Check the index files of a segment in the same pass as its batches.
 
-Offsets ascend both in an index and in the batches. So each rule remembers the next entry to check, and checks it as
-soon as it sees the batch that proves the entry right or wrong.
+Offsets ascend both in an index and in the batches. So each `IndexRule` remembers the next index entry to check, and
+checks it as soon as it sees the batch that proves the entry right or wrong.
 
-Which offset an entry of an offset index contains depends on the broker's version. It is the first offset of an append
-(0.8, 0.9), its last offset (0.10 to 3), or the last offset of a batch (4). After compaction, it is the last offset that
-was kept. The check accepts all of them: every batch before the entry's position must end below the offset, and a batch
-at or after the position must contain it.
+Which offset an entry of an offset index contains depends on the broker's version. Brokers append one or more batches at
+a time. Versions 0.8 and 0.9 use the first offset of the append, 0.10 to 3 use its last offset, and version 4 uses the
+last offset of a batch. After compaction, it is the last offset that was kept. The check accepts all of them: every
+batch before the entry's position must end below the offset, and a batch at or after the position must contain it.
 """
 
 from collections import deque

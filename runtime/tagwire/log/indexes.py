@@ -28,7 +28,7 @@ from tagwire.wire.checksums import checksum
 _MOST_BYTES: Final = 1 << 26
 """The maximum size of an index in bytes: 64 MiB.
 
-That is plenty: the `.index` of a 2 GiB segment, with an entry of 8 bytes for every 4096 bytes, has only 4 MiB.
+That is plenty: with an 8-byte entry for every 4096 bytes, the `.index` of a 2 GiB segment takes only 4 MiB.
 """
 
 

@@ -1,7 +1,8 @@
 """Parse the names of a log's files and folders.
 
     alpha-0/00000000000000000091.log           segment of topic alpha, partition 0, whose first offset is 91
-            00000000000000000091.index         and so on: indexes, and producer snapshots at this offset
+            00000000000000000091.index         its offset index; likewise .timeindex and .txnindex
+            00000000000000000091.snapshot      the state of the producers at offset 91
             00000000000000000091.log.deleted   no longer part of the log
             00000000000000000091.log.swap      a compacted segment that is about to replace its source segments
             00000000000000000091.log.cleaned   a segment whose compaction was not finished
@@ -14,7 +15,7 @@ In Kafka's local tiered storage, folder names end with the topic id. This id nev
 for a partition number. File names consist of the first offset, with or without leading zeros, and the id of the copy:
 
     alpha-0-Xb3mTo8fQTWLbVhNcLx3VA/91-u7nQ6ZwPTuyz3Aqdmha0Tw.log     a copy of the segment
-                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.index   and so on
+                                   91-u7nQ6ZwPTuyz3Aqdmha0Tw.index   its offset index; likewise .timeindex and .txnindex
                                    91-u7nQ6ZwPTuyz3Aqdmha0Tw.snapshot   producers after the segment's last record
                                    91-u7nQ6ZwPTuyz3Aqdmha0Tw.leader_epoch_checkpoint
 """
@@ -63,7 +64,7 @@ class PartitionName(NamedTuple):
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """Parse a file name, or the last part of a path. Return None if it isn't the name of a log's file."""
+    """Parse a file name, or the last part of a path. Return None if files of a log don't have such names."""
     return _log_file(path if isinstance(path, str) else path.name)
 
 

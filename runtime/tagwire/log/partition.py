@@ -1,10 +1,10 @@
 """Read a partition folder: its segments in order, and the files next to them.
 
-The segments are those that a broker would load at its start. `.deleted` files no longer belong to the log, and
-`.cleaned` files are unfinished. A `.swap` file is a complete segment that compaction has written, but the broker
-stopped before the file replaced its source segments. It is used instead of the source segments, some of which may
-already be deleted. A `.swap` file is ignored if there is a `.cleaned` file at or below its offset, because it then
-belongs to a group of files that compaction had not finished writing.
+The segments are those that a broker would load at startup. `.deleted` files no longer belong to the log, and
+`.cleaned` files are unfinished. A `.swap` file is a complete segment, written by compaction. It still exists if the
+broker stopped before replacing the source segments with it. The `.swap` file is then used instead of the source
+segments, some of which may already be deleted. A `.swap` file is ignored if there is a `.cleaned` file at or below its
+offset, because it then belongs to a group of files that compaction had not finished writing.
 """
 
 import os
@@ -88,7 +88,7 @@ class Partition:
 
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[tuple[str, LogFile]]]:
-        """Maps (kind, state), such as ("log", "swap"), to the files of the log: pairs of file name and parsed name."""
+        """Maps (kind, state), such as ("log", "swap"), to the log's files, each as (file name, parsed name)."""
         found: dict[tuple[str, str], list[tuple[str, LogFile]]] = {}
         for each in self._names:
             if (name := log_file(each)) is not None:
@@ -220,7 +220,8 @@ class Partition:
     def aborted_transactions(self) -> Iterator[AbortedTransaction]:
         """The entries of the `.txnindex` files of all segments. Raises LogError for an invalid file."""
         for segment in self.segments:
-            if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:  # most segments have no `.txnindex`
+            # Most segments have no `.txnindex`. The folder listing shows this without a system call for each segment.
+            if segment.path.name.replace(".log", ".txnindex", 1) in self._inodes:
                 yield from segment.aborted_transactions
 
     @property
@@ -299,9 +300,9 @@ def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment 
 def read_steadily(
     partition: Partition, read: Callable[[Partition], T], is_suspect: Callable[[T], bool] = lambda _: False
 ) -> T:
-    """Return `read(partition)`, but read again if the result may be wrong and the folder has changed meanwhile.
+    """Return `read(partition)`. If this fails or looks wrong, and the folder has changed meanwhile, read again.
 
-    The result may be wrong if `read` raises an error, or if `is_suspect` returns true for it.
+    `is_suspect(result)` returns whether a result looks wrong.
 
     An intact log looks damaged if a running broker compacts or deletes segments after the folder was listed and before
     its files are read. After a few attempts, the last result is returned, or the last LogError or LogPathError raised.

@@ -217,7 +217,8 @@ class _Group:
         # In v0 and v1, only messages have offsets; there is no base offset to set.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        # Keep v0 and v1 messages with append time compressed: only compressed messages keep the producer's timestamps.
+        # If the timestamp type is append time, leave v0 and v1 messages compressed: only compressed messages keep the
+        # producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
@@ -293,7 +294,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """The number of times that a field (such as `records[].headers[]`) was lost for one reason, and the first loss."""
+    """How often conversion lost a field (such as `records[].headers[]`) for the same reason, and the first loss."""
 
     path: str
     reason: str

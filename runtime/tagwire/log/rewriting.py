@@ -1,9 +1,9 @@
 """Write compacted segments: the batches that compaction keeps, with new indexes.
 
-A new segment gets the modification time of its last source segment, because in older formats, compaction uses this time
-to compute the age of tombstones. An empty segment is removed, unless it is the first one of the log. Neighboring
-segments are joined up to a total size (`groups`). Each group can be written by a separate process, which first calls
-`look_back` to find the transactions that are open at its start.
+A new segment gets the modification time of its last source segment. In older formats, compaction uses this time to
+compute the age of tombstones. An empty segment is removed, unless it is the first one of the log. Neighboring segments
+are joined up to a total size (`groups`). Each group can be written by a separate process. This process first calls
+`look_back` to find the transactions that are open at the start of its group.
 """
 
 import os
@@ -53,7 +53,10 @@ class SegmentReport(NamedTuple):
 
 
 def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
-    """Group consecutive segments of at most `segment_bytes` in total. With 0, each segment is a separate group."""
+    """Divide segments into groups of neighbors, each with at most `segment_bytes` in total.
+
+    If `segment_bytes` is 0, each segment is a separate group.
+    """
     found: list[list[Segment]] = []
     size = 0
     for segment in segments:

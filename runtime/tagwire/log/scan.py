@@ -96,7 +96,7 @@ class LogBatch(RecordBatch):
             return super().__len__()
 
     def walk(self) -> Walk:
-        """Walk the batch's records like `RecordBatch.walk`, but raise LogError instead of DecodeError."""
+        """Return a `Walk` over the records, like `RecordBatch.walk`, but raise LogError instead of DecodeError."""
         with self._raising_log_errors():
             return super().walk()
 
@@ -219,7 +219,7 @@ class Scan:
             raise log_error(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """Verify checksums with `SumCheck` from now on. This is faster if many positions in damaged bytes are tried."""
+        """From now on, verify checksums with a `SumCheck`. It is faster when damaged bytes are searched for batches."""
         from tagwire.log.sum_check import SumCheck
 
         self._sums = self._sums or SumCheck(self.file, self.data)
@@ -251,9 +251,9 @@ class Scan:
             raise log_error(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Yield the span of each batch at or after `position`, without verifying checksums.
+        """Yield the position, size and last offset of each batch at or after `position`.
 
-        Raises LogError for an invalid header.
+        Checksums are not verified. Raises LogError for an invalid header.
         """
         while not self.ends_at(position):
             span = self.span(position)
@@ -275,14 +275,14 @@ class Scan:
         return position if batch is None and self.ends_at(position) else None
 
     def span(self, position: int) -> BatchSpan:
-        """Return the span of the batch at a position. Raises LogError if there is no batch."""
-        # Native code reads a whole small batch faster than Python reads its header. It doesn't read a large batch here,
-        # because FileBytes' window does not contain all of it.
+        """Return the size and last offset of the batch at a position. Raises LogError if there is no batch."""
+        # Native code reads a whole small batch faster than Python reads its header. A large batch is not completely in
+        # the cached part of the file, so `_quick_batch` returns None, and Python reads only the header.
         if not isinstance(self.data, bytes) and (batch := self._quick_batch(position)) is not None:
             return BatchSpan(position, batch.size, batch.last_offset)
         size = self.size(position)
         known = self._clear.header_positions if self._clear is not None else None
-        # Decode the batch if several formats fit, or if the header doesn't contain the last offset.
+        # Decode the batch if its header is valid in several formats, or if the header doesn't contain the last offset.
         if known is None or not known.gives_last_offset:
             decoded = self.batch(position)
             return BatchSpan(position, decoded.size, decoded.last_offset)

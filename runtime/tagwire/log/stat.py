@@ -17,7 +17,7 @@ _COUNTS: Final = (
 
 
 class SegmentStat:
-    """The statistics of one segment, or of several segments after calls of `add`."""
+    """The statistics of a segment. `add` adds the statistics of another segment to them."""
 
     def __init__(self, file: str) -> None:
         self.file = file

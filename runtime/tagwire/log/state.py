@@ -50,8 +50,8 @@ def state(
 
     The keys are `groups`, `transactions`, `sharePartitions` and `cluster`. A key is left out if there is no partition
     of its topic. Sensitive values are hidden (`tagwire.sensitive`). `format` works as in
-    `tagwire.records.read_batches`, and `skip` as in `Segment.batches`. With `unknown`, records that aren't a known
-    message are left out, as in Kafka's own loaders, and `unknown` is called with an error for each. Raises LogError,
+    `tagwire.records.read_batches`, and `skip` as in `Segment.batches`. If `unknown` is given, it is called with an
+    error for each record that can't be decoded, and the record is left out, as in Kafka's own loaders. Raises LogError,
     FormatError, and LogPathError if there are two replicas of a partition.
     """
     reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)

@@ -51,7 +51,10 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the message's JSON must be changed, because a value is hidden or a field is in `ahead`."""
+        """Return whether the message's own JSON must be changed.
+
+        This is the case if a value is hidden, or if a member of `ahead` has the same name as a field of the message.
+        """
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 

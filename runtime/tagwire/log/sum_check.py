@@ -2,8 +2,8 @@
 
 After damage, every position is tried as the start of a batch. The length read there may cover the rest of the file.
 Computing every checksum in full would take minutes for a few megabytes. But CRCs are linear: the checksum of a range
-follows from the checksums of two prefixes of the file. So the file is read only once, and the checksums of the prefixes
-are kept, one for each block.
+follows from the checksums of two prefixes of the file. So the file is divided into blocks and read only once, and the
+checksum of all bytes before each block is kept.
 """
 
 from array import array
@@ -131,9 +131,10 @@ class SumCheck:
     def _wrong(
         self, position: int, header: bytes, length_end: int, size: int, checksum: ChecksumPosition | None
     ) -> "_Wrong | None":
-        """Return the wrong checksum of the batch at `position`; None if it is right or can't be computed.
+        """Return both checksums, stored and computed, if the checksum of the batch at `position` is wrong.
 
-        `length_end` is the index in `header` of the first byte after the batch's length field.
+        Returns None if it is right or can't be computed.
+        `length_end` is the index in `header` at which the batch's length field ends.
         """
         if checksum is None:
             return None

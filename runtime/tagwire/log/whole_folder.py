@@ -1,10 +1,11 @@
-"""Write a folder that appears under its name only when it is complete. All commands that write partitions use this.
+"""Write a folder that appears under its name only when it is complete.
 
-The folder is filled under a temporary name next to its target, and then renamed. Its files are flushed to disk first,
-because after a power failure, an incomplete partition could otherwise look like a complete one.
+All commands that write partitions use this module. The folder is filled under a temporary name next to its target, and
+then renamed. Before it is renamed, its files are flushed to disk. Otherwise, after a power failure, an incomplete
+partition could look like a complete one.
 
 Each run fills a separate folder, and renaming does not replace a folder that has files. So if two runs have the same
-target, one of them fails, and nothing is lost. A lock makes the second run fail at its start, before it does useless
+target, one of them fails, and nothing is lost. A lock makes the second run fail immediately, before it does useless
 work. It is only an optimization, because some file systems don't support locks. The leftovers of a killed run are
 removed by the next run on the same machine that gets the lock.
 """

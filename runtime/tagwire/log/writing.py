@@ -22,7 +22,8 @@ _VERSION: Final = Struct(">h")
 def index_kinds(segment: Segment) -> set[str]:
     """Return the kinds of index to write for a copy of a segment.
 
-    A segment with an offset index, but no time index, is from a broker without timestamps. Its copy gets no time index.
+    If a segment has an offset index but no time index, the broker that wrote it did not support timestamps. Its copy
+    gets no time index.
     """
     has_times = segment.sibling("timeindex") or not segment.sibling("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}

@@ -90,7 +90,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: PeerProblem) -> BaseException | None:
-    """If a callback in the test raised an exception that caused this problem, return it; otherwise None."""
+    """Return the exception that caused a problem if a callback in the test raised this exception; otherwise None."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 

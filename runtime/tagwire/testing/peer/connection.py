@@ -57,7 +57,10 @@ class PeerConnection:
         return actions
 
     def _ended(self) -> list[Action]:
-        """Return all held answers and then a `Close`. No further request can release these answers."""
+        """Return the actions of all answers that still wait for later answers (`Reply.after`), and then a `Close`.
+
+        The client sends no more requests, so there won't be any later answers.
+        """
         actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True

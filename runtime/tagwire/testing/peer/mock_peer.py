@@ -220,9 +220,10 @@ class MockPeer:
         assertions.check_received(self.journal, expected, version, 0)
 
     def assert_order(self, *expected: Message | type[Message]) -> None:
-        """Assert that requests were received in this order. Each is given as an equal message or as its class.
+        """Assert that requests were received in this order.
 
-        Other requests may come in between. Raises AssertionError if any is missing or out of order.
+        Each is specified by an equal message or, if its content does not matter, by its class. Other requests may come
+        in between. Raises AssertionError if any is missing or out of order.
         """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)

@@ -70,11 +70,11 @@ class Reply:
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Response fields by path, such as `topics[].error_code`; every field that the path matches gets the value."""
     unknown_tags: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
-    """Tagged fields that the spec does not know, to append to the response."""
+    """Tagged fields that aren't in the spec, by tag. They are appended to the response."""
     delay: float = 0.0
-    """Seconds to wait before sending. Later answers of the connection wait as well."""
+    """Seconds to wait before sending. Later answers on the same connection wait as well."""
     after: int = 0
-    """The number of later answers of the connection that are sent before this one."""
+    """The number of later answers on the same connection that are sent before this one."""
     split_at: Collection[int] = ()
     """Offsets at which the frame is split into separate writes, in ascending order; the header begins at offset 4."""
     cut_at: int | None = None
@@ -145,7 +145,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
 """For each fault, a function that returns whether a value is valid, and a description of valid values."""
 
 Answer: TypeAlias = "Message | Reply | None"
-"""One answer, given directly or returned by a function of the request."""
+"""One answer, given directly or returned by a function that takes the request."""
 AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer | Callable[[Received], Answer]]"
 """The first argument of `AnswerRule.reply`: an answer, a function, or a list of these."""
 

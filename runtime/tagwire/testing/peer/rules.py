@@ -77,7 +77,7 @@ class AnswerRule:
         return self._when is None or bool(self._when(request))
 
     def answer(self, request: Received) -> Reply:
-        """Count a request and return its answer. Exceptions of an answer function aren't caught."""
+        """Count a request and return its answer. Exceptions raised by an answer function aren't caught."""
         answer = self._answers[min(len(self.requests), len(self._answers) - 1)]
         self.requests.append(request)
         reply: Reply = answer(request)
