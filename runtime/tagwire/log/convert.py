@@ -123,7 +123,7 @@ class Conversion:
 
 
 class ConvertReport(NamedTuple):
-    """The result of converting one segment: sizes before and after the conversion, and what was lost."""
+    """The result of converting one segment: its size before and after the conversion, and the lost values."""
 
     file: Path | str
     """The path of the source segment, or its URL as a string."""
@@ -203,7 +203,7 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        if batch.is_control:  # the index writer needs the type of the marker
+        if batch.is_control:  # the index writer needs the type of the transaction marker
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 

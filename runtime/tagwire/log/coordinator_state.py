@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Range(NamedTuple):
-    """A range of offsets in a share partition with the same delivery count and delivery state."""
+    """Consecutive offsets of a share partition that have the same delivery count and delivery state."""
 
     first: int
     last: int

@@ -84,7 +84,7 @@ def _is_hidden(name: str) -> bool:
 class LogDirectory:
     """A log folder: one of a broker's `log.dirs`. Raises LogPathError if there is no such folder.
 
-    Properties that read a checkpoint raise LogError for an invalid file.
+    The attributes that read a checkpoint file raise LogError if the file is invalid.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -26,7 +26,10 @@ _AT_ONCE: Final = 1 << 20
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the start of each line of a batch, up to the record's offset. For speed, `json` is not used."""
+    """Return the text with which each line of a batch begins: all that precedes the record's offset.
+
+    For speed, the module `json` is not used.
+    """
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.record_format, batch.magic, batch.attributes)}, "

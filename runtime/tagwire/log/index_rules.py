@@ -116,7 +116,7 @@ class OffsetIndexRule(_AscendingIndexRule):
 
 
 class TimeIndexRule(_AscendingIndexRule):
-    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the latest of all records up to its offset."""
+    """Checks TWL202, TWL211 and TWL212: timestamps ascend, and each is the latest one up to the entry's offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index)

@@ -263,7 +263,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """Add `by` to a sequence number, with wraparound to 0. Without a sequence number (-1), return -1."""
+    """Add `by` to a sequence number, with wraparound to 0. If there is no sequence number (-1), return -1."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 

@@ -3,7 +3,7 @@
     groups           __consumer_offsets    groups, their members and their offsets
     transactions     __transaction_state   transactional ids
     sharePartitions  __share_group_state   delivery state of share groups
-    cluster          __cluster_metadata    topics, brokers, configurations ... since the newest snapshot
+    cluster          __cluster_metadata    topics, brokers, configurations and more, read from the newest snapshot on
 
 The partitions of a topic have no keys in common, so their states are joined.
 """

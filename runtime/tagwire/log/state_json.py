@@ -23,7 +23,7 @@ _MEMBER: Final = "\n" + " " * _INDENT
 
 @dataclass(frozen=True, slots=True)
 class StateMessage:
-    """A message in a state, with its version. Sensitive values are hidden."""
+    """A message that is part of a state, and its version. Sensitive values are hidden."""
 
     message: Any
     version: int

@@ -35,11 +35,11 @@ class Received:
     message: Any
     """The message; None if the peer can't read its version."""
     number: int
-    """The number of the request among all requests of the peer, from 1."""
+    """The number of the request among all requests that the peer received, counted from 1."""
     connection: int
-    """The number of the connection, from 1."""
+    """The number of the connection, counted from 1."""
     index: int
-    """The number of the request on its connection, from 1."""
+    """The number of the request on its connection, counted from 1."""
     offset: int
     """The byte position at which the frame begins, with its size, in the data that the client sent."""
     frame: bytes
@@ -132,7 +132,7 @@ class Journal:
     def wait(self, cls: type[Message], number: int, timeout: float) -> list[Received]:
         """Wait until `number` requests of a class have been received, and return all requests of that class.
 
-        Returns early if a problem occurs, and after `timeout` seconds.
+        Returns earlier if a problem occurs or if `timeout` seconds have passed.
         """
         end = time.monotonic() + timeout
         with self._changed:
