@@ -138,7 +138,7 @@ class Partition:
         from_log_start: bool = False,
         skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
-        """Yield all segments' batches, starting with the one that contains `start_offset` or, if none does, the next one.
+        """Yield the batches of all segments, from the one that contains `start_offset` or, if none does, the next one.
 
         With `from_log_start`, batches below `log_start_offset` are left out. With `partial`, a truncated batch at the
         end of the log is left out. `skip` works as in `Segment.batches`. Raises LogError at the first invalid batch.
