@@ -81,7 +81,7 @@ def _git(*arguments: str) -> str:
 
 
 def _install(source: Path, target: Path) -> None:
-    """Install tagwire with the native engine. The pinned requirements of this checkout apply to base and head alike."""
+    """Install with the native engine and this checkout's pinned requirements, so that base and head are built alike."""
     print(f"installing {source} into {target}", file=sys.stderr, flush=True)
     pins = str(_ROOT / "constraints.txt")
     environment = {**os.environ, "TAGWIRE_BUILD": "require", "PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins}

@@ -20,7 +20,7 @@ from report import aligned
 __all__ = ["ImportRow", "measure_imports"]
 
 ImportRow = dict[str, Any]
-"""The result of an import step. Its keys are `library`, `step`, `milliseconds` and `modules` (a number of modules)."""
+"""A measured step with the keys `library`, `step`, `milliseconds`, and `modules`, the number of modules it loaded."""
 
 _STEPS: Final = {
     "tagwire": (
@@ -92,7 +92,7 @@ def _folders(packages: Iterable[str]) -> list[str]:
 
 
 def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> list[tuple[float, int]]:
-    """Run steps (Python statements) in a new process. Return the CPU seconds and the module count of each step."""
+    """Run Python statements, such as imports, in a new process. Return (CPU seconds, module count) for each."""
     options = ["-I", "-S", "-X", f"pycache_prefix={cache}"]
     command = [sys.executable, *options, "-c", _CHILD, os.pathsep.join(folders), *steps]
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})

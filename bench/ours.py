@@ -19,7 +19,7 @@ class Tagwire(Library):
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # importlib.metadata would require an installed package
+        return str(import_module("tagwire").__version__)  # works even if tagwire is imported without being installed
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")

@@ -38,8 +38,7 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # Other libraries need lambdas, and calling a lambda takes as long as encoding a small message. Without lambdas,
-        # msgspec would have an unfair advantage.
+        # Use lambdas to be fair: other libraries need them, and calling one takes as long as encoding a small message.
         return Contender(
             None,
             make,

@@ -89,7 +89,7 @@ def main() -> None:
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
     """Write the test data to a folder. Return the queries of this data by (case, source)."""
-    # Register an importable class. If workers unpickled the class instead, each query would load its batches again.
+    # Workers must import the class, not unpickle it, so that they keep its batches from one query to the next.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)

@@ -16,14 +16,14 @@ Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for these names, which returns a tuple. Raises SystemExit for fewer than two names."""
+    """Return an attrgetter for two or more names, so that it returns a tuple. Raises SystemExit for fewer names."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter returns a tuple only for two or more names")
     return attrgetter(*names)
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads all values in messages of the same type as `sample`; None if it is a plain value."""
+    """Return a function that reads every value in a message like `sample`; None if `sample` is itself a plain value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])

@@ -81,7 +81,7 @@ DOCUMENTATION: Final = "https://github.com/tagwire/tagwire/tree/main/docs"
 """The URL of the documentation, as in pyproject.toml. Reading the package metadata would slow down every command."""
 
 _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
-"""Matches `docs/` before the name of a page in a command's help. This `docs/` is replaced with the URL."""
+"""Matches `docs/` before the name of a page in a command's help. It is replaced with the URL."""
 
 _WHOLE: Final = 1000
 """A maximum length that no summary reaches, so that click doesn't shorten summaries."""

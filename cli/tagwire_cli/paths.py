@@ -15,7 +15,7 @@ _COPIES: Final[list[str]] = []
 
 
 def given_name(text: str) -> str:
-    """If `text` contains the path of the temporary copy of standard input, replace the path with "standard input"."""
+    """Return `text` with "standard input" in place of the path of its temporary copy."""
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 

@@ -43,7 +43,7 @@ def _reject_others(path: Path) -> None:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return the segments to read. For a partition, these are its metadata snapshots and then its segments."""
+    """Return the segments to read: the given segment, or a partition's metadata snapshots and then its segments."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]

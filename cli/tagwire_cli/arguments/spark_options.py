@@ -13,7 +13,7 @@ from tagwire_cli.paths import InputPath
 
 F = TypeVar("F", bound=Callable[..., Any])
 Session: TypeAlias = Callable[[], AbstractContextManager[Any]]
-"""A function that opens the Spark session. The options of the command configure this session."""
+"""A function that opens the Spark session which the options describe."""
 
 
 class PathOrUrl(InputPath):

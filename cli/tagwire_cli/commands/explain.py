@@ -203,7 +203,7 @@ def _write_json(units: "Iterator[Explained]", settings: "ExplainSettings", *, is
     failures: list[str] = []
 
     def rows() -> Iterator[Any]:
-        """Yield the JSON values of one unit (message, frame or batch) after another, with only one unit in memory."""
+        """Yield JSON values for each unit as it is read, so that only one unit at a time is in memory."""
         for one in units:
             failures.extend(_failures([one]))
             if is_many or settings.kind == "guess":

@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""The JSON Schemas that editors need, by kind of file: the package and the file name of each schema."""
+"""For each kind of file that people write by hand, the package and the file name of its JSON Schema, for editors."""
 
 SCHEMAS: Final = {
     "validate": "validate",

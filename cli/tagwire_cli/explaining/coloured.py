@@ -45,7 +45,7 @@ Lines = Iterator[tuple[str, Row | None]]
 
 
 def wants_colour(when: str) -> bool:
-    """Return whether to color standard output. `when` is always, never, or auto (see `is_coloured`)."""
+    """Return whether to color standard output. `when` is always, never, or auto (for a terminal without NO_COLOR)."""
     return when == "always" or (when == "auto" and is_coloured(sys.stdout))
 
 

@@ -84,7 +84,7 @@ DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
 """The rules that `tagwire lint` and `tagwire collide` apply to the design of record formats and messages."""
 
 _SHOWN: Final = 160
-"""Maximum number of characters of a source line to print. A file without line breaks is a single, very long line."""
+"""Maximum length of a printed source line, since a file may have no line breaks."""
 _QUOTED: Final = 60
 
 
@@ -201,7 +201,7 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def spec_error(problems: Sequence[Problem]) -> SpecError:
-    """Return a SpecError whose message lists all problems. It has the position of the first error."""
+    """Return a SpecError whose message lists all problems, positioned at the first error."""
     first = next((problem for problem in problems if problem.severity == "error"), problems[0])
     return SpecError(
         "\n".join(render(problem) for problem in problems),

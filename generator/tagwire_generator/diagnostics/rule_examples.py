@@ -28,7 +28,7 @@ class Example:
     bad: str
     good: str
     old: str = ""
-    """The released spec, of which `bad` and `good` are changed copies; "" for rules that are not about changes."""
+    """For a rule about changes: the released spec. `bad` and `good` are changed versions of this spec."""
     whole: bool = False
     """Whether the examples are whole specs instead of abbreviated ones."""
     file: bool = False

@@ -30,7 +30,7 @@ _NESTED_KINDS: Final = {"fields": "field", "optionalFields": "optionalField", "s
 
 @dataclass(frozen=True, slots=True)
 class Inexpressible:
-    """A property of a spec that Kafka's spec language can't express, and the position of this property."""
+    """A property of a spec that Kafka's spec language can't express, with its position."""
 
     what: str
     file: str

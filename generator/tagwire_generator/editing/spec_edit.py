@@ -170,10 +170,9 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 
 
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
-    """Return the canonical text of a spec, with the comments that its author wrote.
+    """Return the canonical text of `form`, a spec in normal form, with the comments of `text`.
 
-    `form` is the spec in normal form (see `syntax.canonical`), and `text` is the author's text. Raises SpecError if a
-    comment would be lost.
+    `text` is the spec's text as its author wrote it. Raises SpecError if a comment would be lost.
     """
     comments = read_comments(text)
     _move_homeless(comments, form)
@@ -195,7 +194,7 @@ def _comment_lines(comments: Comments) -> list[str]:
 
 
 def _move_homeless(comments: Comments, form: Mapping[str, Any]) -> None:
-    """Move comments of redundant keys to the top of the spec, because canonical text omits these keys."""
+    """Move the comments of redundant keys, which canonical text omits, to the top of the spec."""
     paths = {(), ("end",), ("tail",), *((key,) for key in form), *_item_paths(form, ())}
     for path in [path for path in comments.above if path not in paths]:
         comments.above.setdefault((), []).extend(comments.above.pop(path))

@@ -40,7 +40,7 @@ Steps = tuple[MatchedField, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A violation of one rule at one field. `steps` leads from the message to this field, which is the last step."""
+    """A violation of one rule at one field. `steps` is the path from the message to the field, inclusive."""
 
     rule: str
     steps: Steps

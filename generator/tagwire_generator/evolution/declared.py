@@ -1,4 +1,4 @@
-"""Find changes that message layouts don't show, such as changes of reserved tags, version ranges and record formats."""
+"""Find changes that message layouts don't show, such as to reserved tags, version ranges and record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tagwire_generator.reading.positions import Spot
 
 @dataclass(frozen=True, slots=True)
 class StructPair:
-    """A struct that both the old and the new spec have, and the paths to it in both specs."""
+    """A struct that both the old and the new spec have, with its path in each."""
 
     old: StructSpec
     new: StructSpec

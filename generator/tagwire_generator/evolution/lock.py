@@ -187,7 +187,7 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
     if last["name"] != row["name"]:
         raise ValueError(f"the message {row['name']!r} contains the spec of {last['name']!r}")
     for tree in (last, *(each.tree for each in archive)):
-        f"{tree['name']} {tree['type']}".encode()  # only checks that both keys exist and can be encoded
+        f"{tree['name']} {tree['type']}".encode()  # raises an error unless both keys exist and can be encoded
     return LockedMessage(str(row["name"]), str(row["component"]), current, archive, retired)
 
 

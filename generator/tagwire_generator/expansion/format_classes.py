@@ -51,7 +51,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return the field tables of a record format and of each of its structs. The keys are the names of the structs.
+    """Return a field table for a record format and for each of its structs, by name.
 
     The caller must still set `FieldRow.struct`.
     """
@@ -97,7 +97,7 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute name of the field that refers to the field `name` by `key`; "" if there is none.
+    """Return the attribute name of the field that refers to the field `name` with the key `key`; "" if none does.
 
     For example, if `key` is `length_of`, this is the field that contains the length of the field `name`.
     """

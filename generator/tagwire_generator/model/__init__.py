@@ -1,4 +1,4 @@
-"""The spec model, which represents the meaning of specs, independently of their dialect and spelling.
+"""The spec model, which represents what specs mean, independent of their dialect and spelling.
 
 The classes are immutable and validate themselves when they are created, so no invalid object can exist. They contain
 versions and wire types. Python names and layouts are derived from them.

@@ -39,7 +39,7 @@ IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Tells `FieldSpec` to use the default of the field's type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""Maps a family of types to the rule that a default of the wrong type violates. Other families have TW506."""
+"""Maps families of types to the rule that a default of the wrong type violates. For all other families, it is TW506."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
@@ -129,7 +129,7 @@ _WRITTEN: Final = ("property", "which")
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
-    """Yield violations if a field breaks a rule for required fields, or for the alternatives of a union."""
+    """Yield a field's violations of the rules for required fields and for unions."""
     if spec.required and spec.tagged_versions:
         text = f"field {named(spec.name)} is required and tagged, but a tagged field may be left out of the bytes"
         yield Violation("TW518", "required", f"{text}; remove one of the keys", ("taggedVersions",))
@@ -157,7 +157,7 @@ def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
 
 
 def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
-    """Yield violations if the unions of a struct break a rule."""
+    """Yield a struct's violations of the rules for unions."""
     unions: dict[str, list[int]] = {}
     for position, spec in enumerate(struct.fields):
         if spec.union:

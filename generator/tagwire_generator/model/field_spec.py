@@ -69,7 +69,7 @@ class FieldSpec:
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
     is_optional: bool = False
-    """Whether the field is in `optionalFields`, in the draft dialect. Other keys and limits apply to such fields."""
+    """Whether the field is one of the draft dialect's optionalFields, which have other keys and limits."""
     semantic: str = ""
     """The value of the spec's key `semantic`. The property `meaning` adds precision and scale."""
     precision: int | None = None

@@ -104,7 +104,7 @@ def _array(element: str) -> str:
 
 
 MOST_DIMENSIONS: Final = 4
-"""Maximum depth of nested arrays. A deeper type is usually a mistake, and a struct can be put between arrays."""
+"""Maximum depth of nested arrays. A deeper type is a mistake, or should use structs instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class FramingSpec:
     With "rest", no length is encoded: the value consists of all remaining bytes.
     """
     count: str = ""
-    """The encoding of an array's count. It can have the same values as `length`."""
+    """The encoding of an array's count. The possible values are those of `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""

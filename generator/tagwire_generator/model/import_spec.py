@@ -97,8 +97,8 @@ def _is_by_version(row: object) -> bool:
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
     """Merge the version ranges that two imports list for the same struct.
 
-    The two imports conflict in a version of the importing spec if they list different struct versions for it. If there
-    is such a version, return the lowest one as an int instead of the merged ranges.
+    If they list different struct versions for the same version of the importing spec, return the lowest such version
+    of the importing spec, as an int, instead of the merged ranges.
     """
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []

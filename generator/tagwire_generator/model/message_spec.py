@@ -1,4 +1,4 @@
-"""The spec model of a message: its attributes, fields and structs. Also its summary, which package indexes use."""
+"""A message with its attributes, fields and structs, and a message summary for package indexes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field

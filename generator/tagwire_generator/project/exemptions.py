@@ -53,7 +53,7 @@ def judge(
     today: datetime.date,
     names: Collection[str] | None = None,
 ) -> Judgement[F]:
-    """Split findings into findings that an exception entry excuses, and all other findings.
+    """Split findings into those that an exception entry excuses, and the others.
 
     `names` lists the messages that were checked; None means all. Entries for other messages are not reported as unused.
     """

@@ -93,9 +93,9 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """The formatters of the existing files and of the new files; None unless the files differ only in formatting.
+    """If only the formatting differs, the formatters of the existing and of the new files; otherwise None.
 
-    If the first formatter is unknown, it is "".
+    The formatter of the existing files is "" if it is unknown.
     """
 
     def apply(self) -> None:

@@ -61,7 +61,7 @@ class _Inlined:
         self._versions = versions
 
     def structs(self, tree: Tree) -> Iterator[dict[str, Any]]:
-        """Convert a shared struct, and the structs that it declares inline or in commonStructs, to common structs."""
+        """Yield the shared struct, and each struct that it declares inline or in commonStructs, as a common struct."""
         for common in tree.get("commonStructs", ()):
             yield from self._struct(common, self._versions.within(Versions.parse(common["versions"])))
         yield from self._struct(tree, self._versions.versions)

@@ -49,8 +49,8 @@ def keys_of(
     """Return an object's keys in schema order, each with its model attribute and converter.
 
     Keys whose values are child elements, and keys only meant for editors (such as `$schema`), are left out. `own` has
-    the converters of keys that need a converter of their own. `renamed` maps keys to attributes with other names, and
-    maps keys that don't become attributes to "". Raises TypeError for any other key without an attribute.
+    special converters for some keys. `renamed` maps keys to attributes with other names, or to "" if the reader handles
+    the key itself. Raises TypeError for a key without an attribute.
     """
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}

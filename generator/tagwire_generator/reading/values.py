@@ -88,7 +88,7 @@ def by_version(node: JsonNode, convert: Callable[[JsonNode], T]) -> tuple[tuple[
 
 
 def is_reversed(node: JsonNode, versions: Versions | None) -> bool:
-    """Return whether a range contains no version because its ends are reversed. The range "none" is not reversed."""
+    """Return whether a range is empty because its ends are reversed, and not because it is "none"."""
     return versions is not None and not versions and text(node).strip() != "none"
 
 

@@ -52,7 +52,7 @@ class ShapeError:
 
 
 class _Error(Protocol):
-    """The attributes of a jsonschema error that this module uses. Their types are more precise than jsonschema's."""
+    """The attributes of a jsonschema error that this module uses, with narrower types than the library declares."""
 
     validator: str
     validator_value: Any

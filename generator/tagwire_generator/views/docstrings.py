@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the field paths that are in `some`, but not in `others`. If a struct is returned, its fields are not."""
+    """Return the paths that are in `some`, but not in `others`. Paths inside a returned struct are left out."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -247,7 +247,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Return whether a struct's read function needs the input (`raw`), because some values are slices of the input."""
+    """Return whether a struct's read function needs the input (`raw`), because bytes values are slices of it."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

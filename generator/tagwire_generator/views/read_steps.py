@@ -62,7 +62,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """Strings for code that reads a length or count `n`: its format code in `struct`, and expressions that use `n`."""
+    """How generated code reads a length or count `n`: a format code of `struct`, and expressions that interpret `n`."""
 
     code: str
     is_null: str

@@ -38,7 +38,7 @@ from tagwire_generator.views.serializer_view import serializer_view
 from tagwire_generator.views.targets import read_targets
 
 _CODE_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
-"""Errors that expressions in templates may raise, in addition to errors of jinja2 and black."""
+"""Errors that expressions in templates may raise, in addition to those of jinja2 and black."""
 
 _MARKUP: Final = re.compile(r"[\\`*_\[\]<>|&~]")
 

@@ -52,7 +52,7 @@ class _FrameSelection:
 
     @property
     def fields(self) -> tuple[FieldRow, ...]:
-        """The `FieldRow` (from the field table of the header or message) of each path's last field."""
+        """The field table row (`FieldRow`) of the last field in each path."""
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 

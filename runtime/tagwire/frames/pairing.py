@@ -99,7 +99,7 @@ class Pairing(Generic[T]):
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """After missing bytes, drop the connection's requests whose responses can't be identified any more."""
+        """Handle missing bytes: drop the connection's requests whose responses can't be identified any more."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)

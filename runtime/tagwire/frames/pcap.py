@@ -191,7 +191,7 @@ def _frames_of(
     is_request, sequence = segment.target_port == port, segment.sequence
     ends = (segment.source, segment.target)
     name = " -> ".join(ends if is_request else reversed(ends))
-    if segment.begins:  # the SYN packet counts as one byte in sequence numbers
+    if segment.begins:  # the SYN packet takes one sequence number
         sequence = (sequence + 1) % _NUMBERS
     connection = connections.get(name)
     if connection is None:

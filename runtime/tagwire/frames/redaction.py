@@ -72,7 +72,7 @@ class Redaction:
         if field.enum is not None:
             return next(iter(field.enum), 0)
         default = field.wire.default
-        return b"" if default is None else default  # a field of type `records` defaults to null
+        return b"" if default is None else default  # for records fields, the default is null, so use empty bytes
 
     def _emptied_struct(self, value: Struct) -> Struct:
         """Empty all fields of a struct. Null fields stay null, so that unions stay valid."""

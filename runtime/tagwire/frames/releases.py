@@ -5,7 +5,7 @@ A package whose specs came from several releases has a generated module `release
     "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
 
 Each entry has a version range, then the first and last release in which these versions have the same definition. If
-a version occurs in two entries, its definition changed after the releases of the first entry.
+a version occurs in two entries, its definition was changed between these two spans of releases.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Yield complete frames that no next frame can confirm, because a gap or the end of the data follows them."""
+        """Yield complete frames that will never be confirmed, because a gap or the end of the data follows them."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._loss()

@@ -27,7 +27,7 @@ KINDS: Final = ("request", "response", "batches", "message")
 """The kinds of candidates: a request or response with its header, record batches, or a message without a header."""
 
 CLEARLY: Final = 16.0
-"""If the best candidate costs at least this many bits less than the next, it is certain: 65,000 times as likely."""
+"""If the best candidate is this many bits cheaper than the next (65,000 times as likely), it is beyond doubt."""
 
 _ALONE: Final = 30.0
 """The bits added to the cost of a message without a header, which is rarer than a request or response."""
@@ -77,7 +77,7 @@ class Candidate:
         return self.versions[-1] if self.versions else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the candidate's attributes as JSON values, except for `traces`."""
+        """Return the candidate as JSON values, without the traces."""
         return {
             "kind": self.kind,
             "message": self.name,
@@ -230,7 +230,7 @@ class _Work:
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Group the versions that decode the bytes to equal values. Yield each group and a trace of its highest one."""
+        """Group versions that decode the bytes to equal values. Yield each group and a trace in its highest version."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

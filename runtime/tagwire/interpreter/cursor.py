@@ -65,7 +65,7 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Report input that only lenient readers accept.
+        """Handle input that only lenient readers accept.
 
         A strict reader raises DecodeError; a lenient reader sets `canonical` to False and continues.
         """

@@ -91,7 +91,7 @@ def _value(reader: LayoutReader, path: list[str | int]) -> None:
 
 
 def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, scopes: Scopes) -> None:
-    """Read the invalid part of a struct, which `stage` specifies, so that the reader raises the error."""
+    """Raise the error for an invalid struct, by reading its invalid part (`stage`) again."""
     section = struct.section
     if stage == ErrorStage.STRUCT_END:
         reader.exhausted(struct.name)

@@ -47,7 +47,7 @@ class ValueWalk:
         self.path.pop()  # after an error, the path is kept for the error text
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
-        """Return a function that maps field names to the fields of `value`, which is a struct object or a mapping."""
+        """Return a function that gets a field of `value`, a struct object or a mapping, by the field's name."""
         if struct.cls is not None:
             # Reject an object of another class: it may have more fields, and encoding would silently lose their values.
             if struct.cls not in type(value).__mro__:

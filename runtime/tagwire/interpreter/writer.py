@@ -146,7 +146,7 @@ class LayoutWriter(ValueWalk):
         out += compress(codec, bytes(data))
 
     def constant(self, item: Item, value: Any) -> Any:
-        """Return `value`. Raises EncodeError if it isn't the item's constant, or if a group of bits is undefined."""
+        """Return `value`. Raises EncodeError if it differs from the item's constant, or has undefined bits."""
         if item.equals is not None and value != item.equals:
             self.fail(f"is {self.shown(value)}, but must be {item.equals}")
         for group in item.bits:

@@ -270,10 +270,10 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """How an item is compressed: in the integer `field`, the bit group `bits` is the codec's number (0: uncompressed).
+    """How an item is compressed: the bits `bits` of the field `field` contain the codec's number (0: uncompressed).
 
-    The item is either an array whose end is determined by an extent, or a value that has its own length and contains
-    messages of the same format.
+    The item is either an array that fills its extent, or a value that has its own length and contains messages of the
+    same format.
     """
 
     __slots__ = ("bits", "field")

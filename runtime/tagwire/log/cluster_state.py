@@ -154,7 +154,7 @@ _KEYS: Final = {
     "DelegationTokenRecord": ("token_id",),
     "ZkMigrationStateRecord": (),
 }
-"""Record types that set an entry of the state, each with the fields that identify the entry.
+"""Maps each record type that sets an entry of the state to the fields that identify the entry.
 
 A later record with the same values in these fields replaces the entry.
 """
@@ -167,7 +167,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Record types that remove an entry, each with the type that sets the entry and the fields that identify it."""
+"""Maps each record type that removes an entry to the type that sets it, and to the fields that identify the entry."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -192,7 +192,7 @@ _PLURALS: Final = {
     "DelegationTokenRecord": "delegationTokens",
     "ZkMigrationStateRecord": "zkMigrationState",
 }
-"""Record types that set an entry, each with the JSON name of the list that contains the entries of this type."""
+"""Maps each record type that sets an entry to the JSON name of the list that contains these entries."""
 
 
 def _removes(name: str, record: Any) -> bool:
@@ -218,5 +218,5 @@ def _hashable(value: Any) -> Any:
 
 
 def _in_highest_version(record: Any, without: str = "") -> StateMessage:
-    """Return the record for output. Only its highest version has every field that a later change record may set."""
+    """Return the record in the highest version, so that it has every field that a later change record may set."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

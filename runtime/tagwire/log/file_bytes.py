@@ -76,7 +76,7 @@ class FileBytes:
         return self._window, start - self._start
 
     def end_at(self, end: int | None) -> None:
-        """Treat position `end` as the end of the file. If `end` is None, nothing changes."""
+        """Treat position `end` as the end of the file, unless it is None."""
         if end is not None:
             self._size = min(self._size, end)
 

@@ -229,7 +229,7 @@ def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:
-    """Return the longest subsequence of `spans` in which offsets ascend."""
+    """Return the longest subsequence of spans with ascending offsets."""
     lasts: list[int] = []
     ends: list[int] = []
     before: list[int] = []

@@ -38,9 +38,9 @@ else:
 
 
 class _OnObjectOrClass:
-    """A descriptor for `supported_versions()`, so that it can be called on a message or on its class.
+    """Lets `supported_versions()` be called on a message or on its class.
 
-    For a message, the method returns the versions that can represent this message; for a class, all versions.
+    For a message, it returns the versions that can represent this message; for a class, all versions.
     """
 
     def __get__(self, message: Message | None, cls: type[Message]) -> Callable[[], Versions]:

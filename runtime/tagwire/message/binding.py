@@ -54,7 +54,7 @@ class FirstUse:
         self.name = name
 
     def __get__(self, struct: Any, cls: Any) -> Any:
-        # In CPython 3.13, `inspect.signature` passes the class as `struct`, where an object or None is expected.
+        # In CPython 3.13, `inspect.signature` passes the class as `struct`. Treat that as an access on the class.
         bound = self.bind(self, None, struct) if isinstance(struct, type) else self.bind(self, struct, cls)
         get = getattr(type(bound), "__get__", None)
         return bound if get is None else get(bound, struct, cls)
@@ -75,10 +75,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function (see `FirstUse`) that computes an attribute with `make`.
-
-    `make` gets the class that declares the fields. Its result is stored as an attribute of that class.
-    """
+    """Return a `bind` function (see `FirstUse`) that sets an attribute of the declaring class to `make(cls)`."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)

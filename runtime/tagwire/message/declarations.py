@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 else:
 
     def field(*wire, **more):
-        """Return a declaration, which `data_class` removes from the class body."""
+        """Declare a field."""
         return DeclaredField((wire, more))
 
     def data_class(name, bases, body):

@@ -43,7 +43,7 @@ def with_fields(cls: type, text: str) -> str:
 
 
 def class_deprecation(cls: type) -> str:
-    """Return the sentence in a message's docstring about deprecated versions and the reason; "" if there is none."""
+    """Return the sentence of a message's docstring that says which versions are deprecated and why, or ""."""
     paragraphs = _class_doc(cls).split("\n\n")
     return next((" ".join(each.split()) for each in paragraphs if each.lstrip().startswith("Deprecated")), "")
 

@@ -195,8 +195,8 @@ class Struct(Declarations):
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
-    # Generated code calls the following methods. Their result has the type variable `R`, which type checkers replace by
-    # the annotation of the variable that the generated code assigns it to. So the generated code needs no casts.
+    # Generated code calls the following methods. The type variable `R` means that a method can return different types.
+    # Type checkers infer the type from the annotation in the generated code, so that code needs no cast.
 
     def _reject_several(self, union: str, names: tuple[str, ...]) -> None:
         chosen: Any = self._alternative(union, names)

@@ -40,9 +40,9 @@ class StructVersions:
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 
     def then(self, inner: StructVersions) -> StructVersions:
-        """Return a map from versions of the message directly to versions of a struct inside the shared struct.
+        """Combine this map with `inner`, the map from this struct's versions to the versions of a shared struct in it.
 
-        `inner` is the map from versions of the shared struct to versions of the inner struct, which is also shared.
+        The result maps versions of the message directly to versions of the inner struct.
         """
         found: list[tuple[Versions, int]] = []
         for versions, number in self.ranges:

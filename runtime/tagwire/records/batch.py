@@ -145,9 +145,9 @@ class RecordBatch:
 
     @property
     def unnamed_attributes(self) -> int:
-        """The attribute bits that have no meaning (and no name) in the format.
+        """The attribute bits that the format does not name.
 
-        Always 0 for an uncompressed message, whose attribute bits are attributes of its only record.
+        Always 0 for an uncompressed message: its attribute bits belong to its record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
@@ -305,7 +305,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Ignore an error that Kafka also ignores. Subclasses override this method to report it."""
+        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:

@@ -233,7 +233,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the current records and then `more`, in chunks. `write` encodes the chunk in `self.records`.
+        """Encode the current records and then `more`, with a call of `write` for each chunk of records.
 
         Returns (encoded records, number of records).
         """
@@ -303,7 +303,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # Sorting the headers fails if one of them is invalid. The code below then raises the exact EncodeError.
+        # Sorting fails if a header is invalid. The code below then raises an EncodeError that says where and why.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
@@ -372,10 +372,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Return a dict from field names to values. `roles` has the values by role (`format.VOCABULARY`).
-
-        Roles for which the format has no field are left out.
-        """
+        """Rename roles such as `base_offset` to the format's field names. Drop those that the format does not have."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

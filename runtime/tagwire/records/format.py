@@ -136,7 +136,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """A layout like `header`, but the checksum is read as an ordinary number, which is not verified."""
+        """The `header` layout, but with the checksum as a plain number that is not verified."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.header.root.items

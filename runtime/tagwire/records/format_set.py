@@ -119,7 +119,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error: one with this magic byte or, failing that, with the highest one."""
+        """Return the format to name in an error: one with this magic byte, else the one with the highest magic byte."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -133,7 +133,7 @@ class FormatSet:
         return self.native_reader_with(lambda plans: plans.quick)
 
     def native_reader_with(self, functions: "Callable[[Plans], Magic2 | None]") -> "BatchReader | None":
-        """Return a reader like `native_reader`. `functions` selects the native functions that it uses from `Plans`."""
+        """Return a reader like `native_reader` that uses the native functions which `functions(plans)` returns."""
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]

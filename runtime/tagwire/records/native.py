@@ -35,11 +35,11 @@ _FOLLOWS: Final = {
 }
 """Maps each attribute bit that encoding computes to a rule and the `Record` attributes that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The value of each `Record` attribute that not every format has, for records in formats without it."""
+"""The values that records get for these attributes if their format does not have them."""
 
 
 class Plans:
-    """The native engine's plans for the batch header and the records of a format; None if the engine lacks support."""
+    """The native engine's plans for a format's batch header and records; None for what the engine doesn't support."""
 
     header: "Plan | None" = None
     """The plan for a batch without its records; in message set formats, the plan for a whole message."""

@@ -170,8 +170,8 @@ class Walk:
         """Use the layout interpreter to read and yield the records, starting with number `index`.
 
         `elements` is the number of array elements that already count towards the limit, initially the record count in
-        the header. If native code has rejected record `index`, `good` describes those array elements in it that are
-        valid and need not be read again.
+        the header. If native code has rejected record `index`, `good` describes the array elements of that record which
+        are known to be valid, so that they are not read again.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}

@@ -135,7 +135,7 @@ class _Splicer(LayoutReader):
                 self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
-        """Copy the array whose elements are the selection's rows, and change, drop and append elements."""
+        """Copy the array whose elements are the selection's rows, with elements changed, dropped and appended."""
         assert type.length is not None
         rows = self.changes.new[self.row : self.row + (count or 0)]
         appended = self.changes.appended

@@ -61,7 +61,7 @@ _CUT: Final = "TWL101"
 
 
 class BatchListing(Listing):
-    """Lists batches, and shows the partition, offsets, number of records, size, format and time of each."""
+    """Lists the batches of a log, with partition, offsets, number of records, size, format and time."""
 
     noun = "batch"
     columns = (

@@ -26,7 +26,7 @@ _WORDS: Final = ("req", "resp", "!")
 
 
 class FrameListing(Listing):
-    """Lists frames, and shows the API, version, direction, correlation ID, connection and client of each."""
+    """Lists frames with API, version, direction, correlation ID, connection and client."""
 
     noun = "frame"
     columns = (

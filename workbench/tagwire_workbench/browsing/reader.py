@@ -20,7 +20,7 @@ _PAUSE: Final = 0.2
 
 
 class Reader:
-    """Reads a listing in a background thread, from the call of `start` to the call of `stop`."""
+    """Reads a listing in a background thread, which `start` starts and `stop` ends."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing

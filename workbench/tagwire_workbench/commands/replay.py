@@ -143,7 +143,7 @@ def _sent_to(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[Capture
 
 
 def _responses(registry: "Registry", played: "Sequence[RecordedEvent]") -> "list[type[Message]]":
-    """Return the classes of the recorded responses. Responses that the message package doesn't know are left out."""
+    """Return the classes of the recorded responses, except for those that the message package does not know."""
     from tagwire.frames.message_index import UnknownMessageError
 
     found = []

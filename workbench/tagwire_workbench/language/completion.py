@@ -31,7 +31,7 @@ class Offer:
     detail: str = ""
     description: str = ""
     after_cursor: int = 0
-    """The number of inserted characters that follow the cursor after the completion; 0 puts the cursor at the end."""
+    """Where to put the cursor in the inserted text: the number of characters that follow the cursor."""
 
 
 def completions(

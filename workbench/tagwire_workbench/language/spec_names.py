@@ -1,8 +1,8 @@
 """Find the names of structs and fields that a spec declares and uses, even if the source is invalid.
 
-Definitions, references, renaming and the outline use this module. The schema defines a kind for each value. Values of
-the kinds `structName` and `fieldType` name structs, values of the kind `registerName` name a register, and values of
-the kind `word` name a field of a record format.
+Definitions, references, renaming and the outline use this module. The kind of a value in the schema shows what it
+names: values of the kinds `structName` and `fieldType` name structs, `registerName` names a register, and `word` names
+a field of a record format.
 """
 
 from collections.abc import Iterator
@@ -128,7 +128,7 @@ class SpecNames:
         return list(dict.fromkeys(each.text for each in self._siblings(owner)))
 
     def _siblings(self, owner: Value | None) -> Iterator[Name]:
-        """Yield the fields declared in the object `owner`, then the fields in enclosing objects, innermost first."""
+        """Yield the fields declared in the object `owner`, then those in each enclosing object, innermost first."""
         while owner is not None:
             for key in MEMBERS:
                 members = owner.get(key)

@@ -231,7 +231,7 @@ class TextTree:
 
 
 def _as_key(slot: Slot) -> Slot:
-    """Return `slot`, but if a comma is expected in an object, return a slot for the key after the comma."""
+    """If `slot` is for a comma in an object, return a slot for the key after the comma. Otherwise, return `slot`."""
     is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
     return slot._replace(role="key") if is_key else slot
 

@@ -150,7 +150,7 @@ class _RuleReader:
             ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
-        """Parse a path in a request. If it is invalid, add an error at its position `steps`, and return None."""
+        """Parse a path in a request. If it is invalid, add an error at `steps` in the rule, and return None."""
         with self.tree.errors_of((*self.steps, *steps)):
             return RequestPath(text, self.request, self.registry.request_header)
         return None

@@ -56,14 +56,14 @@ class ProxyConnection:
         self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
     def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
-        """Take bytes from the client, record the requests in them, and yield the bytes to send to the server.
+        """Process bytes from the client: yield the bytes to send to the server, and record the requests.
 
         Empty `data` means that the client sends no more bytes.
         """
         return self._requests.feed(data) if data else iter(self._requests.close())
 
     def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
-        """Take bytes from the server, record the responses in them, and yield the bytes to send to the client.
+        """Process bytes from the server: yield the bytes to send to the client, and record the responses.
 
         Empty `data` means that the server sends no more bytes.
         """
@@ -105,7 +105,7 @@ class ProxyConnection:
         return client_id
 
     def _response_begins(self, prefix: bytes) -> Begun:
-        """Find the request of a response that begins with `prefix`. If it may contain addresses, hold it back."""
+        """Find a response's request. Hold the response back if it contains addresses to rewrite."""
         request = self._pairing.answer(None, prefix)
         if request is None:
             return Begun(is_held=False, ends=self._unpaired)

@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Group the batches by the result of `name`. Return (result, measure) pairs, the largest saving first."""
+        """Group the measured batches by `name(kind)`. Return (group, measure) pairs, the largest saving first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_compressed, row[0]))
 
     @property
@@ -116,7 +116,7 @@ def _columns(title: str) -> tuple[TableColumn, ...]:
 
 
 def row_of(measure: Measure) -> tuple[str, ...]:
-    """Return the cells of a table row without the first cell, which describes the group of batches."""
+    """Return the cells of a table row, except for the first cell, which names the measured batches."""
     return (
         str(measure.batches),
         str(measure.records),

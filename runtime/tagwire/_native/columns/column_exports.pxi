@@ -142,7 +142,7 @@ cdef int pull_schema(ArrowStream_c *stream, ArrowSchema_c *out) noexcept with gi
 cdef int pull_array(ArrowStream_c *stream, ArrowArray_c *out) noexcept with gil:
     cdef Pull pull = <Pull><object>stream.private_data
     cdef ArrowArray array
-    out.release = NULL  # tells the consumer that the stream has ended, unless `export` below sets a function
+    out.release = NULL  # NULL means the end of the stream; `export` replaces it if there is an array
     try:
         array = next(pull.arrays, None)
         if array is not None:

@@ -193,10 +193,7 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
 
 
 cdef list version_chunks(object versions, list rows):
-    """Return the chunks of `versions`, which must be as long as the arrays in `rows`.
-
-    If `versions` is None, each entry of the result is None.
-    """
+    """Return a list with an array of versions for each array in `rows`. If `versions` is None, all entries are None."""
     cdef Imported one, other
     if versions is None:
         return [None] * len(rows)

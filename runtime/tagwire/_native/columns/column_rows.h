@@ -12,12 +12,12 @@ typedef struct {
 typedef struct {
     const tw_source *rows;
     const tw_source *versions;     /* an array with the version of each row; NULL if all rows use `tables[0]` */
-    const tw_struct *const *tables; /* `tables[v - low]` is the plan for version v; NULL if there is no version v */
+    const tw_struct *const *tables; /* `tables[v - low]` is the plan for version v, or NULL if there is none */
     int64_t low, tables_count;
     int64_t bytes, elements, unknown_tags, unknown_tag_bytes; /* limits for decoding a row */
     int32_t value, error;          /* column indexes for values and errors; `error` is -1 if errors aren't stored */
     int nulls_bad;                 /* whether a rejected row becomes null at once, without trying the interpreter */
-    int tried;                     /* for decoding: if 0, C does not try any row, and Python decodes all of them */
+    int tried;                     /* for decoding: whether C tries each row first; if not, Python decodes all rows */
 } tw_conversion;
 
 typedef struct {

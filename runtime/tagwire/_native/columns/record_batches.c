@@ -29,8 +29,7 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* Return whether the plan `b->tried` may fit the batch at `p`. Batches of that plan's format store their length as a
- * varint. */
+/* Return whether the batch at `p` may have the format `b->tried`, whose batches store their length as a varint. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -61,9 +60,9 @@ static const tw_record_plan *tw_plan_at(const tw_batches *b, const uint8_t *p, i
     return usual == NULL ? b->tried : NULL;
 }
 
-/* Compute the numbers that tw_batch_slot lists, such as the last offset, from the fields of a batch header. The slots
- * of these numbers follow the slots of the header fields. Return TW_UNTRIED if a number needs more than 64 bits; Python
- * then reads the batch. */
+/* Compute the numbers that tw_batch_slot lists, such as the last offset, from the fields of a batch header. Store them
+ * in the slots after the fields. If a number needs more than 64 bits, return TW_UNTRIED, so that Python handles the
+ * batch. */
 static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t position, int64_t size)
 {
     int64_t *derived = slots + plan->header->items_count;
@@ -120,8 +119,8 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
 }
 
 /* Complete the rows from `first` up to `end`, which belong to one batch. Fill the columns whose value is the same for
- * the whole batch, and set the frame's number of rows to `end`. After an error, set that number to `first`, to remove
- * these rows. */
+ * the whole batch, and set the frame's number of rows to `end`. After an error, set that number to `first`, which
+ * removes these rows. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int error = tw_put_constants(b, first, end);

@@ -41,8 +41,9 @@ typedef struct {
  * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked with it
  * and then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
- * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null if the
- * number in slot `test` lacks a bit of `needed` or has a bit of `unless`. */
+ * The column is null if `null_number` is set and the value is -1. A column can also depend on other bits of the header:
+ * if `test` isn't -1, the column is null unless the number in slot `test` has all bits of `needed` and no bit of
+ * `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;
@@ -120,7 +121,7 @@ typedef struct {
     int64_t index;           /* number of records already read from the open batch */
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
-    int is_ordered;          /* if set, the loop leaves a batch to Python if it doesn't begin above `last_offset` */
+    int is_ordered;          /* if set, Python handles a batch whose offsets aren't above `last_offset` */
     int64_t most_rows, most_bytes, bytes; /* limits of a frame; `bytes`: number of bytes in the current frame */
 } tw_batches;
 

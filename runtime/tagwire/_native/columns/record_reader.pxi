@@ -21,7 +21,7 @@ cdef class RecordColumns:
     cdef dict dictionaries  # for each dictionary column, a dict from strings to indexes
     cdef object limits, decompressed, file
     cdef int64_t guess
-    cdef list room  # for each column, the size of its strings in the last frame: the next frame reserves as much memory
+    cdef list room  # for each column, the size of its strings in the last frame, to reserve memory in the next one
     cdef Spares spares
     cdef bint is_transient
 

@@ -16,7 +16,7 @@
 #endif
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* the polynomial in reversed bit order */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; this file doesn't use zlib, which would need the GIL */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1. zlib isn't used, because it would need the GIL */
 
 /* The SSE 4.2 code computes three checksums at once, over three lanes of this many bytes each. */
 #define TW_LANE 1024

@@ -18,7 +18,7 @@ typedef struct {
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
     PyObject *fresh;      /* the attribute's value after constructing an object without arguments */
     PyObject *parameter;  /* the argument's default in the constructor's signature */
-    PyObject *deleted;    /* marks a deleted attribute in its slot; an empty slot may mean that it has its default */
+    PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* Whether callers of the constructor must pass the argument. `parameter` is then only used when a message is read
      * from JSON in a version without the field. */

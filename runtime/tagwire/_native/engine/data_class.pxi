@@ -170,7 +170,7 @@ cdef DataClass data_class(PyTypeObject *cls):
 
 
 cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the attributes of a class for comparing its objects in C; NULL if Python must compare them."""
+    """Return what native code needs to compare objects of a class; NULL if Python must compare them."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
@@ -179,7 +179,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
-    """Return the attributes of a class for writing the `repr` of its objects in C; NULL if Python must write it."""
+    """Return what native code needs to write the `repr` of a class's objects; NULL if Python must write it."""
     cdef DataClass found
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
@@ -203,7 +203,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
-    Return False if this call changed nothing, because C can't construct these objects, or constructs them already.
+    Return whether this call changed anything: false if C can't construct these objects, or already does.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)

@@ -82,10 +82,10 @@ cdef class Elements:
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
         If C rejects an element, it calls `rest(index, pos, elements, good)`. `index` is the number of the rejected
-        element, starting at 0, and `pos` the position where it begins. `elements` is the number of elements of
-        all arrays so far, which counts towards the limit. `good` describes the array elements that C found valid, as a
-        `tagwire.interpreter.framed_cursor.Good`. `rest` returns an iterator that reads the rejected element with the
-        layout interpreter and raises the error.
+        element, starting at 0, and `pos` the position where it begins. `elements` is the number of array elements read
+        so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form of
+        `LayoutReader.good`. `rest` returns an iterator that reads the rejected element with the layout interpreter and
+        raises the error.
 
         `views` is a memoryview of `data` if the elements' bytes fields become views of `data`, and None if they are
         copied. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits.

@@ -234,7 +234,7 @@ static inline uint8_t *tw_put_bounds(uint8_t *at, int gap, uint8_t *p, tw_writer
 }
 
 /* Write a struct on the fast path. Return 0 for success, -1 for an error, or 1 if nothing was written because the fast
- * path does not support a value. */
+ * path can't handle a value. */
 static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
 {
     Py_ssize_t room = w->counting ? 0 : tw_short_room(s, object);

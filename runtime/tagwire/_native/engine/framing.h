@@ -71,7 +71,7 @@ struct tw_framing {
     uint8_t extent;       /* register that contains the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that contains the element count; 0 if the array has its own count */
     uint8_t last; /* for a field by which an array is sorted: register that contains the previous element's number */
-    uint8_t ordered;      /* for an array sorted by a field: the same register as in `last` of that field */
+    uint8_t ordered;      /* for an array sorted by a field: register with the previous element's number */
     uint8_t sum;          /* for the first field that a checksum covers: register that contains the checksum */
     uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
@@ -80,7 +80,7 @@ struct tw_framing {
     int8_t covered;       /* `mark` of the checksum that covers the bytes from this field on; -1 if there is none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
-    int64_t absent;       /* the number that replaces the field's value if the field is absent */
+    int64_t absent;       /* the number to use in place of this field if it is absent */
     int64_t hidden;       /* mask of the encoded number's bits that are not stored in the attribute */
     int64_t codec_mask;
     uint8_t codec_shift;

@@ -26,7 +26,7 @@ cdef class Gathering:
     cdef int64_t highest[TW_REGISTERS]
     cdef Py_ssize_t count
     cdef int64_t last_offset, first_offset, first_timestamp
-    cdef bytes done  # the last result of `finished`; None if records were added after it
+    cdef bytes done  # the result of `finished`; None if records were added since
     cdef bint is_lost
 
     def __cinit__(self, Elements plan, tuple inputs):

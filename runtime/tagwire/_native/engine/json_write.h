@@ -43,9 +43,9 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
     return 0;
 }
 
-/* Write the separator before an array element or an object key. It contains a comma unless `is_first` is set. In
- * indented text, it also contains a line break and the indentation. tw_json_close calls this function, with `is_first`
- * set, to write the line break before a closing bracket. */
+/* Write the separator before an array element or an object key: a comma unless `is_first` is set, and a line break with
+ * indentation if the text is indented. tw_json_close also calls this function, with `is_first` set, to write the line
+ * break before a closing bracket. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)

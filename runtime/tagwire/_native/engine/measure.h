@@ -34,7 +34,7 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-/* Return the size of the prefix for length `n`, minus the size of the shortest prefix; -1 if `n` is out of range. */
+/* Return how many bytes longer the prefix for length `n` is than the shortest prefix; -1 if `n` is out of range. */
 static inline int64_t tw_beyond_short(int code, int64_t n)
 {
     uint8_t bytes[TW_LENGTH_WIDTH], *end;
@@ -55,9 +55,9 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return the size of an int32 array, minus the size of an empty array. tw_struct.looks_width already includes the size
- * of the empty array. A long array has not only more elements, but also a longer count prefix. Return 0 for null, and
- * -1 if a slower check is needed. */
+/* Return how many bytes longer an int32 array is than an empty one, whose size `looks_width` already includes. A long
+ * array has not only more elements, but also a longer count prefix. Return 0 for null, and -1 if a slower check is
+ * needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;
@@ -165,8 +165,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
             if (value != last) {
                 if (TW_UNLIKELY(value == NULL || (last_size = tw_measure_int32s(look->item, value)) < 0))
                     return -1;
-                /* Reuse the size for other fields only if it does not depend on the field, as it does for null and for
-                 * long arrays. */
+                /* The size of null or of a long array depends on the field, so it can't be reused. */
                 last = value == Py_None || last_size > 4 * TW_SHORT ? NULL : value;
             }
             all += last_size;

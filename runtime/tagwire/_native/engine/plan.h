@@ -50,7 +50,7 @@ struct tw_field {
     uint8_t late;         /* whether an empty slot means that the field has its default struct (lazy_struct.pxi) */
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
-    int32_t run;          /* if a run of fixed-width fields begins at this field: their total width; otherwise 0 */
+    int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
     int32_t run_count;    /* number of fields in the run; 0 if it has bools, which must be validated one by one */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
@@ -159,7 +159,7 @@ typedef struct {
     PyObject *views;        /* memoryview of the input if bytes fields are returned as views; otherwise NULL */
     const tw_shared *shared;
     int64_t elements, unknown_tags, unknown_tag_bytes; /* remaining limits: how many more of each may be read */
-    int untracked;          /* set for gc=False: the garbage collector then tracks no decoded object */
+    int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
     int64_t *known;         /* the registers (framing.h): numbers on which other fields of a record format depend */
     PyObject *limits;       /* the Limits object, needed for decompression */
     int is_decompressed;             /* whether the input was decompressed; compressed data in it is then rejected */

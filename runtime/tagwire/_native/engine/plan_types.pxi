@@ -11,10 +11,10 @@ cdef class PlanBuilder(Owner):
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the owner of the values in a struct's field, or in an array.
+        """Return the destination of the values of a field or, if `item` is None, of the elements of an array.
 
-        If `item` is a field, `owner` is the owner of its struct; return the owner of the field's values. If `item` is
-        None, `owner` is the owner of an array; return the owner of the array's elements.
+        If `item` is a field, `owner` is the destination of the struct that contains the field. Otherwise, `owner` is
+        the destination of the array.
         """
         return None
 

@@ -134,7 +134,7 @@ cdef class Plan:
     cdef object read_by_layout(
         self, object buf, object raw, object offset, Py_ssize_t *end, object strict, object limits, bint tried, dict good
     ):
-        """Decode bytes with the layout interpreter. It skips the array elements in `good`: C has found them valid."""
+        """Decode bytes with the layout interpreter. Skip the array elements in `good`, which C has found valid."""
         from tagwire.interpreter.reader import decode
 
         value, stop = decode(
@@ -186,7 +186,7 @@ cdef class Plan:
 
     @property
     def span_kinds(self):
-        """The span kinds that `tagwire.explain.trace` has derived from `span_types`; None before the first trace."""
+        """A cache for `tagwire.explain.trace`: span kinds derived from `span_types`; None before the first trace."""
         return self.kinds
 
     @span_kinds.setter
@@ -306,7 +306,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has slot -2, so the writer never encodes the number `w.implied`
+    w.implied_slot = -2  # no field has slot -2, so `implied` is never encoded
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1

@@ -45,7 +45,7 @@ int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t tim
 
 /* Move records to a new batch, until it reaches `most_bytes` or `most_records`; its first record may exceed these
  * limits. tw_facts_of must have accepted the old batch. Skip the records with a 0 in `kept` (NULL keeps all). If
- * records are left, set `next` to the next record's offset. Return 0 if a delta would be out of range; otherwise 1. */
+ * records are left, set `next` to the offset of the first. Return 0 if a delta would be out of range; otherwise 1. */
 int tw_take_records(
     tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next);
 
