@@ -223,6 +223,19 @@ def test_colours_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
+def test_columns_leave_room_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrowest: dict[str, int] = {}
+    for width in range(150, 40, -1):
+        monkeypatch.setenv("COLUMNS", str(width))
+        words = ("explain", "--request", "--color", "always")
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", CliRunner().invoke(app, words, input=REQUEST, color=True).stdout)
+        [header] = {line for line in shown.splitlines() if line.startswith("offset ")}
+        narrowest[header] = width
+    *fitting, _ = narrowest.items()  # on very narrow terminals, there may be less room
+    assert len(fitting) > 2 and {("type" in header) for header, _ in fitting} == {True, False}
+    assert [width for _, width in fitting] == [header.index("value") + 16 for header, _ in fitting]
+
+
 @pytest.mark.parametrize("columns", ["40", "70", "100"])
 def test_narrow_terminals_have_shorter_lines_of_bytes(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)

@@ -180,6 +180,9 @@ def test_changes_of_partitions() -> None:
     (partition,) = cluster["topics"]["t"]["partitions"]
     assert (partition["isr"], partition["replicas"], partition["addingReplicas"]) == ([1], [1, 2], [3])
     assert (partition["leader"], partition["leaderEpoch"], partition["partitionEpoch"]) == (2, 5, 1)
+    assert "leaderRecoveryState" not in partition and change().leader_recovery_state == -1
+    (recovering,) = cluster_of(TOPIC, PARTITION, change(leader_recovery_state=1))["topics"]["t"]["partitions"]
+    assert (recovering["leaderRecoveryState"], recovering["leader"], recovering["leaderEpoch"]) == (1, 1, 4)
     elr = cluster_of(TOPIC, PARTITION, change(eligible_leader_replicas=[2]), messages.ClearElrRecord(topic_name="t"))
     assert "eligibleLeaderReplicas" not in elr["topics"]["t"]["partitions"][0]
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 import tagwire_messages as messages
-from tagwire import EncodeError
+from tagwire import DecodeError, EncodeError
 from tagwire.records import BatchBuilder, ProducerRecord, Record
 from tagwire.records.headers import Headers
 
@@ -23,6 +23,12 @@ def test_headers_that_are_not_pairs(taker: Callable[[Any], object], path: str, h
     with pytest.raises(EncodeError, match=r"expected \(key, value\) pairs") as caught:
         taker(headers)
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize("data", [b"\x82\0\x02k\x02v", b"\x02\x02k\x02v\0", b"\x02\x02\xff\x02v"])
+def test_bytes_of_headers_are_read_strictly(data: bytes) -> None:
+    with pytest.raises(DecodeError, match="^headers of v2: "):
+        list(Headers(data, "v2"))
 
 
 @pytest.mark.parametrize("message", [None, "x", 5, b"", object()])

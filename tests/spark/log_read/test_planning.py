@@ -189,6 +189,9 @@ def test_tasks_grow_instead_of_being_too_many(tmp_path: Path, monkeypatch: pytes
         assert len(parts) == found and sum(each.end - each.start for each in parts) == 200 * size
     assert len(plan(log_query({"path": str(tmp_path), "maxSplitBytes": str(size)}))) == 200
     assert len(plan(log_query({"path": str(tmp_path), "minPartitions": "20"}))) == 20
+    monkeypatch.setattr(tasks, "_TASKS", 1)
+    one = str(tmp_path / "t-0" / f"{0:020}.log")
+    assert [len(plan(log_query({"path": one, "minPartitions": str(most)}))) for most in (1, 2, 3)] == [1, 2, 3]
 
 
 def test_parts_before_the_first_requested_batch_are_not_counted(tmp_path: Path) -> None:

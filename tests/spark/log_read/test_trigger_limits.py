@@ -1,0 +1,30 @@
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.log import Partition
+from tagwire_spark.log_read.trigger_limits import Log
+
+EPOCHS = ((2, 0), (4, 20), (5, 30))
+
+
+@pytest.mark.parametrize(
+    ("epochs", "offset", "expected"),
+    [
+        (EPOCHS, 9, None),  # the record before the log's first record was deleted
+        (EPOCHS, 10, None),
+        (EPOCHS, 11, 2),
+        (EPOCHS, 20, 2),
+        (EPOCHS, 21, 4),
+        (EPOCHS, 40, 5),
+        ((), 20, None),
+        (((4, 20),), 15, None),
+    ],
+)
+def test_the_epoch_of_the_record_before_an_offset(
+    tmp_path: Path, epochs: tuple[tuple[int, int], ...], offset: int, expected: int | None
+) -> None:
+    log = Log(("alpha", 0), Partition(tmp_path), first=10, end=40, name="alpha-0", epochs=epochs)
+    assert log.epoch_before(offset) == expected
