@@ -1,5 +1,6 @@
 import gzip
 import json
+import struct
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,8 @@ REQUEST = messages.registry.encode_request(
 SIZED = len(REQUEST).to_bytes(4, "big") + REQUEST
 BATCH = bytes(BatchBuilder().append(b"k", b"v").build().encode())
 PCAP = pcap([Segment(1, SIZED)])
+TCP = PCAP[24 + 16 + 14 + 20 :]
+IPV6 = struct.pack(">IHBB16s16s", 6 << 28, len(TCP), 6, 64, *(bytes(15) + bytes([end]) for end in (1, 2))) + TCP
 LINE = {"dir": "req", "hex": REQUEST.hex(), "api_key": 18, "api_version": 3}
 LINES = json.dumps(LINE).encode() + b"\n"
 HEX = REQUEST.hex().encode()
@@ -42,6 +45,7 @@ run = partial(tagwire_result, "explain")
         ("a.jsonl", LINES, "captured frames"),
         ("a.jsonl.gz", gzip.compress(LINES, mtime=0), "captured frames"),
         ("packet.bin", PCAP[24 + 16 :], f"bytes, {14 + 40 + 36} bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
+        ("ipv6.bin", IPV6, "bytes, 96 bytes: a packet from "),
         ("ip.bin", PCAP[24 + 16 + 14 :], "bytes, 76 bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
     ],
 )

@@ -27,7 +27,7 @@ def test_headers_that_are_not_pairs(taker: Callable[[Any], object], path: str, h
 
 @pytest.mark.parametrize("data", [b"\x82\0\x02k\x02v", b"\x02\x02k\x02v\0", b"\x02\x02\xff\x02v"])
 def test_bytes_of_headers_are_read_strictly(data: bytes) -> None:
-    with pytest.raises(DecodeError, match="^headers of v2: "):
+    with pytest.raises(DecodeError, match=r"^headers of v2: "):
         list(Headers(data, "v2"))
 
 

@@ -67,6 +67,11 @@ def test_versions_in_a_column_and_chosen_fields(commits: "DataFrame") -> None:
     assert [row.m and tuple(row.m) for row in rows] == [("billing", -1), ("old", 1000), None]
 
 
+def test_unsigned_numbers_are_wider() -> None:
+    listeners: Any = schema_of_message("BrokerRegistrationRequest")["listeners"].dataType
+    assert listeners.elementType["port"].dataType.simpleString() == "int", "the port is a uint16"
+
+
 def test_fields_of_some_versions() -> None:
     names = schema_of_message("OffsetCommitRequest", options={"versions": "3-5"}).fieldNames()
     assert "retention_time_ms" in names and "group_instance_id" not in names
