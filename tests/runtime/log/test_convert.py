@@ -182,6 +182,13 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
     assert (piece.source_batches, piece.source_bytes) == (2, sum(each.size for _, each in two({})))
 
 
+def test_each_batch_is_counted(logs: Path) -> None:
+    partition = log.Partition(logs / TXN)  # with control batches, which stay as they are
+    batches = [(0, batch) for segment in partition.segments for batch in segment.batches()]
+    assert any(batch.is_control for _, batch in batches)
+    assert sum(piece.source_batches for piece in rebatched(batches, BatchSize(records=100))) == len(batches)
+
+
 def test_batch_is_split() -> None:
     offsets = (100, 101, 105, 106, 109)  # compaction removed the others; the header still covers offsets 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}

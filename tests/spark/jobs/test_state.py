@@ -41,6 +41,11 @@ def test_the_tables_have_the_state(spark: "SparkSession", logs: Path, scheme: st
     ]
 
 
+def test_offsets_of_an_old_broker_have_no_epoch(spark: "SparkSession", logs: Path) -> None:
+    offsets = log_state(spark, str(logs / "kafka0.8"), "offsets").select("leaderEpoch", "expireTimestamp")
+    assert [tuple(row) for row in offsets.distinct().collect()] == [(-1, -1)]
+
+
 @pytest.mark.parametrize(
     ("paths", "table", "text"),
     [
