@@ -31,7 +31,7 @@ def invalid(text: str) -> PipelineError:
 
 
 class Options:
-    """Options that are found by name, ignoring case. The constructor raises PipelineError for a name not in `known`."""
+    """Options, looked up by name, ignoring case. The constructor raises PipelineError for a name not in `known`."""
 
     def __init__(self, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
         self._names = {name.lower(): name for name in known}

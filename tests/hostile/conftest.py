@@ -6,7 +6,7 @@ from tagwire import engine
 
 @pytest.fixture(params=("python", "native") if engine() == "native" else ("python",))
 def each_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run the test once with each engine. First, drop the engine that messages and formats used in earlier tests."""
+    """Run the test once with each engine. First, make messages and formats forget the engine of earlier tests."""
     monkeypatch.setenv("TAGWIRE_ENGINE", request.param)
     forget_engine()
     return str(request.param)

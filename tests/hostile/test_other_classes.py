@@ -1,4 +1,4 @@
-"""Writers must reject a struct of a wrong class, because fields that only this class has would be lost."""
+"""Writers must reject a struct of another class, because that class's additional fields would be lost."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -114,7 +114,7 @@ class _Grown(NamedTuple):
 
 
 class _Filler:
-    """A builder of a message that needs much memory: the array at the path `target` gets `number` elements."""
+    """Builds a message that needs a lot of memory: the array at the path `target` gets `number` elements."""
 
     def __init__(self, target: Path, number: int) -> None:
         self.target = target

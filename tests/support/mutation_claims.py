@@ -63,7 +63,7 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 def broken_claims(mutation: Mutation) -> list[str]:
     """Return a description of each false claim of a mutation, and of each disagreement between engines about its bytes.
 
-    A mutation claims a kind for its bytes, such as `valid`, or that decoding them raises a certain error.
+    A mutation claims that its bytes are of a kind, such as `valid`, or that decoding them raises a certain error.
     """
     cls, version = mutation.message, mutation.version
     outcomes = [_by_layout(cls, version, mutation.data), *_natively(cls, version, mutation.data)]

@@ -61,7 +61,7 @@ def may_be_null(field: Any) -> Any:
 
 
 def spark_type(type: Any) -> DataType:
-    """Convert a result of `spark_side` to a Spark type. Raises PipelineError if Spark has no such type."""
+    """Return the Spark type for an Arrow type that `spark_side` returned. Raises PipelineError if Spark has none."""
     for path, odd in _without_spark_type(type, ""):
         text = f"{path} has the Arrow type {odd}, which Spark does not have; choose other fields."
         raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether Spark stores values of this Arrow type in another form, so that a column must be cast."""
+    """Return whether a column must be cast because Spark's Arrow type stores the same values as different bytes."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):

@@ -166,8 +166,8 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark stores some of the values in another form than the decoder returns, so that
-    decoded columns must be cast.
+    `has_other_bytes` is true if Spark's Arrow type stores the same values as different bytes. Decoded columns must then
+    be cast.
     """
 
     type: Any

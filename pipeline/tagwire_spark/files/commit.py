@@ -1,10 +1,10 @@
 """Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
 Tasks write to a hidden folder next to the logs. Each task attempt has its own folder, so attempts that die or run in
-parallel don't interfere. The driver then writes a manifest of the files to move and to remove. With the manifest, the
-job is committed, and any process can carry out the rest. Normally, the driver moves and removes the files; if it dies,
-the next process that reads or writes the folder completes the moves. If a file can't be moved, all files are moved
-back. Readers never see part of a commit.
+parallel don't interfere. The driver then writes a manifest of the files to move and to remove. The manifest is the
+commit, which any process can carry out. Normally, the driver moves and removes the files; if the driver dies, the next
+process that reads or writes the folder completes the moves. If a file can't be moved, all files are moved back. Readers
+never see part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
     .tagwire-00000000000000000007.json                                     commit 7, not yet finished
@@ -163,7 +163,7 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out a folder's pending commits. First, give the processes that began these commits time to finish them.
+    """Carry out a folder's pending commits, after giving the processes that began them time to finish.
 
     Raises PipelineError if a commit can't be carried out.
     """

@@ -104,7 +104,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask(item)` for all items, in several threads. After an error, wait for running calls, and raise it."""
+        """Call `ask(item)` for each item in several threads. Wait for running calls, then raise the first error."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

@@ -19,7 +19,7 @@ from tagwire_spark.errors import changed
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
-"""Keys in fsspec's file details. Their values change when the file changes. The first key that exists is used."""
+"""Keys of fsspec's file details whose values change when the file changes. The first one that exists is used."""
 
 _END: Final = 64
 """Number of bytes compared at each end of a file; enough for a batch header with its checksum."""

@@ -201,7 +201,7 @@ class RemoteFolder(CommitFolder):
             if not is_ours and self.manifest(number).get("job") != job.id:
                 if lost is None:
                     return False
-            else:  # the manifest was stored; an error of `create` only means that the reply was lost
+            else:  # the put succeeded, even if `create` raised an error because the reply was lost
                 lost = None
                 if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
                     return True

@@ -209,7 +209,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path without `..`, whose last part is a file or folder name."""
+    """Return a local path or file URL as an absolute path. Resolve `..`, so that it ends with a file or folder name."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 

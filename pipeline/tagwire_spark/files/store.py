@@ -135,7 +135,7 @@ def retried(call: Callable[[], _T]) -> _T:
 def reaching(
     url: str, options: StorageOptions = NO_OPTIONS, problem: str = "can't be reached by fsspec", condition: str = ""
 ) -> Generator[None]:
-    """Convert errors of fsspec and its libraries in the `with` block to PipelineError, with secrets removed.
+    """Convert errors that fsspec or its libraries raise in the block to PipelineError, with secrets removed.
 
     The default `condition` is KAFKA_LOG_NOT_FOUND for a missing file, and KAFKA_LOG_UNREADABLE for other errors.
     """

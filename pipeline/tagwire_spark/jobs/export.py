@@ -43,7 +43,7 @@ class ExportReport(NamedTuple):
     parquet_bytes: int
     """Size of the table file with the segment's records."""
     exact_bytes: int
-    """Size of the file that stores the segment's other bytes, which are not in the table."""
+    """Size of the file with the segment's bytes that are not stored in the table."""
     damage: tuple[tuple[int, str], ...]
     """Positions of invalid batches and unreadable records, with reasons. Their bytes are exported, but not as rows."""
 

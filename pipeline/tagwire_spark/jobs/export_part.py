@@ -190,7 +190,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """Stores log files in a Parquet file, one after another. Each row is a piece: bytes, zeros, or a batch header."""
+    """Writes log files to a Parquet file, in order. Each row is a piece: bytes, zeros, or a batch header."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)

@@ -52,7 +52,7 @@ PIECES: Final = pa.schema(
 _OF_FOLDERS: Final = ("topic", "partition")
 _LEFT_OUT: Final = (*_OF_FOLDERS, "headerNames", "_error")
 ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in _LEFT_OUT}
-"""The columns of the table's files. Topic and partition are in folder names; headers determine headerNames."""
+"""The columns of the table's files. Topic and partition are in folder names; headerNames is computed from headers."""
 NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
 """The columns needed to rebuild batches from rows."""
 _GROUP_ROWS: Final = 1 << 20

@@ -104,9 +104,9 @@ def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions
 
 
 class _Files:
-    """One part of an export, from which a worker restores log files.
+    """Restores the log files of one part of an export.
 
-    The export contains rows for the records, and all bytes that can't be rebuilt from the rows.
+    The export contains rows for the records, and the original bytes of what can't be rebuilt from rows.
     """
 
     def __init__(self, part: ExportedFiles, source: Location, folder: Path) -> None:

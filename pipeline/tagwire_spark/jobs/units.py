@@ -113,7 +113,7 @@ def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
 
 
 def found_partitions(root: Location) -> list[FoundPartition]:
-    """Return the partitions in a folder and its subfolders. Raises LogPathError for a file, or if there are none."""
+    """Return the partitions in a folder and its subfolders. Raises LogPathError for a file, or if none is found."""
     path = root.local
     if path.is_file():
         raise LogPathError(f"{root.origin}: a single segment is not a partition; give the folder of its partition")

@@ -93,7 +93,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError unless a batch's offsets follow the previous batch's and precede the next segment's offsets.
+    """Raise LogError unless a batch's offsets are between the previous batch's offsets and the next segment's.
 
     No checksum covers offsets, so they may be wrong in a valid batch. The order of two batches is checked only if the
     query requests one of them.
@@ -149,7 +149,7 @@ def is_requested(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
 
 
 def next_offset(split: Split, position: int) -> int | None:
-    """Return the offset in the file's name if `position` is the start of the file. Return None for other positions."""
+    """Return the offset in the file's name if `position` is the start of the file. Otherwise, return None (unknown)."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 
@@ -243,7 +243,7 @@ def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None
 
 
 class SplitPass(Pass):
-    """A reader of splits that uses the native engine. It handles invalid bytes as `split_pieces` does."""
+    """Reads splits with the native engine. Invalid bytes are handled as in `split_pieces`."""
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         options = ReadOptions(

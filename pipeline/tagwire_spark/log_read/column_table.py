@@ -42,7 +42,7 @@ class SplitNames(NamedTuple):
 
 
 class RowSplits(NamedTuple):
-    """A map from each row of an Arrow batch to the split that the row was read from."""
+    """Maps each row of an Arrow batch to the split that it was read from."""
 
     splits: Sequence[SplitNames]
     numbers: Any

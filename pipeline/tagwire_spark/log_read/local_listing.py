@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""If a modification time is more than this many nanoseconds old, every later change results in a different time."""
+"""Age in nanoseconds at which a modification time is old enough that any later change will alter it."""
 
 
 class _Known(NamedTuple, Generic[_T]):

@@ -72,7 +72,7 @@ class LogQuery(NamedTuple):
     partial: bool = False
     """Whether to leave out an unfinished batch at a log's end."""
     split_bytes: int | None = None
-    """Bytes per task; None if the total size determines them."""
+    """Bytes per task; None to choose by the total size."""
     min_tasks: int = 1
     drops: bool = False
     """Whether to skip invalid batches silently. If only `permissive` is set, error rows report these batches."""

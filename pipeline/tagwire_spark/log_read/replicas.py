@@ -34,8 +34,9 @@ def replicas_error(first: str, second: str, key: tuple[str, int], *, has_option:
 def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Split"]:
     """Return the splits to read: each partition is read from only one folder.
 
-    Raises PipelineError if a partition is in several folders. For replicas=longest, the folder whose last segment
-    has the highest base offset is used. If several folders have this segment, the folder with the largest copy is used.
+    Raises PipelineError if a partition is in several folders. With the option replicas=longest, the folder whose last
+    segment has the highest base offset is used. If several folders have this segment, the folder with the largest copy
+    is used.
     """
     by_key: dict[tuple[str, int], dict[str, list[Split]]] = {}
     for split in splits:

@@ -42,7 +42,7 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
-"""Lower offset bound of a split whose `first_offset` is 0. No offset is lower, not even an invalid one."""
+"""Stands for a missing bound of a split's offsets. It is less than every offset, even an invalid one."""
 _ABORT: Final = bytes(4)
 """The key of an abort marker: version 0 and type 0 (abort), each an int16."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
@@ -100,7 +100,7 @@ def rows_of_task(
 
 
 def _as_capture(error: Exception, split: Split, query: LogQuery) -> PipelineError | None:
-    """Return an error if reading failed because the file is a capture of frames; None if it failed otherwise."""
+    """Return an error that says that the file is a capture of frames; None if reading failed for another reason."""
     if not isinstance(error, LogError) or split.start:
         return None
     kind = capture_kind(first_bytes(split.file, split.state, 4096, query.storage))
@@ -128,7 +128,7 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # `value` is decoded as the message; errors name the `offset`
+            self._names += ["value", "offset"]  # to decode `value` as a message, and to name the `offset` in errors
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
@@ -282,7 +282,7 @@ class _Rows:
         splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
         for number, row in zip(splits, rows.to_pylist(), strict=True):
             split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
-            # For level=batch, there is no key column to tell abort from commit markers, so check every marker.
+            # With level=batch, there is no key column to tell abort from commit markers, so check every marker.
             is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]
             if is_abort and split.transactions is not None and split.transactions.misses_abort(*marker):
                 check_abort(split, self._query, *marker, self._of_logs)

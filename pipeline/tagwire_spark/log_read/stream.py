@@ -191,7 +191,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
-        # For read_committed, open transactions are excluded, so `log.end` may be before the stream's start.
+        # With read_committed, open transactions are excluded, so `log.end` may be before the stream's start.
         logs = {key: log._replace(end=max(log.end, min(starts.get(key, 0), log.log_end))) for key, log in logs.items()}
         if self._target is None and self._waits(logs, starts):
             return start
@@ -317,7 +317,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
 
     def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
-        """Return a partition's Log with this end; None if `end` is None. Raises PipelineError for a bad folder name.
+        """Return a partition's Log up to `end`; None if `end` is None. Raises PipelineError for a bad folder name.
 
         Also sets the `end` of the partition's last segment, so that its readers stop there.
         """

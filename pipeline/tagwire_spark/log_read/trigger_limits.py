@@ -1,4 +1,4 @@
-"""Find the end of the next micro-batch, which is at a limit (of rows, bytes or segments) or at the end of the logs."""
+"""Find the end of the next micro-batch: where a limit of rows, bytes or segments is reached, or the logs end."""
 
 import json
 from bisect import bisect_right
@@ -39,7 +39,7 @@ class Log(NamedTuple):
     The replaced record's offset then belongs to another leader epoch than before.
     """
     log_end: int = 0
-    """The log end offset. For read_committed, it may be after `end`, the start of the earliest open transaction."""
+    """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""
 
     def epoch_before(self, offset: int) -> int | None:
         """Return the leader epoch of the record before `offset`; None if the record or its epoch is unknown."""
@@ -90,7 +90,7 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """Divide a limit that must not be exceeded among partitions, unit by unit. Return each partition's share.
+    """Divide a strict limit among the partitions, one unit at a time. Return each partition's share.
 
     The order of the partitions is random, with the stream offset as the seed, so it changes with each micro-batch. In a
     fixed order, or an order by backlog, partitions that keep growing could make others wait for a long time.

@@ -131,7 +131,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
-        """Return the job that stages a micro-batch. If Spark repeats a micro-batch, the repetition has the same job."""
+        """Return the job that stages a micro-batch. If Spark repeats the micro-batch, it gets the same job."""
         return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 
@@ -176,7 +176,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
 
 
 class _Commit:
-    """A commit of the segments that all tasks of a write have staged. The commit runs on the driver."""
+    """Commits, on the driver, the segments that all tasks of a write have staged."""
 
     def __init__(
         self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool

@@ -126,7 +126,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """Return each row's offset; without an offset column, None for each row. Raises PipelineError for a null."""
+        """Return each row's offset, or all None if there is no offset column. Raises PipelineError for a null."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")

@@ -70,7 +70,7 @@ _OPEN_FILES: Final = 64
 
 
 class Output:
-    """The output of one task attempt. Methods raise PipelineError if a row or a file can't be written."""
+    """Writes the output of one task attempt. Methods raise PipelineError if a row or a file can't be written."""
 
     def __init__(self, root: str, staging: Callable[[], Attempt], target: LogTarget, *, anew: bool) -> None:
         self.root = root

@@ -136,7 +136,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
     for row, found in zip(rows, columns.to_pylist(), strict=True):
         error = found["error"]
         seen = (error["path"], error["offset"]) if error else found["value"]
-        # Compare strings, because NaN is not equal to itself.
+        # Compared as strings, because NaN is not equal to itself.
         assert pformat(verdict(layout, row)) == pformat(seen), row.hex()
     target = Column("", "z", nullable=True)
     encoder = module.Encoder(value, target, target, {0: layout}, "outer", None, module.Spares(0))

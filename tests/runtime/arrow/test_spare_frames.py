@@ -43,7 +43,7 @@ def metadata(random: Random) -> bytes:
 
 
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
-    """Return random rows. About the fraction `damaged` of them is invalid, and half that fraction is null."""
+    """Return random rows, of which the fraction `damaged` is invalid, and half as many are null."""
     good = [metadata(random) for _ in range(50)]
     values = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
     return pa.array([None if random.random() < damaged / 2 else row for row in values], pa.binary())
@@ -92,7 +92,7 @@ def test_frames_in_use_are_not_reused(held: str) -> None:
 
 
 class ArrayCapsule:
-    """An object that exports the capsules of another object, without keeping that object alive."""
+    """Exports the capsules of another object, without keeping that object alive."""
 
     def __init__(self, array: Any) -> None:
         self.capsules = array.__arrow_c_array__()

@@ -183,8 +183,8 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    # Less plausible values cost more bits. If the data had only two bytes, the values would cost more bits than the
-    # data has (16), so the match could be a coincidence. Then no candidate is clear.
+    # If the data had only two bytes, the message's values would cost more than the 16 bits of the data. The match might
+    # then be a coincidence, so no candidate is clear.
     assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 

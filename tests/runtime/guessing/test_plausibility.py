@@ -1,4 +1,4 @@
-"""Check how many bits a value costs (more for implausible values), by the rules of `tagwire.guessing.plausibility`."""
+"""Check that each value costs as many bits as the rules in `tagwire.guessing.plausibility` say."""
 
 import pytest
 

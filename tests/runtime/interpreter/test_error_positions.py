@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 
 @pytest.mark.parametrize("limit", BOUNDS)
 def test_every_prefix_of_a_message(limit: str) -> None:
-    """Compare the errors of the engine and the interpreter for each prefix of a message, with one low limit.
+    """Compare the errors of the engine and the interpreter for each prefix of a message, with one limit set low.
 
     The limit `bytes` is not set, because it is checked before decoding.
     """

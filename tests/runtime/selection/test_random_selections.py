@@ -89,7 +89,7 @@ def test_writing_back_rows_and_rewriting_by_identity_change_nothing() -> None:
 
 
 class Change:
-    """A function that changes rows at random. An equal seed makes the same changes for each engine."""
+    """Changes rows at random. With the same seed, it makes the same changes for each engine."""
 
     def __init__(self, seed: int, selection: Selection) -> None:
         self.random = Random(seed)

@@ -128,7 +128,7 @@ def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> No
 
 
 def test_permissive_mode_in_sql() -> None:
-    """Check PERMISSIVE mode without Spark: the row's JSON contains a decoding error; an encoding error returns null."""
+    """Check PERMISSIVE mode without Spark: decoding errors go into the row's JSON, encoding errors become null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()

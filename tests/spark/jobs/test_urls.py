@@ -73,7 +73,7 @@ def store() -> Iterator[Any]:
 
 @pytest.fixture
 def broker(logs: Path) -> Path:
-    """Return the logs of a Kafka 2.8 broker. They are so small that jobs on them are quick."""
+    """Return the logs of a Kafka 2.8 broker, which are small enough for quick jobs."""
     return logs / "kafka28"
 
 

@@ -95,7 +95,7 @@ def test_marker_with_an_invalid_key(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"minOffsetsPerTrigger": "1"}, {"maxOffsetsPerTrigger": "1"}])
 def test_stream_that_starts_within_an_open_transaction(tmp_path: Path, options: dict[str, str]) -> None:
-    """Check that the stream waits until the transaction ends. It must not report a loss, or go to an earlier offset."""
+    """Check that the stream waits for the transaction to end, instead of reporting a loss or moving its start back."""
     segment(tmp_path / "t-0", 0, batch(0, 1), batch(3), batch(6))
     reader = stream(tmp_path, startingOffsets='{"t": {"0": 4}}', **COMMITTED, **options)
     start = reader.initialOffset()
