@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tagwire.text_format import count, near, suggestion
+from tagwire.text_format import count, near, shown, suggestion
 
 NAMES = ["FetchRequest", "FetchResponse", "int32"]
 
@@ -50,3 +50,8 @@ def test_only_one_module_searches_for_similar_names() -> None:
 )
 def test_counts(number: int, noun: str, text: str) -> None:
     assert count(number, noun) == text
+
+
+def test_long_strings_are_shortened() -> None:
+    assert shown("x" * 48) == repr("x" * 48)
+    assert shown("x" * 49) == f"{'x' * 48!r}... (49 characters)"

@@ -112,6 +112,7 @@ INVALID = [
     ("TW301", lambda: struct("None")),
     ("TW112", lambda: message(kind="reply")),
     ("TW112", lambda: message(field(entity_type="topic"))),
+    ("TW112", lambda: message(field(entity_type="zone"))),
     ("TW407", lambda: message(field(entity_type="topicName"))),
     ("TW114", lambda: message(api_key=2**15)),
     ("TW202", lambda: message(valid_versions=ALL)),

@@ -113,7 +113,6 @@ ERRORS = [
     ("TW112", spec().replace('"data"', "§0")),
     ("TW112", spec(INT, '"listeners": ["broker", §"brokers"],' + KEYED, kind="request")),
     ("TW112", spec(field('"entityType": §"topic"'))),
-    ("TW112", spec(field('"entityType": §"zone"'))),
     ("TW112", spec(field('"entityType": §1'))),
     ("TW113", '§{"type": "data", "validVersions": "0", "flexibleVersions": "none"}'),
     ("TW113", '{§"name": null, "type": "data", "validVersions": "0", "flexibleVersions": "none"}'),

@@ -1,4 +1,5 @@
 import threading
+import time
 
 import pytest
 
@@ -41,6 +42,12 @@ def test_assertions_that_pass(peer: MockPeer) -> None:
     peer.assert_order(REQUEST, kafka.MetadataRequest, BEAT, BEAT)
     peer.assert_no_problems()
     assert [each.version for each in peer.received(kafka.HeartbeatRequest)] == [4, 3]
+
+
+def test_waiting_ends_if_more_requests_were_received(peer: MockPeer) -> None:
+    begun = time.monotonic()
+    assert len(peer.wait_for(kafka.HeartbeatRequest, count=1, timeout=60)) == 2
+    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize(("times", "text"), [
