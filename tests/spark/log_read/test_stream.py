@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+import fsspec
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles, ReadMaxRows
 from streamed_logs import batch, rows, segment, stream, triggers
@@ -326,3 +327,17 @@ def test_failed_and_restarted_stream(spark: "SparkSession", tmp_path: Path) -> N
     segment(logs / "t-0", 20, batch(20))
     with pytest.raises(PySparkException, match="KAFKA_LOG_DATA_LOSS"):
         start()
+
+
+def test_a_log_in_object_storage_that_grows() -> None:
+    memory, path = fsspec.filesystem("memory"), f"/grown/t-0/{0:020}.log"
+    memory.pipe(path, batch(0))
+    try:
+        reader = stream("memory://grown")
+        start = reader.initialOffset()
+        for base in (0, 5, 10):
+            memory.pipe(path, b"".join(map(batch, range(0, base + 1, 5))))
+            [(start, found)] = triggers(reader, start)
+            assert [row["offset"] for row in found] == [*range(base, base + 5)]
+    finally:
+        memory.rm("/grown", recursive=True)
