@@ -43,7 +43,7 @@ def response_of(
 
 
 def example_of(registry: "Registry") -> str:
-    """Return the arguments MESSAGE VERSION for any message in the package, as an example in error messages."""
+    """Return an example of MESSAGE VERSION for error messages. The message is one of the package's messages."""
     name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 

@@ -106,7 +106,7 @@ def source(
 
 
 def with_order_hint(message: str, args: Sequence[str]) -> str:
-    """Add a hint about the arguments to an error, if one of them is a file, or VERSION is missing or superfluous."""
+    """Add a hint to an error if one of the arguments is a file, or if VERSION is missing or superfluous."""
     hint = _order_hint(args)
     if not hint or hint in message:
         return message

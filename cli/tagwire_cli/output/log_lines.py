@@ -1,6 +1,6 @@
 """Write the output of `tagwire log dump`, batch by batch, as lines of JSON or tab-separated text.
 
-The command imports this module only when it runs, because importing the log readers would slow down its help.
+The command imports this module only when it runs, because `--help` would be slow if it imported the log readers.
 """
 
 import json
@@ -47,7 +47,7 @@ class DumpOptions(NamedTuple):
     format: FormatSet
     limits: Limits
     registry: Registry | None
-    """The package with the messages in Kafka's internal topics; None to print records undecoded."""
+    """The package used to decode records of Kafka's internal topics; None to print them undecoded."""
     skip: Skip
     """Called with an error for each record that can't be decoded as a message, and for damage that is skipped."""
     partial: bool

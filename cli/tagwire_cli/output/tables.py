@@ -90,7 +90,7 @@ def fitted(
     if len(kept) < len(columns):
         left_out = ", ".join(column.title for number, column in enumerate(columns) if number not in kept)
         note_left_out(left_out)
-        # Lengthen shortened cells again: there is more room without the columns that are left out.
+        # Lengthen shortened cells again, because leaving out columns has made room.
         return fitted([columns[number] for number in kept], [[row[number] for number in kept] for row in rows], width)
     return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
 

@@ -40,7 +40,7 @@ Steps = tuple[MatchedField, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A violation of one rule at one field. `steps` is the path from the message to the field, inclusive."""
+    """A violation of one rule at one field. `steps` is the path from the message to the field; the field comes last."""
 
     rule: str
     steps: Steps
@@ -286,7 +286,7 @@ class _Walk:
         return False
 
     def retyped(self, rule: str, here: Steps) -> None:
-        """Report a field's changed type. The message shows the whole type, even if only the element type changed."""
+        """Report a field's changed type. The finding shows the whole type, even if only the element type changed."""
         was, now = (_type_name(item.type) for item in here[-1] if item)
         self.add(rule, here, f"the type was {was} and is now {now}", "type")
 

@@ -1,4 +1,4 @@
-"""Find changes that message layouts don't show, such as to reserved tags, version ranges and record formats."""
+"""Find changes that layouts don't show, such as changes to reserved tags, version ranges and record formats."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -106,7 +106,7 @@ class MessageSpec:
     """Ascending version ranges, each with its header version; empty if the spec lists no header versions."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """The attributes of a record format. A record format has only version 0, which is never shown."""
+    """The attributes of a record format. It has only version 0, which users never see."""
     options: SpecOptions = field(default_factory=SpecOptions)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)

@@ -68,7 +68,7 @@ class RegisterSpec:
     closed: bool = False
     """Whether fields that use this register as an enum reject numbers that it does not list."""
     names: tuple[str, ...] = ()
-    """The fields whose numbers are shown with names from this register, although the fields do not have it as an enum.
+    """The fields that don't use this register as an enum, but whose numbers are shown with its names.
 
     Each is the path of a field in a message, or `*.field` for all messages.
     """

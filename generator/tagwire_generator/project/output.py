@@ -93,9 +93,9 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """If only the formatting differs, the formatters of the existing and of the new files; otherwise None.
+    """If the files on disk and the new files differ only in formatting, the formatters of both; otherwise None.
 
-    The formatter of the existing files is "" if it is unknown.
+    The formatter of the files on disk is "" if it is unknown.
     """
 
     def apply(self) -> None:

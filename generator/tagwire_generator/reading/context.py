@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""All versions. Stands for versions that a spec doesn't specify or that can't be read. No violation mentions it."""
+"""All versions. Used if a spec doesn't specify versions, or if they can't be read. Error messages never show it."""
 
 
 class _Checked(Protocol):

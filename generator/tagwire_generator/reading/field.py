@@ -52,7 +52,7 @@ def _when(node: JsonNode) -> When:
 
 
 FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
-"""Converters for the keys `bits` and `when`. Most other keys use the converter for the kind of value in the schema."""
+"""Converters for the keys `bits` and `when`. The schema determines the converters of most other keys."""
 
 
 def _type(node: JsonNode) -> FieldType:

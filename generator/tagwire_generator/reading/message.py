@@ -75,7 +75,7 @@ _STAND_INS: Final[dict[str, Any]] = {
     "validVersions": Versions(0, HIGHEST - 1),
 }
 _GONE_KEYS: Final = ("name", "type", "apiKey", "validVersions")
-"""The only keys that are read in a removed message, which has no valid versions."""
+"""The only keys that are read from the spec of a removed message (one without valid versions)."""
 
 
 def read_message(reading: Reading, node: Object, *, file: str, component: str) -> MessageSpec | None:
@@ -166,7 +166,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             # A range such as 9-12 counts as 9+ if 12 is the message's last version.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
-            # Report a closed range once, for the message, and read all fields as if the range were open.
+            # An upper end is an error. Report it once, for the message, and read all fields as if there were none.
             reading.broken_message_keys.add("versionsWithOptional")
 
 

@@ -50,7 +50,7 @@ class StructView:
     constants: tuple[tuple[str, str], ...]
     """The class attributes of a message, as pairs of a name and an expression."""
     unions: tuple[UnionView, ...]
-    """For each union, a property that returns the name of the alternative that is set."""
+    """For each union, a property whose value is the name and value of the alternative that is set."""
     which: tuple[str, str] | None
     """The type annotations of the parameter and of the result of the generated method `which`.
 
@@ -60,7 +60,7 @@ class StructView:
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""
     parameters: tuple[str, ...]
-    """The constructor's parameters for type checkers; empty unless a field is deprecated."""
+    """The constructor's parameters. Type checkers need them only if a field is deprecated; otherwise, this is empty."""
 
 
 @dataclass(frozen=True)

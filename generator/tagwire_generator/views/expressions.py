@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import ModuleImports
 
 
 class _Helpers(NamedTuple):
-    """The names of the helper functions for a family of wire types. They are faster than the types' own methods."""
+    """The names of the helper functions for a family of wire types. The helpers are faster than the types' methods."""
 
     value_of: str
     raw_of: str

@@ -129,7 +129,7 @@ def _python_message(
     data = DataViews(message, cls, options, package, headers).module(source)
     files = {f"{module}.py": printer.render("message.py.jinja", data)}
     if message.kind == "struct":
-        return files  # serializers of a shared struct are generated for each spec that imports it
+        return files  # no serializers here: each spec that imports the struct gets its own
     shared = {struct.name: f"{package}.{snake_case(struct.owner)}" for struct in message.structs if struct.owner}
     serializers = serializer_view(cls, f"{package}.{module}", source, shared)
     return files | {f"serializers/{module}.py": printer.render("serializers.py.jinja", serializers)}
