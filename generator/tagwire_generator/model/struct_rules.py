@@ -21,7 +21,7 @@ MAX_FIELDS: Final = 10_000
 This also limits the number of structs in a default object.
 """
 MAX_EXPANDED: Final = 1_000_000
-"""Maximum number of a message's fields times its versions, because a layout is created for each version."""
+"""Maximum product of a message's field count and version count, because each version has its own layout."""
 MAX_TAGGED: Final = 1_000
 """Maximum number of tagged fields in a struct. Python can't compile a reader with thousands of branches."""
 
