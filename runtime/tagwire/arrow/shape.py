@@ -52,7 +52,7 @@ _OTHER_TYPE_NAMES: Final = {
 
 
 def type_name(format: str) -> str:
-    """Return the name of the Arrow type with this C data interface format, or the format itself if it is unknown."""
+    """Return the Arrow type name for a format string of the C data interface, or the string itself if unknown."""
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"

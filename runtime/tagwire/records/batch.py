@@ -57,8 +57,8 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    # The records of a batch are decoded as a single bytes field. They are a view of `buf`, so that they are not copied.
-    # A message has no such field.
+    # A batch's records are decoded as a single bytes field, which is a view of `buf` to avoid a copy. Messages don't
+    # have this field.
     has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)

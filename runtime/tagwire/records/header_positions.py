@@ -161,7 +161,7 @@ class HeaderPositions:
 
 
 def _is_length(item: Item) -> bool:
-    """Return whether an item is the length field of the batch, which counts the bytes after itself."""
+    """Return whether an item is the batch's length field, which counts the bytes after itself."""
     return isinstance(item.type, Extent) and not item.type.of
 
 

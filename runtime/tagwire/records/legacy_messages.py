@@ -196,7 +196,7 @@ class Messages:
             index += 1
 
     def format_at(self, pos: int) -> Format:
-        """Return the format of the message at `pos`, which can differ from the wrapper's if magic 0 and 1 are mixed."""
+        """Return the format of the message at `pos`. If magic 0 and 1 are mixed, it can differ from the wrapper's."""
         if not self.is_mixed or len(self.data) <= pos + MAGIC_AT or (magic := self.data[pos + MAGIC_AT]) > 1:
             return self.format
         return format_of(_MIXED[magic])

@@ -153,7 +153,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return the options that make native code compute `Record` attributes, such as the offset from its delta."""
+    """Return the options that make native code compute `Record` attributes: for example, offsets from deltas."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):

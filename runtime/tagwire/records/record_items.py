@@ -162,7 +162,7 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read a zigzag varint of at most `size` bytes, which must be as short as possible.
+    """Read a zigzag varint of at most `size` bytes. It must be as short as possible.
 
     Return its value and the position after it.
     """

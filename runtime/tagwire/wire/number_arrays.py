@@ -43,7 +43,7 @@ class FixedArray:
 
     def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
         end = pos + self.width * count
-        # Check before making a `struct` format for this count, which may come from an attacker and be huge.
+        # Check the count before making a `struct` format for it: it may come from an attacker and be huge.
         if count < 0 or end > len(buf):
             raise UnreadableBytes
         if count < _TABLE_SIZE:
@@ -80,7 +80,7 @@ def fixed_array(name: str) -> FixedArray:
 
 # Arrays of types other than numbers. One call reads or writes all elements. Readers take the number of elements, and
 # return the elements and the position after them. As `scalars` requires, this position is never lower than the start.
-# The errors have no position.
+# Errors are raised without a position.
 
 T = TypeVar("T")
 

@@ -55,11 +55,11 @@ typedef struct {
     int64_t length;
     int64_t capacity;
     int64_t touched;     /* all validity bits from this index on are still set, so tw_truncate does not set them */
-    int32_t first, end;  /* range of the level's columns in the table, including descendants in other levels */
+    int32_t first, end;  /* the table range with all columns of this level, and perhaps columns of inner levels */
 } tw_level;
 
 typedef struct {
-    /* validity bits; NULL if the column can't have nulls, or if it is complete and has no nulls */
+    /* validity bits; NULL if the column can't have nulls, or if tw_complete found none and freed the bits */
     uint8_t *valid;
     uint8_t *values;     /* the main Arrow buffer: values, bits, or int32 offsets */
     uint8_t *data;       /* for strings and bytes: the contents to which the offsets refer */

@@ -42,8 +42,8 @@ typedef struct {
  * and then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
  * The column is null if `null_number` is set and the value is -1. A column can also depend on other bits of the header:
- * if `test` isn't -1, the column is null unless the number in slot `test` has all bits of `needed` and no bit of
- * `unless`. */
+ * if `test` isn't -1, the column is null if, in the number in slot `test`, a bit of `needed` is 0 or a bit of `unless`
+ * is 1. */
 typedef struct {
     int32_t column;
     int32_t slot;

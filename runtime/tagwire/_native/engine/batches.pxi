@@ -301,7 +301,7 @@ cdef int learn_batches(object cls) except -1:
 
 
 cdef object iteration_method(object cls):
-    """Return a method `__iter__` for the batch class `cls`, which calls the Python method if C can't read a batch."""
+    """Return a method `__iter__` for the batch class `cls`. It calls the Python method if C can't read a batch."""
     learn_batches(cls)
     return descriptor(cls, &ITERATE)
 

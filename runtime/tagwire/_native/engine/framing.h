@@ -18,11 +18,11 @@
 enum tw_shape { TW_OBJECT, TW_TUPLE, TW_DICT };
 enum tw_frame { TW_VALUE, TW_EXTENT, TW_EXTENT_OF, TW_COUNT, TW_CHECKSUM };
 enum tw_algorithm { TW_CRC32, TW_CRC32C };
-/* When encoding sets a bit (see tw_follow).
+/* The condition under which encoding sets a bit (see tw_follow).
  *
- * TW_IF_EMPTY: if the attribute is None
- * TW_IF_GIVEN: if the attribute, an array, isn't empty
- * TW_IF_FLAGGED: if a second attribute is true; if the second attribute is None, the same as TW_IF_EMPTY
+ * TW_IF_EMPTY: the attribute is None
+ * TW_IF_GIVEN: the attribute is an array that isn't empty
+ * TW_IF_FLAGGED: a second attribute is true; if the second attribute is None, the same as TW_IF_EMPTY
  */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
@@ -46,7 +46,7 @@ typedef struct {
 /* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */
 typedef struct {
     int64_t mask;
-    uint8_t how;          /* a tw_follows: when encoding sets the bit */
+    uint8_t how;          /* a tw_follows: the condition under which encoding sets the bit */
     Py_ssize_t slot;      /* slot of the attribute that determines the bit */
     Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the second attribute, a bool or None */
 } tw_follow;
@@ -57,7 +57,7 @@ struct tw_framing {
     uint8_t is_usual; /* whether only `is_number`, `keep`, `base` and `scale` affect the field */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
-    uint8_t algorithm;    /* a tw_algorithm: set for a checksum, and for the first field that the checksum covers */
+    uint8_t algorithm;    /* for a checksum, and for the first field that it covers: a tw_algorithm */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;

@@ -22,7 +22,7 @@ cdef class Known:
 cdef class FramedBuilder(Builder):
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # maps the name of each number that the caller must supply to its register
+    cdef dict inputs  # the registers of the numbers that the caller must supply, by name
     cdef object ordering
 
     def __cinit__(self, Shared shared):

@@ -154,7 +154,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # `offset` needs no int object
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids an int object for `offset`
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
@@ -228,7 +228,7 @@ cdef tuple NO_HEADERS = ()
 
 
 cdef object append_method(object cls):
-    """Return a method `append` for the builder class `cls`, which calls the Python method if C can't write a record.
+    """Return a method `append` for the builder class `cls`. It calls the Python method if C can't write a record.
 
     Raises NotNative if the class doesn't have a required slot.
     """
@@ -293,7 +293,7 @@ cdef class BuilderConstructor:
     cdef tuple parameters  # the names of the constructor's parameters; the first is the format
     cdef Py_ssize_t slots[MOST_PARAMETERS]  # the slots of the parameters, followed by all other slots of a builder
     cdef Py_ssize_t count
-    cdef dict templates  # maps format names to the builders that are copied
+    cdef dict templates  # the template for each format, by format name
 
     cdef int learn(self, object cls) except -1:
         cdef Py_ssize_t index

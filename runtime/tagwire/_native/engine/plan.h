@@ -160,7 +160,7 @@ typedef struct {
     const tw_shared *shared;
     int64_t elements, unknown_tags, unknown_tag_bytes; /* remaining limits: how many more of each may be read */
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
-    int64_t *known;         /* the registers (framing.h): numbers on which other fields of a record format depend */
+    int64_t *known;         /* the registers, which contain numbers that fields of a record format need (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */
     int is_decompressed;             /* whether the input was decompressed; compressed data in it is then rejected */
     int trusted;            /* whether to skip checksum verification */
@@ -181,7 +181,7 @@ typedef struct {
     uint8_t *block;
     int64_t counted;
     int counting;
-    int64_t *known;         /* the registers (framing.h): numbers on which other fields of a record format depend */
+    int64_t *known;         /* the registers, which contain numbers that fields of a record format need (framing.h) */
     int64_t *highest; /* for each base register: the highest attribute value encoded relative to it; may be NULL */
     int gap;                /* bytes to reserve for the next varint length: the width of the previous varint length */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */

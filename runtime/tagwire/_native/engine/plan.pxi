@@ -90,7 +90,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} has lengths, counts or checksums, which the engine supports only in record formats")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Set `filled`: the fields that decoding sets to defaults, because they are tagged or not in this version."""
+        """Set `filled`, the fields that decoding sets to defaults: tagged ones, and fields missing in this version."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index

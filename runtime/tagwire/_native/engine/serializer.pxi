@@ -17,7 +17,7 @@ cdef const char *STRUCTURE = "tagwire._engine.tw_struct"
 @final
 @no_gc_clear
 cdef class Plan:
-    """The serializer for one version of a message, which follows a plan created from the version's layout.
+    """The serializer for one version of a message. It follows a plan created from the version's layout.
 
     Raises NotNative if only the pure Python engine supports the layout or the message's class.
     """
@@ -178,7 +178,7 @@ cdef class Plan:
 
     @property
     def span_types(self):
-        """The (name, type) pairs of all fields and array elements, by the numbers in span kinds (spans.h).
+        """The (name, type) pairs of all fields and array elements, indexed by field number (spans.h).
 
         Array elements have no name.
         """
@@ -361,7 +361,7 @@ cdef int reraise() except -1:
 
 
 cdef int rejected_value() except -1:
-    """Clear the current exception if it rejects a value (WRITE_ERRORS). Raise any other exception."""
+    """Clear the current exception if it means that a value is rejected (WRITE_ERRORS). Raise any other exception."""
     if PyErr_Occurred() == NULL:
         return 0
     if PyErr_ExceptionMatches(WRITE_ERRORS):

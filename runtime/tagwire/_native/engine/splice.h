@@ -24,7 +24,7 @@ typedef struct {
      * `drop` for a row that the user removed. */
     PyObject *rows, *changed;
     Py_ssize_t row;
-    /* `appended` is a tuple of new elements to append to the array whose elements are the rows. */
+    /* `drop`: see `changed`. `appended`: a tuple of new elements to append to the array whose elements are the rows. */
     PyObject *drop, *appended;
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* old and new values of the current row, borrowed */
 } tw_splice;
