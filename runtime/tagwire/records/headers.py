@@ -203,7 +203,7 @@ CODECS: Final[dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]]] 
     "float64": _fixed(">d"),
     "uuid": (lambda value: value.bytes, lambda data: UUID(bytes=data)),
 }
-"""Functions that encode and decode a header value, by the codec's name in enums and in the table of reserved keys."""
+"""Functions that encode and decode a header value, by codec name. Enums and reserved keys use these names."""
 
 DECOMPRESSION_ERRORS: Final = (AttributeError, TypeError, ValueError, OverflowError, struct.error)
 """The exceptions that a codec raises for values that it can't encode, or bytes that it can't decode."""

@@ -199,7 +199,7 @@ cdef class FramedBuilder(Builder):
         return 0
 
     cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
-        """Set which values a field allows, and whether it is the first field that a checksum covers."""
+        """Store in `framing` which values a field allows, and whether it is the first field that a checksum covers."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:

@@ -1,8 +1,8 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
  * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion.
- * Functions that write JSON do so for values of types that decoding never creates. Functions that read JSON do so for
- * any invalid input. If there is an error, Python raises it.
+ * When they write JSON, that is the case for values of types that decoding never creates; when they read JSON, for any
+ * invalid input. If there is an error, Python raises it.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
