@@ -318,7 +318,7 @@ def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
 
 
 def frame_of_row(number: int, row: Any, position: str) -> CapturedFrame:
-    """Make a frame from a JSON object that contains its bytes, as hex digits (`hex`) or as bytes (`data`).
+    """Make a frame from a JSON object or a Parquet row. Its bytes are in `hex`, as hex digits, or in `data`, as bytes.
 
     Raises CaptureError for an invalid object.
     """

@@ -23,7 +23,7 @@ class TagwireError(Exception):
     """The base class of all errors that tagwire raises on purpose."""
 
     row: int | None = None
-    """The row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
+    """The number of the row that can't be encoded or decoded, if `tagwire.arrow` raised the error."""
 
     def __reduce__(self) -> tuple[object, ...]:
         # By default, Python copies an error by calling its class with only the text. Most classes need more arguments.

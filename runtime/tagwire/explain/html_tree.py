@@ -30,7 +30,7 @@ class Unit(NamedTuple):
     """A section of the page: one message, one frame, or all batches of an input."""
 
     facts: Sequence[str]
-    """Lines about the unit; the first line is its title if there are several units."""
+    """Lines of text about the section. If the page has several sections, the first line is the title."""
     traces: Sequence[Trace]
 
 

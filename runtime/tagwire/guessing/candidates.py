@@ -230,7 +230,7 @@ class _Work:
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Group versions that decode the bytes to equal values. Yield each group and a trace in its highest version."""
+        """Group versions that decode the bytes to equal values. Yield each group and its highest version's trace."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

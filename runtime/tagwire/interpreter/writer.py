@@ -155,7 +155,7 @@ class LayoutWriter(ValueWalk):
         return value
 
     def reject_absent(self, item: Item, get: Callable[[str], Any]) -> None:
-        """Raise EncodeError if an item that its condition excludes has a value other than its default."""
+        """Raise EncodeError if an item's condition excludes it, but its value isn't the default."""
         assert item.condition is not None
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):

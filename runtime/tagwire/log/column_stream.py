@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
-"""The maximum size of an array in bytes, and the maximum number of log bytes that are read for it."""
+"""The maximum size of an array in bytes. Also the maximum number of log bytes that are read for one array."""
 _ERRORS: Final = ("raise", "skip")
 
 

@@ -251,8 +251,7 @@ class _Segments:
 def files_to_copy(partition: Partition, conversion: Conversion) -> list[Path]:
     """Return the files to copy unchanged, because they don't depend on the format.
 
-    Producer snapshots are included only if each batch becomes one batch with the same producer, because otherwise, they
-    are no longer valid (`Conversion.is_one_to_one`).
+    Producer snapshots are included only if they stay valid (`Conversion.is_one_to_one`).
     """
     found = []
     for path in partition.each_file():

@@ -60,7 +60,7 @@ class _AscendingIndexRule(IndexRule):
         self.next += 1
 
     def unchecked(self, rule: str) -> Iterator[tuple[int, Any]]:
-        """Yield (byte position, entry) for the unchecked entries for which `rule` may still keep a problem."""
+        """Count all unchecked entries as violations of `rule`. Yield (byte position, entry) for those to store."""
         for number in range(self.next, len(self.index)):
             if not self.problems.has_room(rule, self.index.at(number)):
                 self.problems.has_room(rule, self.index.at(number), len(self.index) - number - 1)

@@ -305,7 +305,7 @@ def read_steadily(
     `is_suspect(result)` returns whether a result looks wrong.
 
     An intact log looks damaged if a running broker compacts or deletes segments after the folder was listed and before
-    its files are read. After a few attempts, the last result is returned, or the last LogError or LogPathError raised.
+    its files are read. After a few attempts, returns the last result, or raises the last LogError or LogPathError.
     """
     for _ in range(_ATTEMPTS):
         try:

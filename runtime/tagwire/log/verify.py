@@ -201,7 +201,7 @@ def leader_epoch_problems(path: Path) -> list[LogProblem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[LogProblem]]:
-    """Return a function that calls `read` to check a file. If the file is invalid, `read` raises an error."""
+    """Return a function that checks a file by calling `read`, which raises an error for an invalid file."""
 
     def check(path: Path) -> list[LogProblem]:
         read(path)

@@ -198,7 +198,7 @@ class FieldRow:
 
     @property
     def default(self) -> Any:
-        """The value in a new object, or DEFAULT_STRUCT. UUIDs are created on access, because few are ever needed."""
+        """The value in a new object, or DEFAULT_STRUCT. A default UUID is made on access: most are never needed."""
         if self.type == "uuid" and isinstance(self.own_default, int):
             return default_uuid(self.own_default)
         return self.own_default

@@ -14,7 +14,7 @@ from tagwire.sensitive import HIDDEN, Hidden
 from tagwire.text_format import shown
 
 _ROWS: Final = 20
-"""The number of array elements shown."""
+"""The maximum number of array elements shown."""
 CELL: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0"'
 """The style attribute of every table cell."""
 _DIM: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0; opacity: 0.5"'

@@ -57,7 +57,7 @@ def _closest(expected: Message, version: int | None, requests: list[Received]) -
 
 
 def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
-    """Assert that requests were received in this order, for `MockPeer.assert_order`."""
+    """Assert that requests were received in this order. Used by `MockPeer.assert_order`."""
     __tracebackhide__ = True
     requests = iter(journal.requests)
     before = "the start"
@@ -81,7 +81,7 @@ def check_number(journal: Journal, cls: type[Message], found: list[Received], nu
 
 
 def check_no_problems(journal: Journal) -> None:
-    """Assert that the journal has no problems, for `MockPeer.assert_no_problems`."""
+    """Assert that the journal has no problems. Used by `MockPeer.assert_no_problems`."""
     __tracebackhide__ = True
     problems = journal.problems
     if problems:
@@ -129,7 +129,7 @@ class FieldDifference(NamedTuple):
 
 
 Pairs = Callable[[Sequence[Any], Sequence[Any], Sequence[str]], Iterable[tuple[Any, Any]]]
-"""Pairs the elements of two arrays; the third argument names the fields that the spec marks as their keys."""
+"""A function that pairs the elements of two arrays. Its third argument names the fields that the spec marks as keys."""
 
 
 def by_position(

@@ -32,7 +32,7 @@ If it is exceeded, the peer reads no more requests of this client until the clie
 
 @asynccontextmanager
 async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> AsyncGenerator[Address]:
-    """Serve clients in the running event loop, for `MockPeer.serving`."""
+    """Serve clients in the running event loop. Used by `MockPeer.serving`."""
     check_listening(host, "a mock peer", PeerError, allow_remote=allow_remote)
     if peer.address is not None:
         raise PeerError(f"the peer is already listening at {peer.address}; create another peer")
@@ -130,7 +130,7 @@ async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
 
 @contextmanager
 def running(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> Generator[Address]:
-    """Serve clients in a thread with its own event loop, for `MockPeer.running`."""
+    """Serve clients in a thread with its own event loop. Used by `MockPeer.running`."""
     started: Future[Address] = Future()
     loop = asyncio.new_event_loop()
     stopping = asyncio.Event()
