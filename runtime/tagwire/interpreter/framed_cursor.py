@@ -179,7 +179,7 @@ class FramedCursor(LayoutCursor):
 
     @contextmanager
     def decompressed(self, codec: str, start: int, end: int) -> Generator[None, None, None]:
-        """Decompress the bytes from `start` to `end`. Inside the `with` block, the result is the reader's input."""
+        """Decompress the bytes from `start` to `end`. Inside the `with` block, the reader reads the result."""
         from tagwire.wire.compression import DecompressionError, decompress
 
         if self.compressed_at is not None:

@@ -196,7 +196,7 @@ class Struct(Declarations):
         return _empty, (type(self),), changed, None, None, _fill
 
     # Generated code calls the following methods. The type variable `R` means that a method can return different types.
-    # Type checkers infer the type from the annotation in the generated code, so that code needs no cast.
+    # Type checkers infer the type from the annotation in the generated code, which therefore needs no cast.
 
     def _reject_several(self, union: str, names: tuple[str, ...]) -> None:
         chosen: Any = self._alternative(union, names)

@@ -55,8 +55,8 @@ class Paths:
     """The paths of a selection. `root` is the root of their tree.
 
     `row_path` has the steps to the innermost array that all paths enter. The elements of this array are the rows. If
-    there is no such array, or with `whole`, `row_path` is empty, and the message is the only row. `fields` contains a
-    `FieldRow` for each path, which describes the path's last field.
+    there is no such array, or if `whole` is set, `row_path` is empty, and the message is the only row. `fields`
+    contains a `FieldRow` for each path, which describes the path's last field.
     """
 
     def __init__(self, message: type[Message], strings: tuple[str, ...], *, whole: bool = False) -> None:
