@@ -60,7 +60,7 @@ _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 """A line of a Spark error message that begins with one of these strings doesn't name the cause of the error."""
 _WAITING: Final = "Exception thrown in awaitResult"
-"""A line that ends with this text doesn't name the cause either."""
+"""A line that ends with this text doesn't name the cause of an error."""
 
 
 class PipelineError(PySparkException, TagwireError):

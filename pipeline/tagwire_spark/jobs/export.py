@@ -38,7 +38,7 @@ class ExportReport(NamedTuple):
     records: int
     batches: int
     kept: int
-    """Number of batches that are also stored as bytes: compressed batches, markers, and older formats."""
+    """Number of batches that are also stored as bytes: compressed batches, markers, and batches in older formats."""
     bytes: int
     parquet_bytes: int
     """Size of the table file with the segment's records."""

@@ -133,7 +133,7 @@ def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the options that connect to Kafka brokers, with a warning.
+    """Drop the options for connections to Kafka brokers, and warn about them.
 
     `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for an option that this source
     rejects (`_INSTEAD`).
@@ -150,7 +150,7 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_connections(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the options that concern connections to Kafka brokers, with a warning."""
+    """Drop the options for connections to Kafka brokers, and warn about them."""
     ignored = sorted(name for name in options if isinstance(name, str) and _OF_BROKERS.fullmatch(name))
     if ignored:
         text = f"kafka_log does not connect to a broker and ignores these options: {', '.join(ignored)}"
@@ -289,8 +289,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
     is the default and means "no bound", so partitions with this word's number are left out of the result. If the option
-    is a word, returns None. For a stream that starts at `latest`, None is not enough, so `stream_query` also reads the
-    option itself.
+    is a word, returns None. For a stream that may start at `latest`, `stream_query` also reads the option itself.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

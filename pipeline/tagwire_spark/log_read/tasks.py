@@ -18,7 +18,7 @@ _TASKS: Final = 20_000
 _OPENING: Final = 1 << 17
 """Cost of opening a local segment, as the number of bytes that a task could read in the same time."""
 _FETCHING: Final = 1 << 20
-"""Cost of opening a remote segment, in the same unit."""
+"""Cost of opening a remote segment, as the number of bytes that a task could read in the same time."""
 
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
@@ -44,7 +44,7 @@ def _parts(split: Split, step: int) -> Iterator[Split]:
     last = split.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if split.end else ()
     if not starts:
-        # Even an empty segment gets a task, which checks for missing records, unless it is the log's last segment.
+        # Unless it is the log's last segment, an empty segment also gets a task, which checks for missing records.
         if split.end or split.next_base != NO_OFFSET:
             yield split
         return

@@ -36,7 +36,7 @@ class Earlier(NamedTuple):
     """The part of a segment in which all records are earlier than a given time."""
 
     end_offset: int
-    """All records with lower offsets are earlier than the time."""
+    """All records before this offset are earlier than the time."""
     is_all: bool
     """Whether all records of the segment are earlier than the time."""
 

@@ -257,7 +257,7 @@ def _header(position: int, batch: RecordBatch) -> _Header:
 
 
 def _needed_headers(batch: Any) -> list[_Header]:
-    """Return the headers of an Arrow batch's transactional and control batches, and then the last batch's header."""
+    """From an Arrow batch of headers, select those of transactional and control batches. Append the last header."""
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
     parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
     return [_Header(**each) for part in parts for each in part.to_pylist()]

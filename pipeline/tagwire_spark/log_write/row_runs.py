@@ -69,7 +69,7 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the rows of the run starting at index `row`, as an Arrow batch. The run's first row has index 0."""
+        """Return the run's rows from number `row` on, as an Arrow batch. The run's first row has number 0."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
@@ -162,7 +162,7 @@ def _starts(batch: Any, target: LogTarget) -> list[int]:
 
 
 def _sequence_at_zero(batch: Any) -> Any:
-    """Return (sequence number - offset) mod 2^31, which is the same for all rows of a batch; -1 if there is none."""
+    """Return (sequence number - offset) mod 2^31, the same for all rows of a batch; -1 without sequence numbers."""
     sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
     distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
     return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

@@ -243,7 +243,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field with its inline struct merged, if any. `common_structs` merges common structs later."""
+        """Return the field, after merging its inline struct if it has one. `common_structs` merges common structs."""
         name = _struct_name(field["type"])
         if not name:
             return field

@@ -55,7 +55,7 @@ class PlainFile:
 
     @property
     def error(self) -> str:
-        """The error to report if the file ends inside gzip data and has stopped growing; otherwise ""."""
+        """Always "", because only a compressed file can end too early."""
         return ""
 
     def close(self) -> None:

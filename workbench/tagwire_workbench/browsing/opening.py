@@ -29,7 +29,7 @@ class OpenOptions(NamedTuple):
     stream: str | None
     """"request" or "response" if the input is a stream of length-prefixed frames."""
     is_log: bool
-    """Whether the input is a log. The option for a record format implies this."""
+    """Whether the input is a log. Also true if a record format is given."""
     follows: bool
 
 

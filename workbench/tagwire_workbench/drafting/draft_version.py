@@ -128,8 +128,8 @@ def plan_drafts(
 ) -> DraftPlan:
     """Plan a version with optional fields for each request and response in a folder of specs.
 
-    `target` is the folder for the drafts. With `only_new`, they contain only the new version, and no other specs are
-    written except headers. If `target` is `folder` itself, specs keep all their versions and comments. In another
+    `target` is the folder for the drafts. With `only_new`, they contain only the new version, and only drafts and
+    headers are written. If `target` is `folder` itself, specs keep all their versions and comments. In another
     folder, no existing file is replaced. `released` has the specs whose versions must not change. Nothing is written
     until `DraftPlan.apply`.
 

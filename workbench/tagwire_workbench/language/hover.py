@@ -135,7 +135,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_key_value(value: Value, key: str) -> Hover | None:
-    """Return the hover for a value that has no hover of its own. It describes the value's key, as the schema does."""
+    """Return the hover for a value that has no hover of its own: the schema's description of the value's key."""
     node = schema_node_of(value.parent) if value.parent is not None else None
     found = node.key(key) if node is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None

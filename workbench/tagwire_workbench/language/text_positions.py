@@ -42,7 +42,7 @@ class TextPositions:
         self._problem_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def of_problem(self, line: int, column: int) -> int:
-        """Return the offset of a line and column that count from 1, as in problems."""
+        """Return the offset of a problem's line and column, which count from 1."""
         start = self._problem_starts[min(max(line, 1), len(self._problem_starts)) - 1]
         return min(start + max(column, 1) - 1, len(self.text))
 

@@ -111,7 +111,7 @@ class Passing:
         return rest
 
     def _feed_frame(self, data: bytes) -> Iterator[Bytes]:
-        """Feed data that is exactly one frame, which is usual for small frames."""
+        """Feed data that is exactly one frame, as when a small frame arrives alone."""
         frame, offset = data[_SIZE:], self.offset
         self.offset += len(data)
         begun = self._begins(frame[:PREFIX_SIZE])

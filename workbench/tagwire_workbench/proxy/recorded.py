@@ -31,7 +31,7 @@ class RecordedFrame:
     data: bytes
     """Header and body, without the size."""
     is_close: bool = False
-    """Whether this is not a frame, but marks the end of the connection."""
+    """Whether this marks the end of the connection, and is not a frame."""
 
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:

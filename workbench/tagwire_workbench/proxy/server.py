@@ -267,7 +267,7 @@ class _Side(asyncio.Protocol):
     # The link calls the following methods.
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side for a reason. Reading continues after `resume` has removed all reasons."""
+        """Stop reading from this side. Reading continues when `resume` has been called for every reason (`why`)."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

@@ -126,7 +126,7 @@ def main(is_compressed: bool) -> None:
         _write(b"".join(pack(pieces) if is_compressed else pieces))
         is_empty = False
     if is_compressed and is_empty:
-        _write(b"".join(_compressed([])))  # gzip rejects a file without members
+        _write(b"".join(_compressed([])))  # an empty member, because gzip rejects a file without members
 
 
 if __name__ == "__main__":

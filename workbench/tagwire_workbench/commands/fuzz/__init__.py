@@ -1,4 +1,4 @@
-"""`tagwire fuzz`: tools for fuzzing messages. Subcommands are listed in a table and imported when they are used."""
+"""`tagwire fuzz`: tools for fuzzing messages. A subcommand is imported only when it is used."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""`tagwire mock`: run mock peers. Subcommands are listed in a table and imported when they are used."""
+"""`tagwire mock`: run mock peers. A subcommand is imported only when it is used."""
 
 from typing import Final
 

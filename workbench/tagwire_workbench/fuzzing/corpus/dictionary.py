@@ -76,7 +76,7 @@ def _numbers(row: FieldRow) -> Iterator[tuple[str, bytes]]:
 
 
 def dictionary_text(tokens: Mapping[str, bytes]) -> str:
-    """Return the text of a dictionary file."""
+    """Return the tokens in the file format of libFuzzer and AFL++."""
     return "".join(f'{re.sub(r"[^0-9A-Za-z_]", "_", name)}="{_escaped(token)}"\n' for name, token in tokens.items())
 
 

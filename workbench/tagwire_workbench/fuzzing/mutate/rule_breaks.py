@@ -72,7 +72,7 @@ def _length_prefix(read: FuzzInput, part: InputPart) -> _LengthPrefix | None:
 
 
 def _left(read: FuzzInput, part: InputPart, begin: int) -> int:
-    """Return the number of bytes from `begin` to the end of the enclosing tagged field, if any, or of the input."""
+    """Return the number of bytes from `begin` to the end of the enclosing tagged field or, if none, of the input."""
     entry = next((each for each in reversed(part.around) if each.kind in ("entry", "optional")), None)
     return (len(read.data) if entry is None else entry.end) - begin
 
