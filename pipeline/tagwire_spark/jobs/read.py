@@ -50,7 +50,7 @@ _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
 _Unit = Sequence[Any]
-"""A partition folder or segment whose read a worker plans, its log folder, and that folder's last commit number."""
+"""A partition folder or segment for a worker to plan, its log folder, and that folder's last commit number."""
 
 
 def read_logs(

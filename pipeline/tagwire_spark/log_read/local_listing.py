@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""If a modification time is older than this, in nanoseconds, any later change of the folder or file alters it."""
+"""If a modification time is at least this many nanoseconds old, any later change alters it."""
 
 
 class _Known(NamedTuple, Generic[_T]):

@@ -1,4 +1,4 @@
-"""Check that a stream still reads the same logs: compare topic IDs and leader epochs with those that its offset stores."""
+"""Check that a stream still reads the same logs: compare topic IDs and leader epochs with those in its offset."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
