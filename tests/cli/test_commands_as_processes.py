@@ -55,7 +55,8 @@ def test_wrong_usage_and_bad_data_have_different_exit_codes() -> None:
 def test_closed_standard_input_has_a_clear_error() -> None:
     script = f"exec {sys.executable} -m tagwire_cli decode LeaveGroupRequest 0 <&-"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stdout, result.stderr) == (1, "", "tagwire: standard input is closed\n")
+    expected = "tagwire: standard input is closed; give a file\n"
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", expected)
 
 
 def test_json_is_utf8_in_every_locale() -> None:

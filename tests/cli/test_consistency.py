@@ -192,7 +192,7 @@ explain data.json|1|the input looks like JSON; `tagwire encode MESSAGE VERSION` 
 decode MetadataRequest 13 data.json|1|the input looks like JSON; `tagwire encode MESSAGE VERSION data.json`
 decode 0012000300000007|2|`tagwire explain` takes hex as an argument, other commands read files or, with --hex, hex
 encode MetadataRequest 13 data.json|1|did you mean 'allowAutoTopicCreation'? JSON keys are in camelCase
-encode MetadataRequest 13 {binary}|1|, expected JSON
+encode MetadataRequest 13 {binary}|1|expected JSON, got
 convert v1 t.pcap|1|the input looks like a network capture; `tagwire explain t.pcap`
 convert v1 {binary}|1|if the input is not record batches, `tagwire explain binary` detects what it is
 convert v1 empty.bin|0|empty.bin is empty

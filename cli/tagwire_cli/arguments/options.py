@@ -173,6 +173,6 @@ def limits_of(options: Sequence[str]) -> "Limits":
         number = whole_number(value)
         if name not in Limits.__slots__ or number is None:
             known = ", ".join(Limits.__slots__)
-            raise click.BadParameter(f"expected NAME=N with a NAME from {known}, got {text!r}", param_hint="--limit")
+            raise click.BadParameter(f"expected NAME=N (NAME is one of {known}), got {text!r}", param_hint="--limit")
         values[name] = number
     return Limits(**values)

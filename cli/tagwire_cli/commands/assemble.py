@@ -55,7 +55,7 @@ def _read(file: str) -> bytes:
     if len(data) > _MOST_BYTES:
         line = data.count(b"\n", 0, _MOST_BYTES) + 1
         raise InputError(
-            f"annotated bytes: line {line}: the input is longer than the limit of {_MOST_BYTES >> 20} MiB; split it "
-            "between two messages"
+            f"annotated bytes: line {line}: the input is longer than the limit of {_MOST_BYTES >> 20} MiB; "
+            "assemble fewer messages at a time"
         )
     return data

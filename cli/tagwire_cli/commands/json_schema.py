@@ -80,6 +80,6 @@ def command(names: Sequence[str]) -> None:
     else:
         raise click.BadParameter(
             f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; "
-            "spec and mock-script are the schemas of specs and of mock scripts",
+            "for the schema of specs or of mock scripts, give spec or mock-script",
             param_hint="COMMAND",
         )

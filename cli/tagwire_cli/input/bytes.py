@@ -68,7 +68,7 @@ def open_input(file: str) -> Generator[IO[bytes]]:
     try:
         opened = click.open_file(file, "rb")
     except RuntimeError:  # click raises this if standard input is closed
-        raise InputError("standard input is closed") from None
+        raise InputError("standard input is closed; give a file") from None
     except OSError as error:
         unread = UnreadableFileError.of(file, error)
         if looks_like_hex(file.encode()):

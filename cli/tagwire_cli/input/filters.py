@@ -137,8 +137,8 @@ def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], boo
         _check_errors(registry, term)
         return lambda frame: not {*values}.isdisjoint(_errors_of(registry, frame))
     raise FilterError(
-        f"{term.value!r} is not a filter such as dir=request (only `tagwire browse` can search for text); filters are "
-        f"{', '.join(_FRAME_KEYS)}"
+        f"expected a filter such as dir=request, got {term.value!r} (only `tagwire browse` can search for text); the "
+        f"keys of filters are {', '.join(_FRAME_KEYS)}"
     )
 
 

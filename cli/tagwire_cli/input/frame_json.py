@@ -167,7 +167,7 @@ def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":
         raise TagwireError(f"message: expected a name, got {shown(name)}")
     message = registry[name]
     if kind != message.KIND:
-        raise TagwireError(f"{message.NAME} is {a_kind(message.KIND)}, but --frames {kind} writes {kind}s")
+        raise TagwireError(f"{message.NAME} is {a_kind(message.KIND)}, but --frames {kind} can only write {kind}s")
     return message
 
 

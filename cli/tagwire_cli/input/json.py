@@ -76,7 +76,7 @@ def _errors(line: int = 1) -> Generator[None]:
             raise InputError("JSON input: the input is empty; give a JSON object in FILE or standard input") from None
         position = f"line {line + error.lineno - 1}, column {error.colno}"
         if not error.doc[: error.pos].strip():
-            raise InputError(f"JSON input: {position}: found {shown(error.doc[error.pos :])}, expected JSON") from None
+            raise InputError(f"JSON input: {position}: expected JSON, got {shown(error.doc[error.pos :])}") from None
         raise InputError(f"JSON input: {position}: {error.msg}") from None
     except RecursionError:
         raise InputError("JSON input: a value is nested too deeply; no message has that many levels") from None

@@ -53,7 +53,7 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
-        raise SpecError(f"{file}: {key} is not a list; run `tagwire fmt` to make it one", file=file, line=items.line)
+        raise SpecError(f"{file}: {key} is not a list; run `tagwire fmt` to convert it", file=file, line=items.line)
     names = [str(each["name"]) for each in struct.get(key) or ()]
     neighbour = field.before or field.after
     index = len(names)

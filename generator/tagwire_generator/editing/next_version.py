@@ -118,7 +118,7 @@ def _message(path: Path, sources: SpecSources) -> MessageSpec:
     if spec is None:
         shared = any(each.file == str(path) for each in sources.shared.values())
         if not shared:
-            raise SpecError(f"{path}: a register has no versions, so no version can be added", file=str(path))
+            raise SpecError(f"{path}: expected the spec of a message, got the spec of a register", file=str(path))
         raise SpecError(
             f"{path} is a shared struct; edit it, and then edit structVersions in the specs that import it",
             file=str(path),

@@ -182,7 +182,7 @@ def _message(row: Mapping[str, Any]) -> LockedMessage:
     }
     current = None if row["current"] is None else normal_form(row["current"])
     if current is None and not archive:
-        raise ValueError(f"{row['name']} has neither a current spec nor an archived one")
+        raise ValueError(f"{row['name']} has no current spec and no archived spec")
     last = archive[-1].tree if current is None else current
     if last["name"] != row["name"]:
         raise ValueError(f"the message {row['name']!r} contains the spec of {last['name']!r}")

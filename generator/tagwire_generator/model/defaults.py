@@ -117,9 +117,9 @@ def _unlike(name: str, type: FieldType, wire: WireType, value: object) -> Violat
 
 
 def _content(name: str, type: FieldType, value: object) -> Violation:
-    empty = "an empty default" if type.can_be_null else f"{implicit_default(type)!r}"
-    null = ", or null where null is allowed" if type.can_be_null else ""
-    return _rejected("TW506", name, type, value, f"left out, which means {empty}{null}")
+    null = " or, in versions in which the field can be null, null" if type.can_be_null else ""
+    empty = "empty" if type.can_be_null else f"{implicit_default(type)!r}"
+    return _rejected("TW506", name, type, value, f"left out (the default is then {empty}){null}")
 
 
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")

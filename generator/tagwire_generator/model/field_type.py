@@ -151,7 +151,7 @@ class FieldType:
             element = element[2:].strip()
         if dimensions and (not element or element.startswith("[")):
             what = f"the array type {quoted(bare)} has no element type"
-            raise InvalidSpec([Violation("TW403", "type", f"{what}; write [] and one primitive or struct")])
+            raise InvalidSpec([Violation("TW403", "type", f"{what}; write one primitive or struct after []")])
         return cls(element, dimensions)
 
     @property

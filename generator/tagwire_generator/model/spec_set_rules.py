@@ -90,7 +90,7 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
     for message in messages:
         if message.api_key is None:
             if message.kind in _KEYED:
-                text = f"{message.name} is a {message.kind}, but has no apiKey; give it an unused one"
+                text = f"{message.name} is a {message.kind}, but has no apiKey; give it an unused apiKey"
                 yield _problem("TW802", message, text)
         elif message.kind not in ("header", "data"):
             other = first.setdefault((message.kind, message.api_key), message)
@@ -112,7 +112,7 @@ def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> I
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):
-            text = f"the request {message.name} must be named {message.name}Request, as the request of its API"
+            text = f"the name of a request must end in Request; rename {message.name} to {message.name}Request"
             yield _problem("TW806", message, text)
     for key, request in requests.items():
         if key in responses:
@@ -145,7 +145,7 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
         return
     ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))
     if ours != theirs:
-        text = f"{response.name} is flexible in {ours}, but {request.name} in {theirs}; make them equal"
+        text = f"{response.name} is flexible in {ours}, but {request.name} in {theirs}; give both the same range"
         yield _problem("TW821", response, text)
 
 

@@ -103,8 +103,8 @@ def _component(parts: tuple[str, ...], parent: str) -> str:
     component = "".join(parts)
     if parts and not _COMPONENT.fullmatch(component):
         raise SpecError(
-            f"{parent!r}: {component!r} is not a valid component name; rename the folder, using only ASCII letters, "
-            "digits, hyphens and underscores, but not the name of a Windows device such as NUL",
+            f"{parent!r}: {component!r} is not a valid component name; rename the folder: a name may contain only "
+            "ASCII letters, digits, hyphens and underscores, and can't be the name of a Windows device such as NUL",
             file=parent,
         )
     return component

@@ -95,7 +95,7 @@ def _check_pattern(file: Path, where: str, pattern: str, known: set[str]) -> Non
         possible = "}, {".join(sorted(known))
         raise _error(file, f"{where}: `file` is {pattern!r}; use only these placeholders: {{{possible}}}")
     if "message" in known and not names & {"message", "module"}:
-        raise _error(file, f"{where}: `file` is {pattern!r}, the same for each message; put {{message}} into it")
+        raise _error(file, f"{where}: `file` is {pattern!r}, the same for each message; add {{message}} to the path")
 
 
 def _error(file: Path, message: str) -> SettingsError:

@@ -319,7 +319,7 @@ OTHERS = {
         '{"type": "format", "name": "Odd", "format": "odd", "fields": []}',
         "a record format has no versions",
     ),
-    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "a register has no versions"),
+    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "got the spec of a register"),
     "an API that is gone": (
         '{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}',
         "its API was removed",

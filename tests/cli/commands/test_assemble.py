@@ -48,7 +48,7 @@ def test_input_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("assemble", "/dev/zero")
     assert (result.exit_code, result.stdout_bytes) == (1, b"")
     assert result.stderr.startswith(
-        "tagwire: annotated bytes: line 1: the input is longer than the limit of 1 MiB; split it"
+        "tagwire: annotated bytes: line 1: the input is longer than the limit of 1 MiB; assemble"
     )
 
 

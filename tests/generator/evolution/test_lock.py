@@ -211,7 +211,7 @@ NO_LOCKS = {
     "'options'": b'{"tagwire lock": 1, "messages": []}',
     "TypeError": b'{"tagwire lock": 1, "messages": 3, "options": {}}',
     "a spec set has no option 'x'": b'{"tagwire lock": 1, "messages": [], "options": {"x": 1}}',
-    "has neither a current spec nor an archived one": (
+    "has no current spec and no archived spec": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": null}], "options": {}}'
     ),
     "the message 'A' contains the spec of 'B'": (

@@ -93,7 +93,7 @@ class TestOwnTargets:
             (LISTING.replace("{module}", "{name}"), "use only these placeholders: {message}, {module}, {package}"),
             (LISTING.replace("{module}", "{module:>9}"), "use only these placeholders"),
             (LISTING.replace("{module}", "{module.upper}"), "use only these placeholders"),
-            (LISTING.replace("{module}", "x"), "the same for each message; put {message} into it"),
+            (LISTING.replace("{module}", "x"), "the same for each message; add {message} to the path"),
             (LISTING.replace("{module}", "{"), "`file` is 'notes/{-{package}.txt'"),
             (LISTING.replace('"notes/{module}-{package}.txt"', "3"), "the keys `template` and `file` must be strings"),
             (LISTING.replace('each = "message"', 'each = "package"'), "use only these placeholders: {package}"),

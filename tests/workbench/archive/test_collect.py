@@ -190,9 +190,9 @@ def test_core_without_a_home_is_rejected() -> None:
          [keyed("request", 1, "CRequest", "0")],
          "same API key or name: BRequest and ARequest (2.0/ARequest.json); remove one"),
         ([keyed("request", 1, "ARequest", "0")], [keyed("request", 2, "ARequest", "0")],
-         "2.0/ARequest.json: ARequest is a different message in newer releases (3.0/ARequest.json)"),
+         "2.0/ARequest.json: ARequest is a different message in newer releases: the message in 3.0/ARequest.json has"),
         ([data("0", name="Info")], [data("0", name="Info", type="header")],
-         "2.0/Info.json: Info is a different message in newer releases (3.0/Info.json)"),
+         "2.0/Info.json: Info is a different message in newer releases: the message in 3.0/Info.json has"),
         ([data("0")], [data("2")], "2.0/FooData.json can't be merged into newer releases: FooData: validVersions"),
         # Version 0 exists only in the older release, which has the fields in a different order.
         ([data("0", field("A"), field("B", "int8"))], [data("1", field("B", "int8"), field("A"))],

@@ -64,7 +64,7 @@ def test_structs_are_paired_with_their_fields() -> None:
 
 def test_field_can_not_match_two_fields() -> None:
     newer = data("1-2", field("A", versions="0-1"), field("B", versions="2+"))
-    message = "FooData: the older field FooData.whole corresponds to a in one version, but to b in another"
+    message = "the older field FooData.whole corresponds to the newer field a in one version, but to b in another"
     with pytest.raises(SpecError, match=re.escape(message)):
         pairs(newer, data("0-2", field("Whole")))
 

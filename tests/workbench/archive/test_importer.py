@@ -197,7 +197,7 @@ def test_a_directory_may_hold_several_components(tmp_path: Path) -> None:
 
 def test_caller_may_specify_the_component(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": spec()}, "specs.jar")
-    with pytest.raises(SpecError, match="the path names none of the components"):
+    with pytest.raises(SpecError, match="the path contains no component name"):
         read_release(source)
     assert read_release(source, component="tiered-storage").components == {"tiered-storage": 1}
     with pytest.raises(SpecError, match=r"component '\.\./x' must consist of lower-case"):

@@ -294,7 +294,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
     assert listing.partner(0) == 1
     assert listing.look(1).data == REPLY
     assert listing.error_of(2).startswith("gap in the responses: 50 bytes missing")
-    with pytest.raises(TagwireError, match="a network capture can't be followed"):
+    with pytest.raises(TagwireError, match="--follow can't read network captures"):
         listing_of(path, follows=True)
     listing.close()
 

@@ -86,7 +86,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
         (["--prefix", "key"], "has no API key, which --prefix key needs; choose other messages, or give --kind"),
         (
             ["MetadataRequest", "MetadataResponse", "--prefix", "key"],
-            "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key can't distinguish them",
+            "inputs of MetadataRequest and MetadataResponse begin with the same API key, 3; choose one",
         ),
         (["LeaderChangeMessage", "--frames"], "LeaderChangeMessage is data, not a request or response"),
         (["RequestHeader", "--frames"], "RequestHeader is a header, not a request or response"),

@@ -271,7 +271,7 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["in/clients", "."])
 def test_folders_in_each_other_are_rejected(tmp_path: Path, output: str) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE)
-    with pytest.raises(SpecError, match="choose an output folder that is neither inside nor above it"):
+    with pytest.raises(SpecError, match="choose a folder that is neither inside nor above"):
         plan_drafts(folder, tmp_path / output)
 
 

@@ -239,7 +239,7 @@ LAUGHS = "a: &a [x]\n" + "".join(
         (RULE + "{dely: 1}", [":3:13: unknown key 'dely'; did you mean 'delay'?"]),
         (RULE + "{delay: -1}", [":3:20: expected 0 or more, got -1"]),
         (RULE + "{close: 1}", [":3:20: expected true or false, got 1"]),
-        (RULE + "{unknown_tags: {x: ''}}", [":3:27: expected the number of a tag, got 'x'"]),
+        (RULE + "{unknown_tags: {x: ''}}", [":3:27: expected a tag number, got 'x'"]),
         (RULE + "7", [":3:12: expected an object or null, got 7"]),
     ],
 )

@@ -60,8 +60,8 @@ def _is_old_record(spec: ImportedSpec) -> bool:
 def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
     if len(types) > 2:
         raise SpecError(
-            f"{spec.origin}: {spec.name} has versions {types}, each for a different type of record; at most two types "
-            "of record can be mapped to their current specs",
+            f"{spec.origin}: {spec.name} has versions {types}, and each version is the key of a different record type; "
+            "a spec with more than two record types can't be imported",
             file=spec.origin,
         )
     if spec.spec["flexibleVersions"] != "none":
@@ -166,7 +166,8 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
         if spec.component == "core":
             if spec.name not in homes:
                 raise SpecError(
-                    f"{spec.origin}: the component of {spec.name} is unknown; also import a newer release that has it",
+                    f"{spec.origin}: the component of {spec.name} is unknown; "
+                    "also import a newer release that contains this message",
                     file=spec.origin,
                 )
             spec = replace(spec, component=homes[spec.name])
@@ -199,8 +200,8 @@ def _begin(messages: list[_Message], spec: ImportedSpec, release: str) -> None:
             raise _twice(message, spec, release)
         if message.spec["name"] == spec.name:
             raise SpecError(
-                f"{spec.origin}: {spec.name} is a different message in newer releases ({message.origin}), which has "
-                "another component, type or apiKey",
+                f"{spec.origin}: {spec.name} is a different message in newer releases: the message in {message.origin} "
+                "has another component, type or apiKey",
                 file=spec.origin,
             )
     messages.append(_Message(spec.component, spec.spec, spec.origin, {release: spec}))
@@ -300,6 +301,6 @@ def _prove(message: _Message, version: int, text: str, release: str) -> None:
     if found != text:
         raise SpecError(
             f"{message.origin}: {message.spec['name']} version {version} has the fields [{text}] in release "
-            f"{release}, but [{found}] after merging; one spec can't describe this release and the others",
+            f"{release}, but [{found}] after merging; one spec can't describe both this release and the others",
             file=message.origin,
         )

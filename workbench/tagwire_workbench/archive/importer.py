@@ -68,7 +68,7 @@ def _read(path: Path) -> Any:
         document = parse(path.read_text(encoding="utf-8"), file=str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(
-            f"{path} can't be read: {error}; without it, the descriptions in its `about` keys would be lost",
+            f"{path} can't be read: {error}; the import must keep the descriptions (`about`) in this file",
             file=str(path),
         ) from None
     if document.root is None or any(problem.severity == "error" for problem in document.problems):

@@ -54,8 +54,9 @@ class FieldPairing:
             known = self._fields.setdefault(key, ours.json_name.lower())
             if known != ours.json_name.lower():
                 raise SpecError(
-                    f"{self.name}: the older field {older.name}.{theirs.json_name} corresponds to {known} in one "
-                    f"version, but to {ours.json_name} in another; it must correspond to the same field in all"
+                    f"{self.name}: the older field {older.name}.{theirs.json_name} corresponds to the newer "
+                    f"field {known} in one version, but to {ours.json_name} in another; an older field can't be "
+                    "replaced by two newer fields"
                 )
             inner, outer = _struct(ours.type), _struct(theirs.type)
             if inner is not None and outer is not None:
@@ -363,7 +364,7 @@ def _without_gap(inside: AbstractSet[int], outside: AbstractSet[int], where: str
     missing = [version for version in versions if version in outside]
     if missing:
         raise SpecError(
-            f"{where}: the merged versions {versions} would have to leave out {missing}, but a spec needs one range "
-            "without gaps"
+            f"{where}: after merging, the versions would be {versions} without {missing}, but a spec can only contain "
+            "a range without gaps"
         )
     return versions

@@ -153,6 +153,6 @@ def _component_of(path: Path, source: Path) -> str:
         if artifact in COMPONENTS:
             return COMPONENTS[artifact]
     raise SpecError(
-        f"{source}: the path names none of the components {', '.join(COMPONENTS)}; specify one with --component",
+        f"{source}: the path contains no component name ({', '.join(COMPONENTS)}); specify one with --component",
         file=str(source),
     )

@@ -45,7 +45,7 @@ def open_listing(path: Path, options: OpenOptions) -> Listing:
         file = StreamFile(PlainFile(path), kind, follows=options.follows)
     elif start[:4] in MAGIC:
         if options.follows:
-            raise InputError(f"{path}: a network capture can't be followed; open it again when it has grown")
+            raise InputError(f"{path}: --follow can't read network captures; open the file again when it has grown")
         file = NetworkFile(path, options.port, options.settings.registry)
     elif _is_batch(start):
         return _log(path, options)

@@ -160,7 +160,7 @@ def plan_drafts(
 def _is_in_place(folder: Path, output: Path) -> bool:
     source, target = folder.resolve(), output.resolve()
     if source != target and (source.is_relative_to(target) or target.is_relative_to(source)):
-        raise SpecError(f"{output} overlaps {folder}; choose an output folder that is neither inside nor above it")
+        raise SpecError(f"{output} overlaps {folder}; choose a folder that is neither inside nor above {folder}")
     return source == target
 
 

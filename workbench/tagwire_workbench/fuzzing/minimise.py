@@ -44,7 +44,7 @@ def minimise(data: bytes, keeps: Keeps, framing: InputFraming | None = None, *, 
     Raises NothingToKeepError if `keeps(data)` is false. Exceptions of `keeps` are not caught.
     """
     if not keeps(data):
-        raise NothingToKeepError("the input does not have the property that minimising must preserve")
+        raise NothingToKeepError("`keeps` returns False for this input, so there is nothing to preserve")
     search = _Search(data, keeps, framing, tries)
     while search.is_smaller():
         pass

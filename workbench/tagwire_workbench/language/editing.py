@@ -61,7 +61,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     would break a rule.
     """
     if parse(text, file=file).root is None:
-        raise SpecError(f"{file} is not a JSON object, so the name can't be replaced everywhere", file=file)
+        raise SpecError(f"{file} is not a JSON object, so its names can't be changed; correct the file", file=file)
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None and struct.text in names.imports:

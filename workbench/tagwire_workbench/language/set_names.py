@@ -76,7 +76,7 @@ def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, lis
     edits: dict[Path, list[Edit]] = {}
     for file, uses in found.files.items():
         if parse(specs.text(file), file=str(file)).root is None:
-            text = f"{file} is not a JSON object, so the name can't be replaced everywhere"
+            text = f"{file} is not a JSON object, so its names can't be changed; correct the file"
             raise SpecError(text, file=str(file))
         edits[file] = [Edit(use.span, written) for use in uses]
     renamed = specs.with_texts({file: applied(specs.text(file), each) for file, each in edits.items()})

@@ -71,7 +71,7 @@ def _add(tree: Tree, error: Any) -> None:
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
         case _:  # the schema's only other rule: tags must be numbers
-            tree.add_error(steps, f"expected the number of a tag, got {found(error.instance)}")
+            tree.add_error(steps, f"expected a tag number, got {found(error.instance)}")
 
 
 def read_script(path: Path) -> "Script":

@@ -48,7 +48,7 @@ class RecordingProxy:
             registry = kafka_messages()
         if not names_request(registry.request_header):
             raise ProxyError(
-                f"{registry!r}: a proxy can't identify requests, because in some versions, RequestHeader does not "
+                f"{registry!r}: a proxy can't identify requests, because some versions of RequestHeader do not "
                 "begin with RequestApiKey and RequestApiVersion"
             )
         self.server = Address(*server)

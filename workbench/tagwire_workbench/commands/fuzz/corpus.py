@@ -122,6 +122,6 @@ def _messages(
                 f"{cls.NAME} has no API key, which --prefix key needs; choose other messages, or give --kind."
             )
         if other is not cls:
-            text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
-            raise click.UsageError(f"{text}: --prefix key can't distinguish them; choose one message, or give --kind.")
+            text = f"--prefix key: inputs of {other.NAME} and {cls.NAME} begin with the same API key, {cls.API_KEY}"
+            raise click.UsageError(f"{text}; choose one of these messages, or give --kind.")
     return found

@@ -95,7 +95,7 @@ def command(
     if (target is None) == (shell is None):
         raise click.UsageError("give either --target or --command.")
     if required_output is not None and shell is None:
-        raise click.UsageError("--says needs --command, whose output it checks.")
+        raise click.UsageError("--says needs --command, because --says checks the output of the command.")
     framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
     data = read_bytes(file, is_hex=False)
     if target is not None:

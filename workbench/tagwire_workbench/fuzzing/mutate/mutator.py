@@ -76,7 +76,7 @@ class Mutator:
                 return mutated
             read = None if chosen != "near" else read
         if max_size is None:
-            raise FramingError(f"these messages have nothing that a mutation of kind {rule or chosen!r} could change")
+            raise FramingError(f"none of the messages allows a mutation of kind {rule or chosen!r}")
         near = self._near(data, read, random)
         return near._replace(data=near.data[:max_size])
 
