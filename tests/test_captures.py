@@ -127,7 +127,7 @@ REJECTED = [
         REBUILT,
         LIBRDKAFKA_ALL_TOPICS,
         tagwire.DecodeError,
-        "MetadataRequest v11: byte 22: found 3 bytes after the message, expected its end",
+        "MetadataRequest v11: byte 22: found 3 bytes after the message, expected the end of the data",
     ),
 ]
 

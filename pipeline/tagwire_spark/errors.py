@@ -120,7 +120,7 @@ def changed(why: str) -> PipelineError:
 def loss(why: str) -> PipelineError:
     """Return the error KAFKA_LOG_DATA_LOSS, for a log that lacks requested records."""
     return PipelineError(
-        "KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false continues with the existing records."
+        "KAFKA_LOG_DATA_LOSS", f"{why}; set option failOnDataLoss=false to continue with the existing records."
     )
 
 

@@ -48,6 +48,6 @@ def check_listening(host: str, what: str, error: type[TagwireError], *, allow_re
         is_loopback = is_loopback or ip_address(host).is_loopback
     if not is_loopback and not allow_remote:
         raise error(
-            f"{what} answers anyone, and other machines can reach it at {host or 'every address of this machine'}; "
+            f"{what} accepts any client, and other machines can reach it at {host or 'every address of this machine'}; "
             "listen on 127.0.0.1 or ::1, or allow remote clients with argument `allow_remote=True`"
         )

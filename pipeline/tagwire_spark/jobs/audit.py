@@ -45,7 +45,9 @@ def audit_captures(
         try:
             options["storageOptions"] = json.dumps(dict(storage_options))
         except TypeError:
-            raise invalid("storage_options: a value can't be written as JSON, which data sources require.") from None
+            raise invalid(
+                "storage_options: expected only values that can be written as JSON, as data sources require."
+            ) from None
     names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     known = _known_versions(package, rejected_by)
     calls = spark.read.format("kafka_rpc").options(**options).load(names if len(names) != 1 else names[0])

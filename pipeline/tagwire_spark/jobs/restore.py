@@ -139,7 +139,7 @@ class _Files:
             on_disk(path)
             counts.append(self.batches)
         if piece is not None:
-            self._reject("the export has more bytes than its files had")
+            self._reject("the export has more bytes than the exported files had")
         return counts
 
     def _pieces(self) -> Iterator[dict[str, Any]]:
@@ -155,7 +155,10 @@ class _Files:
             return self._batch(piece)
         if kind == BYTES and data is not None and len(data) == size:
             return bytes(data)
-        self._reject(f"the row for byte {piece['position']} (kind {kind!r}) does not contain {size} bytes")
+        self._reject(
+            f"the row for byte {piece['position']} must have {size} bytes, but its data (kind {kind!r}) is null or has "
+            "another size"
+        )
 
     def _batch(self, piece: dict[str, Any]) -> bytes:
         self.batches += 1

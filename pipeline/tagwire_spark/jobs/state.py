@@ -115,7 +115,9 @@ def log_state(
                 units.append([found.name, root.listed(listed.path, listed.each_file())])
                 sizes.append(sum(each.size for each in listed.segments))
     if not units:
-        raise invalid(f"paths: found no partition of {definition.topic}, from which the table {table} is made.")
+        raise invalid(
+            f"paths: found no partition of {definition.topic}, the topic that the table {table} is made from."
+        )
     work = partial(_rows, table=table, limits=limits, storage=StorageOptions(storage_options or {}))
     return over_units(spark, units, sizes, work, definition.columns)
 

@@ -122,7 +122,7 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     except (LogError, LogPathError):  # the task that reads the damaged batch reports this error
         return
     why = f"{split.file} ends before offset {reached}, but the next segment begins at {split.next_base}"
-    raise loss(f"{why}: a segment between them, or the end of this segment, is missing")
+    raise loss(f"{why}; the end of the first segment, or a whole segment after it, is missing")
 
 
 def _is_intended(split: Split, query: LogQuery) -> bool:

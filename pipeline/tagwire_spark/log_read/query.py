@@ -171,7 +171,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     if len(chosen) > 1:
         raise invalid(f"Options {' and '.join(chosen)} can't be combined; give one of them.")
     if chosen and not read.text(chosen[0]).strip(" ,"):
-        raise invalid(f"Option {chosen[0]} is empty, so it selects no topic; without it, all topics are read.")
+        raise invalid(f"Option {chosen[0]} is empty, so it selects no topic; leave out the option to read all topics.")
     for name in _NOT_OF_STREAMS if of_stream else ():
         if read.has(name):
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")

@@ -322,7 +322,7 @@ def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segme
             each.end = end.position
     for kind, offset in given.items() if is_compared else ():
         if offset > end.offset:
-            raise loss(f"{name} ends before offset {end.offset}, but the {kind} offset is {offset}")
+            raise loss(f"The {kind} offset {offset} is greater than {end.offset}, the log end offset of {name}")
 
 
 def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], location: Location) -> Iterator[Split]:

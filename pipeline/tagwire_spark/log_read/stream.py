@@ -365,7 +365,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             text = f"{error.text.rstrip('.')}; the partition's folder does not show that retention deleted the file"
             raise unreadable(text, ENOENT)
         if self.query.fails_on_loss:
-            raise loss(f"{error.text.rstrip('.')}; it was deleted before it was read")
+            raise loss(f"{error.text.rstrip('.')}; the segment was deleted before it was read")
 
 
 def _is_deleted(split: Split, query: LogQuery) -> bool:

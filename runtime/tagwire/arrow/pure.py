@@ -90,7 +90,7 @@ class _Pure:
         if versions is not None and list(map(len, chunks)) != list(map(len, others)):
             raise ColumnError(
                 f"expected `data` and `version` to have chunks of the same lengths, got lengths "
-                f"{list(map(len, chunks))[:5]} and {list(map(len, others))[:5]} (of at most 5 chunks each); combine "
+                f"{list(map(len, chunks))[:5]} and {list(map(len, others))[:5]} (at most 5 are shown); combine "
                 "the chunks of both"
             )
         arrays = []

@@ -149,7 +149,7 @@ def _start(line: str, number: int, begin: int) -> int:
             number,
             indent + 1,
             f"only the offset {offset[1][:40]!r}",
-            f"bytes after the offset, or bytes at column {begin + 1} or later",
+            f"bytes after the offset; bytes without an offset must begin at column {begin + 1} or later",
         )
     if len(rest) - len(rest.lstrip()) < 2 and not rest.startswith("\t"):
         # An offset is followed by two spaces or a tab. In `00 01 02`, only one space follows, so `00` is a byte.

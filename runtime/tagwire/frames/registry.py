@@ -403,7 +403,7 @@ def read_rest(cls: type[Message], data: Any, version: int, start: int, **options
     left = memoryview(data).nbytes - end
     if left and options["strict"]:
         found = f"{left} byte{'' if left == 1 else 's'} after the message"
-        raise unreadable(cls.NAME, version, "", end, found, "its end")
+        raise unreadable(cls.NAME, version, "", end, found, "the end of the data")
     return message
 
 

@@ -75,7 +75,7 @@ class FrameSplitter:
             raise self._error(DecodeError, f"{count(self.pending, 'byte')} of a frame size", f"{_SIZE_WIDTH} bytes")
         if self.pending - _SIZE_WIDTH >= size:
             found = f"{count(self.pending, 'byte')} of whole frames that were not read"
-            raise self._error(DecodeError, found, "all frames to be read")
+            raise self._error(DecodeError, found, "none; read all frames before `close`")
         found = f"{count(self.pending - _SIZE_WIDTH, 'byte')} of a frame of {count(size, 'byte')}"
         raise self._error(DecodeError, found, "the whole frame")
 

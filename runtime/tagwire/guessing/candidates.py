@@ -253,7 +253,7 @@ class _Work:
         frame = self.registry.decode_response(self.data, message.API_KEY, version, limits=self.limits)
         if frame.version != version:
             raise UnsupportedVersionError(
-                message.NAME, version, f"{frame.version}, the version of responses to unsupported requests"
+                message.NAME, version, f"{frame.version}, in which brokers answer requests of unsupported versions"
             )
         return frame.header, frame.message
 

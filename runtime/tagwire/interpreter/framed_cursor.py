@@ -183,7 +183,7 @@ class FramedCursor(LayoutCursor):
         from tagwire.wire.compression import DecompressionError, decompress
 
         if self.compressed_at is not None:
-            self.fail(f"{codec} bytes", "no compression: compressed data can't contain compressed data", start)
+            self.fail(f"{codec} data inside compressed data", "data that is not compressed", start)
         try:
             data = decompress(codec, memoryview(self.buf)[start:end], self.limits)
         except DecompressionError as cause:

@@ -83,7 +83,7 @@ class LayoutReader(TagSectionReader):
 
     def end_of_message(self) -> None:
         if self.left:
-            self.deviate(f"{byte_count(self.left)} after the message", "its end")
+            self.deviate(f"{byte_count(self.left)} after the message", "the end of the data")
 
     def struct(self, struct: StructLayout, around: Scopes) -> Any:
         """Read a struct. `around` has the values read so far in the enclosing structs."""

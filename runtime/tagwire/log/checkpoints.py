@@ -87,7 +87,7 @@ def read_properties(path: Path) -> dict[str, str]:
         if entry is not None and not _BAD_ESCAPE.search(line):
             found[_unescaped(entry[1])] = _unescaped(entry[2])
         elif line:
-            _reject(path, match.start(), line, "a name, then = or :, then a value, with escapes as in Java")
+            _reject(path, match.start(), line, "a Java property, such as name=value or name:value")
     return found
 
 
@@ -105,7 +105,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} of invalid or other JSON", "a JSON object")
+        reject(str(path), _RULE, 0, f"{count(len(data), 'byte')} of other data", "a JSON object")
     return found
 
 
@@ -125,7 +125,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
     lines = _lines(path, data)
     if not data:  # as in Kafka's CheckpointFile, an empty file is valid
         return
-    for expected in ("a version", "a number of entries"):
+    for expected in ("a version", "the number of entries"):
         at, text = next(lines, (-1, ""))
         if at < 0:
             reject(str(path), _RULE, 0, "the end of the file", expected)

@@ -226,7 +226,7 @@ def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> 
             continue
         if not -bound <= value < bound:
             bits = 64 if bound >> 32 else 32
-            reject(file, "TWL106", position, f"{column.name} {value}", f"a number of {bits} bits")
+            reject(file, "TWL106", position, f"{column.name} {value}", f"a {bits}-bit number")
         if column.format == _TIME and value == -1:
             values[column.name] = None
     return values

@@ -92,7 +92,7 @@ class OffsetIndexRule(_AscendingIndexRule):
                 self._reject(self.next, entry, "no batch begins at this position")
             elif self.last_offset >= entry.offset:
                 self._reject(
-                    self.next, entry, f"the offset must exceed {self.last_offset}, the last one before this position"
+                    self.next, entry, f"the offset must exceed {self.last_offset}, the last offset before this position"
                 )
             else:
                 self.open.append((self.next, entry))

@@ -85,7 +85,7 @@ class _Index:
         width = self.LAYOUT.size
         complete = len(self._data) // width * width
         if complete != len(self._data):
-            found = f"{count(len(self._data) - complete, 'byte')} at the end"
+            found = f"{count(len(self._data) - complete, 'byte')} after the last whole entry"
             reject(str(path), "TWL201", complete, found, f"entries of {width} bytes")
         self._count = -(-len(self._data.rstrip(b"\0")) // width)
 

@@ -109,8 +109,8 @@ class SumCheck:
             raise errors[0]
         if all(errors):
             names = " and ".join(format.name for format in formats)
-            found = f"a batch with the magic of {names}, but with the checksum of none of these formats"
-            reject(self._file, "TWL105", position, found, "the checksum of one of these formats")
+            found = f"a batch that has the magic byte of {names}, but a wrong checksum in each of these formats"
+            reject(self._file, "TWL105", position, found, "a correct checksum in one of these formats")
 
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.

@@ -128,7 +128,9 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *
     both = " and ".join(each.name for each in candidates)
     if right:
         _reject(
-            pos, f"a batch that is valid as {both}", "one that is valid in a single format; pass only the right format"
+            pos,
+            f"a batch that is valid as {both}",
+            "a batch that is valid in only one format; pass only the right format",
         )
     found = f"a batch with the magic byte of {both}, but valid in neither: {', '.join(errors)}"
     _reject(pos, found, "a batch that is valid in one of these formats")

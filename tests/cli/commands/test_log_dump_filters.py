@@ -82,4 +82,4 @@ def test_files_next_to_segments(logs: Path, name: str, keys: set[str]) -> None:
 def test_a_damaged_index_is_reported(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.index"
     path.write_bytes(bytes(9))
-    assert "byte 8: found 1 byte at the end, expected entries of 8 bytes" in run(path, code=1)
+    assert "byte 8: found 1 byte after the last whole entry, expected entries of 8 bytes" in run(path, code=1)

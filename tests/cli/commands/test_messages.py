@@ -210,7 +210,7 @@ def test_style_kafka_has_no_records() -> None:
 
 BAD_BYTES = [
     ("00 01 67 00 01", "member_id at byte 5: found 0 bytes left, expected 1 byte"),
-    ("00 01 67 00 01 6d 33", "byte 6: found 1 byte after the message, expected its end"),
+    ("00 01 67 00 01 6d 33", "byte 6: found 1 byte after the message, expected the end of the data"),
     ("ff ff 00 01 6d", "group_id at byte 0: found null"),
     ("00 01 ff 00 01 6d", "group_id at byte 2: found bytes ff, expected UTF-8"),
 ]

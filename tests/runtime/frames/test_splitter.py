@@ -79,7 +79,10 @@ def test_the_largest_frame() -> None:
     [
         (b"\x00\x00", "found 2 bytes of a frame size, expected 4 bytes"),
         (b"\x00\x00\x00\x05ab", "found 2 bytes of a frame of 5 bytes"),
-        (stream([b"a"]), "found 5 bytes of whole frames that were not read, expected all frames to be read"),
+        (
+            stream([b"a"]),
+            "found 5 bytes of whole frames that were not read, expected none; read all frames before `close`",
+        ),
         (b"\xff\xff\xff\xff", "found size -1"),
     ],
 )

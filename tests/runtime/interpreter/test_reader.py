@@ -122,7 +122,7 @@ FAULTS = [
     (0, "00000001 0002 c328 00000000", "topics[0].name", 6, "bytes c3", "UTF-8"),
     (0, "00000001 ffff 00000000", "topics[0].name", 4, "null", "a value: string is not nullable in this version"),
     (0, "00000000 02" + "00" * 14, "urgent", 4, "byte 2", "0 or 1"),
-    (0, NOTHING + "00", "", 19, "1 byte after the message", "its end"),
+    (0, NOTHING + "00", "", 19, "1 byte after the message", "the end of the data"),
     (2, "8000", "topics", 0, "varint 0 in 2 bytes", "its shortest form"),
     (2, "8100", "topics", 0, "varint 1 in 2 bytes", "its shortest form"),
     (2, "ffffffffff", "topics", 0, "a varint of more than 5 bytes", "at most 5"),

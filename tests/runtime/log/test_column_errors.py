@@ -123,7 +123,7 @@ def test_numbers_that_no_column_can_hold(tmp_path: Path) -> None:
     path.write_bytes(
         build([Record(0, 5, b"k", b"v"), Record(1, 5, b"k", b"v")], "v2").replace(base_offset=2**63 - 1).encode()
     )
-    with pytest.raises(log.LogError, match=f"{2**63}, expected a number of 64 bits"):
+    with pytest.raises(log.LogError, match=f"{2**63}, expected a 64-bit number"):
         list(log.columns(path))
 
 

@@ -267,7 +267,7 @@ MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(6
 OBSTACLES = [
     (
         around(Nested(inner(Item("size", Extent(INT32_FIELD, "number", counts_itself=True)), NUMBER))),
-        "the length size, which counts only its own bytes and those of number",
+        "the length size, which covers only itself and the field number",
     ),
     (around(Nested(inner(Item("size", Extent(UVARLONG_FIELD)), NUMBER))), "size, an unsigned 64-bit uvarlong length"),
     (

@@ -184,7 +184,12 @@ def decoded_to_end(sample: Sample, data: bytes, limits: Limits) -> None:
     if end != len(data):
         left = f"{len(data) - end} byte{'s' * (len(data) - end != 1)} after the message"
         raise DecodeError(
-            message_name=sample.cls.NAME, version=sample.version, path="", offset=end, found=left, expected="its end"
+            message_name=sample.cls.NAME,
+            version=sample.version,
+            path="",
+            offset=end,
+            found=left,
+            expected="the end of the data",
         )
 
 

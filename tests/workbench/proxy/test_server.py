@@ -268,7 +268,7 @@ def test_where_it_listens(peer: MockPeer) -> None:
         async with proxy.serving(host), proxy.serving():
             pass
 
-    with pytest.raises(ProxyError, match="a recording proxy answers anyone, and other machines can reach it at "):
+    with pytest.raises(ProxyError, match="a recording proxy accepts any client, and other machines can reach it at "):
         asyncio.run(serve("0.0.0.0"))
     with pytest.raises(ProxyError, match=r"listens at 127\.0\.0\.1:"):
         asyncio.run(serve("127.0.0.1"))

@@ -202,6 +202,6 @@ cdef list version_chunks(object versions, list rows):
     if lengths[0] != lengths[1]:
         raise ColumnError(
             f"expected `data` and `version` to have chunks of the same lengths, got lengths {lengths[0][:5]} and "
-            f"{lengths[1][:5]} (of at most 5 chunks each); combine the chunks of both"
+            f"{lengths[1][:5]} (at most 5 are shown); combine the chunks of both"
         )
     return chunks

@@ -73,7 +73,7 @@ cdef class RecordPlan(Owner):
             sinks[index].column = sinks[index].slot = -1
             if field.kind == TW_ARRAY:
                 if field.nullable or field.element.kind != TW_STRUCT or field.element.marker or field.element.minimum < 1:
-                    raise NotNative("in record formats, native columns support only arrays of structs that are never null")
+                    raise NotNative("in record formats, native columns support only non-nullable arrays of non-nullable structs")
                 sinks[index].inner = self.sinks_of(field.element.child)
             elif not field.framing.is_number and field.kind != TW_STRING and field.kind != TW_BINARY:
                 raise NotNative("in record formats, native columns support only numbers, strings, bytes and arrays")

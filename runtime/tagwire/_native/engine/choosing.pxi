@@ -29,7 +29,7 @@ cdef class Choosing(Owner):
         if plan.has_rules:
             raise NotNative(f"{layout} has rules that involve several fields, so it must be decoded as a whole")
         if plan.framed or self.width > TW_MOST_COLUMNS:
-            raise NotNative(f"the engine supports selections of at most {TW_MOST_COLUMNS} fields of messages, but {self.width} fields of {layout} are selected")
+            raise NotNative(f"the engine can select at most {TW_MOST_COLUMNS} fields, and only in messages, but {self.width} fields of {layout} are selected")
         self.root = self.choice(layout.root, plan.root, paths.root)
 
     cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:

@@ -182,7 +182,7 @@ cdef class FramedBuilder(Builder):
         else:
             framing.counts_itself = type.counts_itself
             if type.of and type.counts_itself:
-                raise NotNative(f"the engine does not support the length {item.name}, which counts only its own bytes and those of {type.of}")
+                raise NotNative(f"the engine does not support the length {item.name}, which covers only itself and the field {type.of}")
         if s.marks_count == TW_FRAMES:
             raise NotNative(f"{layout.name} has too many lengths and checksums; the engine supports at most {TW_FRAMES}")
         framing.mark = s.marks_count

@@ -98,5 +98,5 @@ def enclosed(items):
 cdef int reject_unlike(object item) except -1:
     """Raise NotNative for a field that only record-format plans support, such as a compressed field."""
     if item.condition is not None or not item.is_unframed:
-        raise NotNative(f"native code supports fields such as {item.name} only in record formats")
+        raise NotNative(f"native code supports the field {item.name} only in record formats, because its type alone does not determine how to read it")
     return 0
