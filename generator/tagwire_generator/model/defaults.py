@@ -218,4 +218,4 @@ def _key_faults(
     for key in keys:
         if not is_key_type(key):
             text = f"the elements of {spec.name} are unique by {key.name}, which is {key.type}"
-            yield "TW319", f"{text}; a key is a bool, an integer, a uuid or a string"
+            yield "TW319", f"{text}; a key must be a bool, an integer, a uuid or a string"

@@ -45,7 +45,7 @@ def _format_violations(message: "MessageSpec") -> Iterator[Violation]:
         spec = fields.get(format.discriminator)
         if spec is None or spec.framing.equals is None:
             name = quoted(format.discriminator)
-            text = f"the discriminator {name} must be a field of the message with a value in equals"
+            text = f"the discriminator {name} must be a field of the message, with the key equals"
             yield Violation("TW009", "discriminator", text, ("fields", "members"))
     for claim in format.claims:
         if claim.field not in fields:
@@ -113,7 +113,7 @@ def _framing_violations(
             text = f"field {spec.name} names {quoted(name)} in {key}, but no such field follows it in {struct.name}"
             yield Violation("TW006", key, text)
         elif name in after and after[name].framing.when != (None if key == "covers" else framing.when):
-            text = f"field {spec.name} names {name} in {key}, but they depend on different conditions"
+            text = f"field {spec.name} names {name} in {key}, but the two fields depend on different conditions"
             yield Violation("TW006", key, text)
     counted = after.get(framing.count_of)
     if counted is not None and not (counted.type.is_array and not counted.framing.count):

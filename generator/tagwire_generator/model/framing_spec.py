@@ -150,4 +150,5 @@ def codecs_violation(name: str, group: BitsSpec) -> Violation | None:
     if group.values and group.values[0] == "none" and not unknown:
         return None
     text = f"the codec of field {name} is in {group.name}, whose values are {', '.join(group.values) or 'not named'}"
-    return Violation("TW008", "compression", f"{text}; name none first, then some of {', '.join(CODECS[1:])}")
+    text += f"; the first value must be none, and the others can be {', '.join(CODECS[1:])}"
+    return Violation("TW008", "compression", text)

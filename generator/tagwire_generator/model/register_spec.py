@@ -145,7 +145,7 @@ class RegisterSpec:
             constant = self.constant(entry)
             if not _CONSTANT.fullmatch(constant) or constant in _TAKEN:
                 text = f"{quoted(entry.name)} would be the constant {quoted(constant)}, which is not a valid name"
-                text += '; name one, as in "constant": "SECOND_APP"'
+                text += '; give a constant, as in "constant": "SECOND_APP"'
                 yield Violation("TW015", "entries", text, field=index)
             if (other := keys.setdefault(entry.key, entry.name)) != entry.name:
                 text = f"{quoted(other)} and {quoted(entry.name)} have the same key {entry.key}"
@@ -182,5 +182,5 @@ def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, defau
             return
     if enum.closed and not type.is_array and default not in [None, *(entry.key for entry in enum.entries)]:
         names = ", ".join(entry.name for entry in enum.entries[:8]) or "none"
-        text = f"field {named(name)} has the default {default}, which is not a number of {enum.name}, a closed register"
+        text = f"field {named(name)} has the default {default}, but the closed register {enum.name} has no entry for it"
         yield Violation("TW509", "enum", f'{text}; write "default" with one of {names}', ("type", "default"))

@@ -64,7 +64,7 @@ def semantic_violations(spec: "FieldSpec") -> Iterator[Violation]:
             f"precision {spec.precision} and scale {spec.scale or 0}" if spec.precision is not None else "no precision"
         )
         text = f"{where} is a decimal with {given}; write a precision from 1 to {DECIMAL_MAX}"
-        yield _violation("semantic", f"{text}, and a scale from 0 to that", "precision", "scale")
+        yield _violation("semantic", f"{text}, and a scale from 0 to the precision", "precision", "scale")
     elif spec.type.struct is not None or wire_type(spec.type.name, spec.meaning) is None:
         fitting = "bytes or bytes[N]" if spec.semantic == "decimal" else "int64"
         text = f"{where} is {spec.type}, but a {spec.semantic} is {fitting}"

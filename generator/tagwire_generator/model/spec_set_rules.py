@@ -73,7 +73,7 @@ def _alias_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
             other = owners.setdefault(alias.lower(), message)
             if other is not message:
                 how = "the name" if other.name.lower() == alias.lower() else "an alias"
-                text = f"the alias {alias} of {message.name} is {how} of {other.name} in {other.file}; remove one"
+                text = f"the alias {alias} of {message.name} is {how} of {other.name} in {other.file}; remove the alias"
                 yield _problem("TW807", message, text)
 
 
