@@ -43,7 +43,7 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     found = list["MessageSpec"]()
     for each in find_specs(spec_path) if spec_path.is_dir() else [SpecFile("", spec_path)]:
         result = read_file(each.path, component=each.component, options=options, **known)
-        if result.register is not None:  # a register only names numbers, so no design rule applies
+        if result.register is not None:  # a register is only a table of named numbers, so no design rule applies
             continue
         if result.message is None:
             raise spec_error(result.problems)

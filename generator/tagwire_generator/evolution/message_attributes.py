@@ -98,9 +98,9 @@ def attribute_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Yield findings about new versions that were never released, but are lower than the newest released version.
+    """Yield findings about versions that were added below the newest released version, but were never released.
 
-    Versions that were dropped earlier have been released, so they cause no such finding.
+    A version that was released, dropped and then added again causes no finding.
     """
     before = NONE if old.is_retired else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]

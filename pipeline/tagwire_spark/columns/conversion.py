@@ -74,7 +74,7 @@ def converted(array: Any, type: Any, path: str = "") -> Any:
 
 
 def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
-    """Cast an array like `converted`, but set rows to null if their values don't fit.
+    """Cast an array as `converted` does, but set rows to null if their values don't fit.
 
     Also returns a dict that maps the number of each such row to its Misfit.
     """

@@ -219,7 +219,7 @@ class Scan:
             raise log_error(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """From now on, verify checksums with a `SumCheck`. It is faster when damaged bytes are searched for batches."""
+        """From now on, verify checksums with a `SumCheck`, which makes the search for batches in damage faster."""
         from tagwire.log.sum_check import SumCheck
 
         self._sums = self._sums or SumCheck(self.file, self.data)

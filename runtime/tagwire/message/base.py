@@ -115,7 +115,7 @@ class Message(Struct, Generic[H]):
     def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
         """Encode the message. Raises EncodeError for a value that this version can't represent.
 
-        If the version does not have an ignorable field, the field's value is dropped. With `on_loss="error"`, dropping
+        The value of an ignorable field that this version lacks is dropped. With `on_loss="error"`, dropping
         a value raises EncodeError.
         """
         if on_loss != "drop":

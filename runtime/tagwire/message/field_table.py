@@ -231,7 +231,7 @@ class OptionalFields:
         self.counts_tag = counts_tag
 
     def buffer(self, fields: tuple[Item, ...]) -> OptionalBuffer:
-        """Return the layout of a struct's buffer of optional fields."""
+        """Return the layout of the buffer that contains a struct's optional fields."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
 

@@ -130,8 +130,8 @@ def plan_drafts(
 
     `target` is the folder for the drafts. With `only_new`, they contain only the new version, and only drafts and
     headers are written. If `target` is `folder` itself, specs keep all their versions and comments. In another
-    folder, no existing file is replaced. `released` has the specs whose versions must not change. Nothing is written
-    until `DraftPlan.apply`.
+    folder, no existing file is replaced. `released` contains the specs whose versions must not change. Nothing is
+    written until `DraftPlan.apply`.
 
     Raises SpecError for a folder that can't be read, for specs that break a rule before or after drafting (`problems`
     lists every violation), for a request and response with different versions, and if a draft would overwrite a file in
