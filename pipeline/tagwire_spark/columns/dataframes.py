@@ -52,7 +52,7 @@ def decode_messages(
     twice = set(kept) & {field.name for field in added}
     if twice:
         raise invalid(
-            f"These columns would be duplicated: {', '.join(sorted(twice))}; rename them, or leave them out of keep."
+            f"These columns would be duplicated: {', '.join(sorted(twice))}; rename them, or leave them out of `keep`."
         )
     there = [source.schema[indexes[name]] for name in kept]
     schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *added])

@@ -29,7 +29,9 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
         if name is None:
             raise _unknown(f"{source} has no column {column.name}; it has {', '.join(types)}.")
         if name in found_names:
-            raise _unknown(f"Columns {found_names[name]} and {column.name} are the same column; request it once.")
+            raise _unknown(
+                f"Columns {found_names[name]} and {column.name} are the same column; request only one of them."
+            )
         found_names[name] = column.name
         field = StructField(name, column.dataType, column.nullable)
         fields.append(field)

@@ -343,11 +343,11 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             name = f"{key[0]}-{key[1]}"
             log = logs.get(key)
             if log is None:
-                why = f"{name} is gone; its next offset would have been {start}"
+                why = f"{name} no longer exists; the next offset to read was {start}"
             elif log.first > start:
                 why = f"{name} begins at offset {log.first}; offsets from {start} on were deleted before they were read"
             elif log.log_end < start or log.end < (ends or {}).get(key, 0):
-                why = f"{name} now ends before offset {log.end}, but had later offsets"
+                why = f"{name} now ends before offset {log.end}, but had later offsets when the stream last read it"
             else:
                 continue
             raise loss(why)

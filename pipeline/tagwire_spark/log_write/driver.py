@@ -276,7 +276,7 @@ def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
         return
     text = f"{log} ends with offset {end - 1}, so offset {first.base_offset} can't be appended"
     if first.first_record >= end:
-        text += f" (the baseOffset of offset {first.first_record}); {_NO_BASE}"
+        text += f"; this offset is the baseOffset of the record at offset {first.first_record}; {_NO_BASE}"
     raise PipelineError("KAFKA_LOG_EXISTS", f"{text}.")
 
 

@@ -56,7 +56,7 @@ class ValueWalk:
                 )
             for name in _needed(struct):
                 if not hasattr(value, name):
-                    self.fail(f"{self.shown(value)} has no {name}; it was deleted, or never set")
+                    self.fail(f"{self.shown(value)} has no {name}; this field was deleted or never set")
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
             self.fail(f"expected a mapping of field names to values, got {self.got(value)}")

@@ -94,7 +94,7 @@ def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any
             if other is not partition:
                 raise LogPathError(
                     f"{other.path} and {partition.path} are replicas of {partition.topic}-{partition.partition};"
-                    " combining them would give a state that no broker ever had; give only one of them"
+                    " combining them would produce a state that no broker ever had; pass only one of them"
                 )
             by_log.setdefault(INTERNAL_TOPICS[partition.topic], []).append(partition)
     return {name: _state(log, by_log[log], reading) for log, name in STATES.items() if log in by_log}

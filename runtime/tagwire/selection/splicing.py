@@ -118,7 +118,9 @@ class _Splicer(LayoutReader):
         has_rows = step.is_row or any(inner.is_row for inner in _below(step))
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
         if is_changed or (has_rows and self.changes.appended):
-            self.writer.fail("is None here, so nothing in it can be set; select the field itself to give it a value")
+            self.writer.fail(
+                "is None here, so its fields can't be set; instead, select the whole field and set its value"
+            )
 
     def splice_array(self, type: Array, step: Step, cells: Cells) -> None:
         assert type.length is not None  # arrays without a count exist only in record formats

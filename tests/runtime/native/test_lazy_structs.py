@@ -74,7 +74,7 @@ def test_set_and_deleted() -> None:
         with pytest.raises(AttributeError):
             del one.snapshot_id
     message = messages.FetchResponse(responses=[FetchableTopicResponse(partitions=[one])])
-    with pytest.raises(tagwire.EncodeError, match="a PartitionData has no snapshot_id; it was deleted"):
+    with pytest.raises(tagwire.EncodeError, match="a PartitionData has no snapshot_id; this field was deleted"):
         message.encode(12)
     one.snapshot_id = mine
     assert one.snapshot_id is mine

@@ -291,7 +291,7 @@ def test_nothing_in_a_null_struct_can_be_set() -> None:
     data = cls().encode(0)
     assert cursor.rewrite(data, 0, lambda *row: row) == data
     assert cursor.rewrite(data, 0, lambda time, name: (5, name)) == cls(throttle_time_ms=5).encode(0)
-    with pytest.raises(EncodeError, match="next_cursor: is None here, so nothing in it can be set"):
+    with pytest.raises(EncodeError, match="next_cursor: is None here, so its fields can't be set"):
         cursor.rewrite(data, 0, lambda time, name: (time, "t"))
 
 

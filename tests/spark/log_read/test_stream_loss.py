@@ -37,7 +37,7 @@ def cut(root: Path) -> None:
 
 @pytest.mark.parametrize(("loss", "text", "left"), [
     (lose_the_first, "offsets from 5 on were deleted", [10, 11, 12, 13, 14]),
-    (lose_all, "t-0 is gone; its next offset would have been 5", []),
+    (lose_all, "t-0 no longer exists; the next offset to read was 5", []),
     (cut, "t-0 now ends before offset 1, but had later offsets", []),
 ])  # fmt: skip
 def test_deleted_records_are_reported(tmp_path: Path, loss: Any, text: str, left: list[int]) -> None:
@@ -327,7 +327,8 @@ def test_a_topic_that_was_created_anew_before_a_planned_micro_batch_is_read(tmp_
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (4, 5))
     if fails:
         with pytest.raises(
-            PipelineError, match="before offset 10 has leader epoch 4, but the record that was read had 3"
+            PipelineError,
+            match="before offset 10 has leader epoch 4, but the record that the stream read had leader epoch 3",
         ):
             reader.partitions({}, end)
     else:
@@ -341,5 +342,8 @@ def test_a_log_that_was_cut_and_continued(tmp_path: Path) -> None:
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (4, 5), (7, 10))
     assert [*triggers(stream(tmp_path), end)] == []
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (7, 5))
-    with pytest.raises(PipelineError, match="before offset 10 has leader epoch 7, but the record that was read had 4"):
+    with pytest.raises(
+        PipelineError,
+        match="before offset 10 has leader epoch 7, but the record that the stream read had leader epoch 4",
+    ):
         list(triggers(stream(tmp_path), end))
