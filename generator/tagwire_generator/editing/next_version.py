@@ -120,7 +120,8 @@ def _message(path: Path, sources: SpecSources) -> MessageSpec:
         if not shared:
             raise SpecError(f"{path}: expected the spec of a message, got the spec of a register", file=str(path))
         raise SpecError(
-            f"{path} is a shared struct; edit it, and then edit structVersions in the specs that import it",
+            f"{path} is a shared struct, to which no version can be added; edit it by hand, and then edit "
+            "structVersions in the specs that import it",
             file=str(path),
         )
     reason = ""

@@ -96,7 +96,7 @@ class Reading:
         self.problems.append(replace(problem, because=because) if because else problem)
 
     def is_rejected(self, node: JsonNode) -> bool:
-        """Return whether this value, or a value inside it, violates the schema of specs."""
+        """Return whether this value, or a value inside it, violates the JSON schema for specs."""
         return bool(self._rejected) and any(id(each) in self._rejected for each in walk(node))
 
     def value(self, part: Part, key: str, convert: Callable[[JsonNode], Any]) -> Any:

@@ -187,7 +187,7 @@ class LocalFolder(CommitFolder):
         job.folder.mkdir(exist_ok=True)  # if a micro-batch has no rows, no task has created the folder
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # fails if only the task's machine has mounted the folder
+            (root / source).stat()  # fails on the driver if only the task's machine has mounted the folder
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:

@@ -83,7 +83,7 @@ def export_logs(
     storage_options: Mapping[str, Any] | None = None,
     work_folder: str | Path | None = None,
 ) -> list[ExportReport]:
-    """Export logs, with all other files in their folders, as Parquet. Return a report for each segment, in order.
+    """Export logs as Parquet, together with all other files in their folders. Return a report for each segment.
 
     A path is a partition folder, or a folder above partitions, which is exported as a whole. With several paths, each
     is exported under its own name. Paths and `output` may be URLs; `storage_options` configure their file systems. If

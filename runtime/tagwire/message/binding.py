@@ -144,9 +144,9 @@ def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
         if "__init__" in vars(owner):
             return init
         owner.__init__ = init  # type: ignore[method-assign]
-    # Don't hold `_binding` during this call. The native engine has a lock of its own, and while holding it may need
-    # `_binding` to make the field table. If a thread held `_binding` while waiting for the engine's lock, and another
-    # thread held the engine's lock while waiting for `_binding`, both would wait forever.
+    # Don't hold `_binding` during this call. The native engine has a lock of its own, and may need `_binding` while it
+    # holds that lock, to make the field table. If a thread held `_binding` while waiting for the engine's lock, and
+    # another thread held the engine's lock while waiting for `_binding`, both would wait forever.
     if native is not None:
         native.construct_natively(owner, init)
     return init

@@ -1,9 +1,9 @@
 """The native engine's plans for a record format: for batch headers, records, and the messages inside wrappers.
 
 A plan encodes and decodes one layout in native code. A `Record` differs from an encoded record: it has offsets and
-timestamps instead of deltas, Python attributes instead of bits, and headers as pairs. `seen` returns a layout with
-the fields of a `Record`. If there is no native engine, or if it does not support a format, that format has no plans,
-and the interpreter is used.
+timestamps instead of deltas, Python attributes instead of bits, and headers as pairs. The function `seen` returns a
+layout with the fields of a `Record`. If there is no native engine, or if it does not support a format, that format has
+no plans, and the interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,8 @@
 """Read the records of a batch one at a time, so that even a batch of a million tiny records needs little memory.
 
 The native engine reads the formats that it supports. Without the native engine, a fast path in Python reads records
-with magic 2's fields. If a record is invalid, the layout interpreter reads it again to find the position of the error.
+that have the same fields as in magic 2. If a record is invalid, the layout interpreter reads it again to find the
+position of the error.
 """
 
 from collections.abc import Callable, Iterator

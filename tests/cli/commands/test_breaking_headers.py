@@ -32,7 +32,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Give version 0 a header that breaks Kafka's rule: header 0 for a request, or header 1 for a response."""
+    """Give version 0 a header that Kafka does not use for it: header 0 for a request, or header 1 for a response."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')

@@ -152,7 +152,7 @@ def test_roots_and_archives(tmp_path: Path) -> None:
 
 
 class _Hosted(LocalFileSystem):  # type: ignore[misc]
-    """A file system whose file names leave out the host in the URL, as in HDFS and FTP."""
+    """A file system that names its files without the host of the URL, as HDFS and FTP do."""
 
     protocol = "hosted"
 
