@@ -236,7 +236,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        # The field is a struct or array in this version, and has another type in other versions: the caller rejects it.
+        # A struct or array that has another type in other versions. The caller raises SchemaError for it.
         format = str(type)
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")

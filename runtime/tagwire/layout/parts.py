@@ -86,7 +86,7 @@ INT32: Final = LengthCode("int32", "i", 4, null=-1)
 COMPACT: Final = LengthCode("compact", "", 1, bias=1, null=0)
 """Lengths and counts in flexible versions (KIP-482): n is encoded as the unsigned varint n + 1."""
 VARINT: Final = LengthCode("varint", "", 1, zigzag=True, null=-1)
-"""Lengths inside records of magic 2."""
+"""Lengths in records of magic 2, each encoded as a signed (zigzag) varint."""
 UVARINT: Final = LengthCode("uvarint", "", 1)
 """Lengths and counts that can't be null, each encoded as a plain unsigned varint."""
 

@@ -123,7 +123,7 @@ class Format:
 
     @cached_property
     def header(self) -> Layout:
-        """A batch's layout in which a single bytes field contains all records, which may be compressed."""
+        """A batch's layout, with all records (possibly compressed) as a single bytes field."""
         items = tuple(
             (
                 Item(_PACKED, Sized(WIRE_TYPES["bytes"], None, nullable=False), default=b"")

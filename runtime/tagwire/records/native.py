@@ -102,7 +102,7 @@ class Plans:
 
 
 def seen(format: "Format") -> Layout | None:
-    """Return the layout for decoding to `Record` objects; None if the format does not have a required attribute."""
+    """Return the layout for decoding to `Record` objects; None if a field is missing, or can't be decoded natively."""
     if format.records is not None:
         names = {"offset_delta": "offset", "timestamp_delta": "timestamp"}
     else:

@@ -94,7 +94,7 @@ def _gunzip(data: Any, most: int) -> bytes:
 
 
 def _gzip(data: bytes) -> bytes:
-    compressor = zlib.compressobj(wbits=31)  # no name and time in the header, so the result is reproducible
+    compressor = zlib.compressobj(wbits=31)  # no name or time in the header, so the result is reproducible
     return compressor.compress(data) + compressor.flush()
 
 

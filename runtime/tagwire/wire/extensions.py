@@ -233,7 +233,7 @@ def _wide() -> Any:
 
 
 def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
-    """Return the type for a name with a size, such as `bytes[16]`, or for a type `base` with a key `semantic`.
+    """Return the type for a name such as `bytes[16]`, or for `base` with a `semantic` such as `decimal(9,2)`.
 
     Returns None if there is no such type.
     """

@@ -68,7 +68,7 @@ def uuid_bytes(value: UUID) -> bytes:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""`value in EMPTIES` tests whether an array has its default. Other empty values, such as "", are invalid arrays."""
+"""`value in EMPTIES` tests whether an array is empty, its default. Other empty values, such as "", aren't arrays."""
 
 
 def check_null_length(length: int) -> None:

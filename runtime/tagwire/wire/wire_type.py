@@ -54,7 +54,7 @@ class WireType:
     __slots__ = ("code", "high", "low", "name", "width")
 
     family: ClassVar[str]
-    """The family's name in the native engine and in templates."""
+    """The name of this family of types, such as "binary", in the native engine and in code templates."""
     annotation: ClassVar[str]
     """The Python type, as generated code writes it."""
     annotation_module: ClassVar[str] = ""
@@ -72,7 +72,7 @@ class WireType:
     text_form: ClassVar[str] = ""
     """How a default must be written in a spec, in words; "" if only the type's own default is possible."""
     semantic: str = ""
-    """The key `semantic` of the type in specs, which states what values mean; "" for most types."""
+    """What values mean, as the key `semantic` in specs states it, such as "decimal(9,2)"; "" for most types."""
     default: ClassVar[Any]
     arrow_format: ClassVar[str] = ""
     """The Arrow format string of columns; "" if there is none."""
