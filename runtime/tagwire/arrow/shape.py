@@ -191,7 +191,7 @@ def _struct(
 def _names(structs: list[StructLayout]) -> list[str]:
     """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    # A schema defined at run time has no class, and so no spec order. Its fields are listed in the order found.
+    # A schema defined at run time has no class to give the order. List its fields as they first occur in `structs`.
     rows = getattr(structs[0].cls, "FIELDS", ())
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]

@@ -7,7 +7,7 @@
     Checksum      a CRC of the bytes that follow
     Bits          a named bit, or group of bits, of an integer
     Compression   how an array or bytes are compressed
-    Order         the field by which array elements ascend
+    Order         the field by which array elements are sorted, in ascending order
     Condition     when an item is present
 
 Messages of tagwire's own dialect add:

@@ -161,7 +161,7 @@ def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the engine's methods on a message class, unless it overrides them. Return the accessed method."""
+    """Set the engine's methods on a message class, unless it overrides them. Return the method for `attribute`."""
     if cls is attribute.owner:
         return attribute.call
     _bind_calls(cls, attribute.owner)

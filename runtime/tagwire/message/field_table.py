@@ -178,7 +178,7 @@ class FieldRow:
     def struct_version(self, version: int | None) -> int | None:
         """Return the version of the struct in this field, given the `version` of the class that declares the field.
 
-        The two versions differ only if the field's struct is shared.
+        The two versions differ only for a shared struct, which has its own versions.
         """
         return version if self.struct_versions is None else self.struct_versions.at(version)
 

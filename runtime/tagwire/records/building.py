@@ -105,8 +105,8 @@ class BatchBuilder:
 
         `append_time` is the broker's timestamp, for `timestamp_type="append"`. The last three are for copying batches:
         `as_read` allows a null value without the tombstone flag, which readers accept but producers may not write.
-        `attribute_bits` are the original batch's attribute bits without a name, and `wrapper_key` is the key of its
-        wrapper message. Raises FormatError for an unknown format.
+        `attribute_bits` are the original batch's unnamed attribute bits, and `wrapper_key` is the key of its wrapper
+        message. Raises FormatError for an unknown format.
         """
         self.format = format_of(format)
         self._quick = self.format.plans.quick
@@ -372,7 +372,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Rename roles such as `base_offset` to the format's field names. Drop those that the format does not have."""
+        """Replace each role, such as `base_offset`, with its field name. Drop roles that the format does not have."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

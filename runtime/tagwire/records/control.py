@@ -65,8 +65,8 @@ def control_type(record: Record | None) -> int:
 def control_record(record: Record, registry: Registry | None = None) -> ControlRecord:
     """Decode a record of a control batch.
 
-    `registry` contains the messages in the values; the default is the registry of `tagwire_messages`. As in Kafka, a
-    value with a newer version is read as the highest known version. Raises DecodeError if the key isn't a marker's key,
+    Values are decoded as messages of `registry`, by default the registry of `tagwire_messages`. As in Kafka, a value
+    with a newer version is read as the highest known version. Raises DecodeError if the key isn't a marker's key,
     or if the value is invalid.
     """
     key = record.key

@@ -144,7 +144,7 @@ def _names_read(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether native code supports an item. The only structs and arrays that it supports are headers."""
+    """Return whether native code supports an item. Of structs and arrays, it supports only `headers` (key, value)."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)

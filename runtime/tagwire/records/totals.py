@@ -50,9 +50,9 @@ def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int,
     """Return a batch's records as arguments for `tagwire._records`; None if they must be read in Python.
 
     The arguments are the (decompressed) bytes, the positions where the records begin and end, the record count,
-    `Walk.bases`, and whether the records have attributes. The result is None if the number of records or headers is
-    limited, or if the record fields of the format differ from magic 2. It is also None for a batch that is too short or
-    can't be decompressed; reading it in Python raises the error.
+    `Walk.bases`, and whether the records have attributes. The result is None if `batch.limits` limits records or
+    headers, or if records of this format don't have the fields of magic 2. It is also None for a batch that is too
+    short or can't be decompressed; reading it in Python raises the error.
     """
     quick = batch._quick  # pyright: ignore[reportPrivateUsage]
     if quick is not None and (found := quick.source_of(batch)) is not None:

@@ -138,7 +138,7 @@ class OptionalFieldsBuffer:
         unknown: Mapping[int, Binary],
         known_tags: frozenset[int] = frozenset(),
     ) -> None:
-        """Append a buffer with the `known` fields, which are in tag order, and the unknown fields.
+        """Append the known and unknown fields as one buffer. `known` must be in tag order.
 
         `known_tags` are all tags that this version defines. Raises UnwritableValue if an unknown field has a known tag.
         """
