@@ -328,8 +328,8 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # If this version never drops a value silently, encoding raises an error for any loss. Trying to encode is
-            # faster than searching for losses.
+            # If this version never drops a value silently, just try to encode the request: any loss raises an error.
+            # Searching for losses would be slower.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:

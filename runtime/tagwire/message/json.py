@@ -170,7 +170,7 @@ def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
 
 
 def from_json(cls: type[M], obj: Any, version: int) -> M:
-    """Make a message from `obj`, its JSON form in a version. Both JSON styles are accepted.
+    """Make a message of the given version from `obj`, its JSON in either style.
 
     All untagged fields of the version are required; fields of other versions are accepted. Raises EncodeError, with the
     field's path, for invalid values, and UnsupportedVersionError for an unknown version.
@@ -206,8 +206,8 @@ def field_from_json(
 ) -> Any:
     """Parse the JSON value of one field, or of an array element if the path ends in [].
 
-    `version` is the message's version. `holder` is the version of the struct that has the field: for a shared struct,
-    it may differ from `version`. Both are None if no version is given, as in `partial_from_json`. Raises
+    `version` is the message's version. `holder` is the version of the struct that has the field; a struct that several
+    messages share has its own versions. Both are None if no version is given, as in `partial_from_json`. Raises
     EncodeError for an invalid value.
     """
     reader = _Reader(message.NAME, version)

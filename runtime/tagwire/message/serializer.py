@@ -2,7 +2,7 @@
 
 A generated class has `read` and `write`, which do not track error positions. This module does everything else: it
 accepts any bytes-like type, checks for remaining bytes and limits, and calls the layout interpreter to find the
-position of an error. Lenient reading and narrow limits, which are rare, always use the interpreter.
+position of an error. Two rare cases always use the interpreter: lenient reading, and input that may exceed the limits.
 """
 
 from struct import error as struct_error

@@ -115,7 +115,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values by name. Decoded only on first access if native code has checked the batch as a whole."""
+        """The header's values by name. If native code has checked the whole batch, they are decoded on first access."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property

@@ -122,9 +122,9 @@ class BatchHeader(NamedTuple):
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
     """Return the header from which this batch can be rebuilt with its records; None if the bytes would differ.
 
-    The batch is rebuilt once as a test. The header includes `timestamps` if the broker replaced them, or if one is
-    above `latest`, the highest timestamp that the columns can store (milliseconds since 1970). Raises DecodeError for
-    records that can't be read.
+    The batch is rebuilt once as a test. The header includes the records' own timestamps if the broker replaced them, or
+    if the columns can't store one. `latest` is the highest timestamp that columns can store, in milliseconds since
+    1970. Raises DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
         return None

@@ -44,7 +44,7 @@ class Plans:
     header: "Plan | None" = None
     """The plan for a batch without its records; in message set formats, the plan for a whole message."""
     records: "Elements | None" = None
-    """The plan for consecutive records. In message set formats, each record is a whole message."""
+    """The plan for a series of records without a batch header. In message set formats, each is a whole message."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format

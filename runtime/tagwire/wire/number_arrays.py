@@ -79,8 +79,8 @@ def fixed_array(name: str) -> FixedArray:
 
 
 # Arrays of types other than numbers. One call reads or writes all elements. Readers take the number of elements, and
-# return the elements and the position after them. As `scalars` requires, this position is never lower than the start.
-# Errors are raised without a position.
+# return the elements and the position after them, which is never lower than the start (`scalars` explains why). Errors
+# are raised without a position.
 
 T = TypeVar("T")
 

@@ -41,7 +41,7 @@ is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
 """`issubclass`, but typed so that type checkers don't report the calls as unnecessary."""
 
 BOOLEANS: Final = (False, True)
-"""The boolean that each byte encodes. Any other byte raises IndexError."""
+"""The booleans that the bytes 0 and 1 encode. Any other byte raises IndexError."""
 BOOLEAN_BYTES: Final[dict[object, int]] = {False: 0, True: 1}
 """The byte that encodes each boolean. Any other value raises KeyError."""
 
