@@ -132,8 +132,8 @@ class NullableFixed(FrozenData):
 class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
-    If `signed` is true, an unsigned varint encodes a negative number as its two's complement, in the maximum number of
-    bytes.
+    If `signed` is true, a `uvarint` or `uvarlong` can also be negative: it is then encoded as its two's complement, in
+    the maximum number of bytes.
     """
 
     __slots__ = ("bits", "signed", "zigzag")

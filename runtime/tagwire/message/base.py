@@ -66,7 +66,10 @@ class Message(Struct, Generic[H]):
     API_KEY: ClassVar[int | None] = None
     """The API key or the record type; None for headers and data."""
     COMPONENT: ClassVar[str] = ""
-    """The part of Kafka that uses the message, such as "group". Records of two components may have the same API key."""
+    """The part of Kafka that uses the message, such as "group".
+
+    Two components may use the same `API_KEY` for different records.
+    """
     VERSIONS: ClassVar[Versions]
     FLEXIBLE_VERSIONS: ClassVar[Versions] = NONE
     """The versions with tagged fields and compact lengths."""

@@ -75,7 +75,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function (see `FirstUse`) that sets an attribute of the declaring class to `make(cls)`."""
+    """Return a `bind` function (see `FirstUse`) that sets `make(cls)` on `cls`, the class that declares the fields."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)

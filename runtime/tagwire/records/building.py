@@ -233,7 +233,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the current records and then `more`, with a call of `write` for each chunk of records.
+        """Encode the current records and then `more`, in chunks. Each call of `write` encodes one chunk.
 
         Returns (encoded records, number of records).
         """

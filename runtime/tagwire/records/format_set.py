@@ -82,10 +82,10 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have, according to its magic byte.
 
-        There can be several, because some formats don't have the magic byte at the usual position (`MAGIC_AT`). A
-        format is then left out if, according to its length field, the batch would end after the data. If this excludes
-        every format, all formats that match the magic byte are returned. `left` is the number of bytes from `pos` to
-        the end of the data; None if `header` contains all of the data.
+        Several may match, because not all formats have the magic byte at the usual position (`MAGIC_AT`). A format with
+        another position is left out if, according to its length field, the batch would end after the data. If this
+        excludes every format, all that match are returned. `left` is the number of bytes from `pos` to the end of the
+        data; it can be None if `header` contains all of the data.
         """
         if self.alone is not None:
             return [self.alone]

@@ -33,16 +33,16 @@ _FOLLOWS: Final = {
     "has_headers": ("given", "headers", ""),
     "is_tombstone": ("flagged", "value", "tombstone"),
 }
-"""Maps each attribute bit that encoding computes to a rule and the `Record` attributes that the rule uses."""
+"""The attribute bits that the encoder computes, each with a rule and the `Record` fields that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The values that records get for these attributes if their format does not have them."""
+"""The `Record` fields that a format may lack, and the values that they then have."""
 
 
 class Plans:
     """The native engine's plans for a format's batch header and records; None for what the engine doesn't support."""
 
     header: "Plan | None" = None
-    """The plan for a batch without its records; in message set formats, the plan for a whole message."""
+    """The plan for a batch, with its records as a single bytes field; in message set formats, for a whole message."""
     records: "Elements | None" = None
     """The plan for a series of records without a batch header. In message set formats, each is a whole message."""
 

@@ -115,9 +115,10 @@ class WireType:
         return raw
 
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
-        """Convert the raw elements of an array to values. `read` is a tuple (raw elements, position after them).
+        """Convert the raw elements of an array to values.
 
-        Generated code passes the result of a function that reads arrays.
+        Generated code reads the array with another function, and passes its result as `read`: (raw elements, position
+        after them).
         """
         return tuple(map(self.value_of, read[0])), read[1]
 
