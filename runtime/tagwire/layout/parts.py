@@ -272,8 +272,8 @@ def bit_names(groups: Iterable[Bits], number: int) -> list[str]:
 class Compression(FrozenData):
     """How an item is compressed: the bits `bits` of the field `field` contain the codec's number (0: uncompressed).
 
-    The item is either an array that fills its extent, or a value that has its own length and contains messages of the
-    same format.
+    The item is either an array at the end of its struct, or a value that has its own length and contains messages of
+    the same format.
     """
 
     __slots__ = ("bits", "field")

@@ -239,7 +239,10 @@ class Message(Struct, Generic[H]):
 
     @classmethod
     def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
-        """Parse a JSON message, a string or UTF-8 bytes. Raises EncodeError with the position or the field's path."""
+        """Parse a JSON message, a string or UTF-8 bytes.
+
+        Raises EncodeError for invalid JSON, with the position, and for an invalid value, with the field's path.
+        """
         from tagwire.message.json_text import from_json_text
 
         return from_json_text(cls, text, version)

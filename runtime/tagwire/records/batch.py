@@ -254,7 +254,7 @@ class RecordBatch:
     def records_size(self) -> int:
         """The size of the stored records in bytes, after compression. `size` also includes the header.
 
-        In message set formats, this is the size of the whole message or, for a wrapper, of its compressed value.
+        In message set formats, `records_size` covers the whole message or, for a wrapper, only its compressed value.
         """
         if self._format.records is not None:
             return len(self._header["payload"])

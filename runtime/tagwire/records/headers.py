@@ -48,7 +48,7 @@ class Headers:
 
     @classmethod
     def of(cls, headers: Iterable[tuple[str, bytes | None]], encoding: str = "kip82-str") -> "Headers":
-        """Return headers with these keys and values. Raises EncodeError if the encoding can't represent them."""
+        """Return headers with these keys and values. Raises EncodeError if `encoding` can't represent them."""
         result = cls(encoding=encoding)
         for key, value in header_pairs(headers):
             result.add(key, value)  # type: ignore[arg-type]  # `add` rejects keys that are not strings
@@ -185,7 +185,7 @@ def _layout_of(format: Format) -> Layout:
     raise EncodeError("records in this format have no headers", message_name=format.name, version=None, path="")
 
 
-# The header keys of KIP-82's first draft. An enum of header keys assigns each key a codec for its values.
+# Int header keys, from KIP-82's first draft. An enum of keys can name a codec for the values of each key.
 #
 # KIP-82 reserves some keys. The table of reserved keys is loaded only when a header with an int key is set.
 

@@ -64,7 +64,7 @@ class FixedArray:
 
 
 EMPTY: Final = ()
-"""The empty array, recognized by identity, because CPython has only one empty tuple."""
+"""The empty array. Serializers test for it with `is`: CPython has only one empty tuple."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 

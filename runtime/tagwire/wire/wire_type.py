@@ -70,7 +70,7 @@ class WireType:
     is_enum: ClassVar[bool] = False
     """Whether the type is an integer type with an enum: see `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
-    """How a default must be written in a spec, in words; "" if only the type's own default is possible."""
+    """The syntax of defaults in specs, such as "true or false"; "" if only the type's own default is possible."""
     semantic: str = ""
     """What values mean, as the key `semantic` in specs states it, such as "decimal(9,2)"; "" for most types."""
     default: ClassVar[Any]
