@@ -190,7 +190,7 @@ class Connection(_Side):
 
     @property
     def has_versions(self) -> bool:
-        """Whether the peer's versions are known, or the protocol has no request to ask for them."""
+        """Whether the peer's versions are known. Always true if the protocol has no version request."""
         return self._has_announced or self._announcement is None
 
     @property

@@ -255,7 +255,7 @@ class Bits(FrozenData):
 
 
 def named_bits(groups: Iterable[Bits], number: int) -> dict[str, str | bool | int]:
-    """Return {name: meaning in `number`} for these bit groups, such as {"compression": "gzip"}."""
+    """Return what each bit group means in `number`, by the group's name: {"compression": "gzip"}."""
     return {group.name: group.meaning(number) for group in groups}
 
 

@@ -68,7 +68,7 @@ class FieldRow:
     - `flexible`: the versions in which the field has compact lengths; None if they are the message's flexible versions.
     - `own_default`: the default as declared. A UUID's default is declared as an int; use `default` to get the UUID.
     - `record_formats`: the format of the field's records, for each range of the message's versions.
-    - `struct`: the class of the field's value or elements. `enum` is the enum that names its numbers.
+    - `struct`: the class of the field's value or elements. `enum` is the enum with the names of its numbers.
     - `struct_versions`: for a field that contains a shared struct, a map from the message's versions to the struct's
       versions; otherwise None.
     - `framing`: further properties of fields in record formats, such as what a length, count or checksum refers to.
@@ -76,7 +76,7 @@ class FieldRow:
     - `required`: whether the field must be passed to the constructor.
     - `union`: only one of the fields with the same `union` may be set.
     - `unique`: the key fields of array elements, if no two elements may have the same key.
-    - `semantic`: the meaning of values.
+    - `semantic`: what the values mean, such as `timestamp_ms`; empty for most fields.
     """
 
     __slots__ = (

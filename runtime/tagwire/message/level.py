@@ -17,7 +17,7 @@ __all__ = ["RUNTIME_LEVEL", "RuntimeLevelError", "require_level"]
 
 RUNTIME_LEVEL: Final = 2
 OLDEST_LEVEL: Final = 2
-"""The lowest supported level. Packages of lower levels use names that were removed."""
+"""The lowest runtime level for which a package may be generated. Older packages use names that were removed."""
 
 
 class RuntimeLevelError(TagwireError, ImportError):

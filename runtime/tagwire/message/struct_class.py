@@ -195,8 +195,8 @@ class Struct(Declarations):
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
-    # Generated code calls the following methods. The type variable `R` means that a method can return different types.
-    # Type checkers infer the type from the annotation in the generated code, which therefore needs no cast.
+    # Generated code calls the following methods. If a method returns `R`, type checkers take the type from the
+    # annotation in the generated code, so no cast is needed.
 
     def _reject_several(self, union: str, names: tuple[str, ...]) -> None:
         chosen: Any = self._alternative(union, names)

@@ -45,7 +45,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""Maps each role of a field in a batch or message to the names that Kafka and proposals have given the field."""
+"""The names that Kafka and proposals give to the fields of a batch or message. The key is the field's role."""
 
 _PACKED: Final = "payload"
 

@@ -64,9 +64,9 @@ class MessageSet(RecordBatch):
 
 
 _MIXED = ("v0", "v1")
-"""The formats that lenient readers accept in each other's wrappers."""
+"""Formats by magic byte. A wrapper of one may contain messages of the other; only lenient readers accept this."""
 MAGIC_AT = 16
-"""The position of the magic byte in both formats."""
+"""The position of the magic byte in v0 and v1."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
 """The attribute bits that may be set in a wrapper. All other bits are allowed only in the messages inside it."""
 

@@ -116,7 +116,7 @@ class BatchHeader(NamedTuple):
     size: int
     """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None
-    """The records' own timestamps, if the columns don't have them; else None."""
+    """The records' own timestamps, if the broker replaced them or columns can't store one; else None."""
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:

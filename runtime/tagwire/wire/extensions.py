@@ -20,7 +20,7 @@ DECIMAL_MAX: Final = 76
 """The maximum number of digits of a decimal, as in Arrow's decimal256."""
 _UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for unit in _UNITS)
-"""The semantics that an int64 may have."""
+"""The semantics of an int64, such as `timestamp_ms`."""
 
 
 class FixedBytesType(WireType):

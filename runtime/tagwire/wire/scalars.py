@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 class UnreadableBytes(ValueError):
-    """Raised by a fast path for invalid bytes. The interpreter then finds the reason and the position."""
+    """Raised by a fast path for invalid bytes. The layout interpreter then finds the reason and the position."""
 
 
 class UnwritableValue(ValueError):
-    """Raised by a fast path for an invalid value. The interpreter then finds the reason and the path."""
+    """Raised by a fast path for an invalid value. The layout interpreter then finds the reason and the path."""
 
 
 class _New(Protocol):
