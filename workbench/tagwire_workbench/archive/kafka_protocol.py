@@ -74,7 +74,7 @@ def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a copy of the field, in which all fields whose names are in `names` are marked `sensitive`."""
+    """Return a copy of the field. Mark it and its subfields as `sensitive` if their names are in `names`."""
     marked = {**field, "sensitive": True} if field["name"] in names else dict(field)
     return {**marked, "fields": [_with_marks(each, names) for each in field["fields"]]} if "fields" in field else marked
 

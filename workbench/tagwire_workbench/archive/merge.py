@@ -226,7 +226,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # no version that the older spec provides has this field
+            return None  # the field is in no version taken from the older spec
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -244,7 +244,7 @@ class _Merge:
         return self.with_struct(result, sides)
 
     def with_struct(self, field: dict[str, Any], sides: _Sides) -> dict[str, Any]:
-        """Return the field, after merging its inline struct if it has one. `common_structs` merges common structs."""
+        """Return the field with its inline struct merged. Common structs are merged later, by `common_structs`."""
         name = _struct_name(field["type"])
         if not name:
             return field

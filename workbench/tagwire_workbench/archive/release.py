@@ -96,7 +96,7 @@ def _without_rest(text: str) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ImportNote:
-    """A flaw in a source that the import accepted and reports."""
+    """A flaw in a source. The import reports it and continues."""
 
     origin: str
     text: str

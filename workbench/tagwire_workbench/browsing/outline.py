@@ -42,7 +42,7 @@ class _Details(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The bytes of a capture entry, or bytes decompressed from them. Items' positions count from the buffer's start."""
+    """The bytes of a capture entry, or bytes decompressed from them. Items' positions are offsets in the buffer."""
 
     name: str
     data: bytes

@@ -95,7 +95,7 @@ class AnswerMaker:
             self._check_json(value, row.struct, steps, lambda known: self._field(path, known), path)
 
     def _check_json(self, value: Any, cls: Any, steps: Steps, read: Callable[[Any], object], path: str = "") -> None:
-        """Check a scripted value with `read`, except for parts that depend on a request. Add its error to the tree."""
+        """Check a scripted value with `read`, except for parts that depend on a request. Add any error to the tree."""
         known = self._known(value, cls, steps)
         if isinstance(known, Later):
             return

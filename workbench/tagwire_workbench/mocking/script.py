@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the schema's only other rule: tags must be numbers
+        case _:  # the only rule left in the schema: tags must be numbers
             tree.add_error(steps, f"expected a tag number, got {found(error.instance)}")
 
 

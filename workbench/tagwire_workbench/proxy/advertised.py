@@ -63,7 +63,7 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return the key and versions to show clients for an API that the server offers; DROP to hide the API.
+        """Return what clients see of an API that the server offers: its key and versions, or DROP to hide it.
 
         If the API's responses have addresses, only versions that the package knows are shown.
         """

@@ -36,7 +36,7 @@ class Begun(NamedTuple):
     is_held: bool
     """Whether to hold the frame back until it is complete."""
     ends: Callable[[bytes, int], bytes]
-    """Called with the complete frame and its offset in the stream, which is where the frame's size begins.
+    """Called with the complete frame and the stream offset of the frame's size.
 
     If the frame was held back, the returned bytes are sent instead.
     """

@@ -31,7 +31,7 @@ class RecordedFrame:
     data: bytes
     """Header and body, without the size."""
     is_close: bool = False
-    """Whether this marks the end of the connection, and is not a frame."""
+    """Whether this records the end of the connection instead of a frame."""
 
 
 def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
