@@ -17,7 +17,7 @@ from tagwire.versions import HIGHEST, NONE, Versions
 CONTROLLED_SHUTDOWN: Final = "ControlledShutdownRequest"
 """A request whose version 0 is older than client IDs, so the header of version 0 has no client ID."""
 NEGOTIATION: Final = "ApiVersionsResponse"
-"""The response from which clients learn a broker's versions, so clients must be able to read it in any version."""
+"""The response that tells clients which versions a broker supports. Clients must be able to read any version of it."""
 UNSUPPORTED_VERSION: Final = 35
 
 RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {

@@ -89,10 +89,9 @@ class FieldPairing:
 
 
 def paired(newer: Spec, older: Spec, shared: Iterable[int]) -> FieldPairing:
-    """Pair the fields of two specs by position.
+    """Pair the fields of two specs by position, in each of the `shared` versions whose wire format is the same in both.
 
-    The versions in `shared` are compared one by one. In a version with the same wire format in both specs, fields are
-    paired. Raises SpecError if an older field has different partners in two versions.
+    Raises SpecError if an older field has different partners in two versions.
     """
     pairing = FieldPairing(newer["name"])
     forms = wire_forms(dict(newer)), wire_forms(dict(older))

@@ -113,8 +113,8 @@ class Browser(App[None]):
         self._input_kind = "filter"
         self._states: list[int] = []
         """The error states of the visible entries, as last drawn."""
-        # Keep references to the widgets. `query_one` searches only the top screen, so it would not find them while the
-        # help screen is shown, but they are updated even then.
+        # Keep references to the widgets, because they are updated even while the help screen is shown. `query_one`
+        # would not find them then: it searches only the top screen.
         self.heading = Static(id="title", markup=False)
         self.entries = EntryList(self.reader.view, id="entries")
         self.facts = Static(id="facts", markup=False)

@@ -81,7 +81,7 @@ class DraftPlan:
     changed: dict[Path, str]
     """The new content of each file that changes."""
     stale: tuple[Path, ...]
-    """Specs in the output folders that the plan does not include. They are left unchanged."""
+    """Specs that are in the output folders, but not in the plan. They are left unchanged."""
 
     def apply(self) -> None:
         """Write the files. Raises OutputError if a file can't be written."""

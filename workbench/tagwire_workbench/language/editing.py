@@ -24,7 +24,7 @@ _TRAILING_COMMA: Final = "TW105"
 
 
 Read: TypeAlias = Callable[[str], ReadResult]
-"""A function that reads a text as if it were the spec in the editor, with the options of its spec set."""
+"""A function that reads a text as the new content of the edited spec, with the options of that spec's set."""
 
 
 class Edit(NamedTuple):

@@ -81,7 +81,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return, for each kind of struct with an address, a selection of its `host` and `port`. Results are cached."""
+        """Return a cached `ResponseSelection` of `host` and `port` for each kind of struct with an address."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)

@@ -31,7 +31,7 @@ _BLOCK: Final = 0xFFFF
 """Maximum number of bytes in a stored deflate block."""
 _PIECE: Final = _BLOCK // 2
 _MEMBER: Final = 1 << 20
-"""Number of frame bytes after which a gzip member ends early. Writing more at once would delay the traffic."""
+"""After this many frame bytes, a gzip member ends before `_PERIOD` is over. Longer writes would delay the traffic."""
 _CACHED: Final = 1 << 27
 """Number of bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
@@ -113,7 +113,7 @@ def _write(data: bytes) -> None:
             os.ftruncate(1, end)
         raise
     with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # `posix_fadvise` only starts to write new cached pages to disk. Its next call removes them from the cache.
+        # `posix_fadvise` keeps unwritten pages in the cache, but starts to write them. The next call drops them.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 
