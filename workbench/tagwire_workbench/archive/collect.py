@@ -149,10 +149,10 @@ def collected(releases: Sequence[Release]) -> Archive:
 
 
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
-    """Yield each release's name and its specs, with coordinator records in the form of Kafka 4.1.
+    """Yield each release's name and its specs, with coordinator records described as in Kafka 4.1.
 
-    `releases` is ordered newest first. Later releases moved the specs of the component `core` to other components. Such
-    a spec gets its newer component. Raises SpecError for a spec in `core` that no newer release has.
+    `releases` is ordered newest first. Later releases moved the specs of the component `core` to other components, so
+    each is yielded with its newer component. Raises SpecError for a spec in `core` that no newer release has.
     """
     homes: dict[str, str] = {}
     for release in releases:

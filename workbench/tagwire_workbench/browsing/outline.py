@@ -277,7 +277,7 @@ class FieldTree(Tree[OutlineLine]):
         return node
 
     def _put_cursor(self, node: TreeNode[OutlineLine] | None) -> None:
-        # Textual numbers new nodes when `last_line` is read. Without a number, the cursor can't move to them.
+        # Reading `last_line` makes Textual number the new nodes. The cursor can't move to a node without a number.
         assert self.last_line >= -1
         self.move_cursor(node)
 

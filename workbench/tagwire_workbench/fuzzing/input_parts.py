@@ -206,7 +206,7 @@ def length_bytes(code: LengthCode, size: int) -> bytes:
 
 
 _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
-"""A placeholder: encoding requires a layout, but uses only the layout's name, for errors."""
+"""A placeholder: `LayoutWriter` requires a layout, but uses only its name, in error messages."""
 
 
 def splice(

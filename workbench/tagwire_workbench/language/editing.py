@@ -1,7 +1,6 @@
 """Edits of a spec at the user's request: renaming, quick fixes, formatting.
 
-Every change is tried on a copy of the source. A change after which the spec breaks more rules is rejected or not
-offered.
+Every change is tried on a copy of the source. If more rules are broken then, the change is rejected or not offered.
 """
 
 import json

@@ -17,7 +17,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Pairs of a parent key and a key whose value names a field, although the schema doesn't mark it as a field name."""
+"""(parent key, key) pairs. The key's value is a field name, although the schema doesn't mark it as one."""
 
 
 class Name(NamedTuple):

@@ -213,7 +213,7 @@ def _form_of(value: Any) -> str | None:
 
 
 def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
-    """Return the value of a special object. Raises a TagwireError if the object is invalid."""
+    """Return the value of an object such as `{$hex: ...}`. Raises a TagwireError if the object is invalid."""
     if form not in FORMS:
         raise ScriptValueError(f"unknown special key {form!r}; {suggestion(form, FORMS)}")
     row = FORMS[form]

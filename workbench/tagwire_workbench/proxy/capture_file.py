@@ -1,6 +1,6 @@
 """Write frames to a capture file while the proxy passes them on.
 
-A thread sends the frames to a separate process, which writes them (`writing`), so the traffic does not wait for the
+A thread sends the frames to a separate process (`writing.py`), which writes them, so the traffic does not wait for the
 disk. However, if too many bytes are pending, `add` blocks the traffic, so that memory is limited and no frame is lost.
 """
 

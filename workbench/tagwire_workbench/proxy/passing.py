@@ -261,7 +261,7 @@ def _joined(parts: list[Bytes]) -> bytes:
 
 # A proxy and its writing process both call `keep_freed_memory`, so that large frames don't slow them down.
 # By default, glibc returns a large frame's memory to the system, and requests new pages for the next frame.
-# On a virtual machine, a new 4-KB page takes several microseconds, more than passing on the bytes in it.
+# On a virtual machine, a new 4-KB page takes several microseconds, longer than it takes to pass on 4 KB.
 # The freed memory kept by a process never exceeds its peak memory use, which `CaptureFile` and `Budget` limit.
 
 _KEPT: Final = 1 << 28

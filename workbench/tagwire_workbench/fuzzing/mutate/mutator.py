@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
 """The kinds to choose from. A kind that is listed twice is chosen twice as often.
 
-Valid bytes are frequent because they reach new code, and the next mutation can make them invalid.
+"valid" is listed twice because valid inputs reach new code, and the next mutation can make them invalid.
 """
 _TRIES: Final = 6
 
@@ -62,8 +62,8 @@ class Mutator:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
         `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If the message does not allow
-        the requested change, another seed is used. If all results exceed `max_size`, the result is truncated: it then
-        has the kind "near", which may be valid or not. Raises FramingError if no message allows the change.
+        the requested change, another seed is used. If no result fits in `max_size`, a truncated mutation of the kind
+        "near" is returned, valid or not. Without `max_size`, raises FramingError if no message allows the change.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
