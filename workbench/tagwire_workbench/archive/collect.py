@@ -74,7 +74,7 @@ def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
 
 
 def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
-    """Make the spec of one record type's key from an old key spec, whose version number `type` is the record type."""
+    """Make the spec of one record type's key from an old key spec, whose version numbers are record types."""
     name = spec.name if is_newest else f"Legacy{spec.name}"
     form = {
         **_at_version(spec.spec, type),

@@ -5,8 +5,8 @@ Fields are paired by their wire positions in common versions (`FieldPairing`), s
 field's range then covers the versions in which either spec has the field. If the newer spec's range already covers
 them, that range is kept as written.
 
-Attributes of the message are merged in the same way. `collect` then uses layouts to check that the merge keeps the
-bytes of every version.
+Attributes of the message are merged in the same way. `collect` then compares the layouts before and after merging, to
+check that the bytes of every version stay the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

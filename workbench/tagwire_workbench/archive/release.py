@@ -159,9 +159,9 @@ def read_releases(
 ) -> list[Release]:
     """Read the specs in jars and directories, and return their releases, newest first.
 
-    A source's release and component are taken from its name (`kafka-clients-4.4.0.jar`), but `component` replaces the
-    component for all sources. A jar may have no specs. Raises SpecError for a source that can't be read, and for specs
-    that break rules; `problems` then lists the violations in all sources.
+    A source's release and component are taken from its name (`kafka-clients-4.4.0.jar`). If `component` is given, it is
+    the component of all sources. A jar may have no specs. Raises SpecError for a source that can't be read, and for
+    specs that break rules; the error's `problems` are the violations in all sources.
     """
     found: dict[str, list[SpecSource]] = {}
     problems: list[Problem] = []

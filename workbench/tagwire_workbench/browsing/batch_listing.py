@@ -39,7 +39,7 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 
 
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of each compressed batch in a message; None if this function can't find them."""
+    """Return the decompressed records of a message's compressed batches; None if one is v0 or v1 or decoding fails."""
     found = []
     try:
         for records in decode_records(message, version, format=settings.records, limits=settings.limits):

@@ -73,8 +73,8 @@ def with_new_version(spec: Spec) -> Tree:
 def restated(spec: Spec) -> Tree:
     """Convert a message that was always flexible to the draft dialect.
 
-    A draft adds a version to inflexible versions, but this message has none. So its lowest version is converted to an
-    inflexible one, without its tagged fields.
+    For other messages, a draft keeps the inflexible versions and adds a new one. This message has none, so its lowest
+    version is made inflexible, without its tagged fields.
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))

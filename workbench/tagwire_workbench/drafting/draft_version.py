@@ -295,7 +295,7 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
 
 
 def _draft_text(source: _Source, spec: Spec, *, is_in_place: bool) -> str:
-    """Return the text of a drafted spec. If it replaces its source and has the same fields, comments are kept."""
+    """Return a drafted spec's text. If it replaces its source file and has the same fields, comments are kept."""
     if is_in_place and list(field_paths(spec)) == list(field_paths(source.spec)):
         return with_comments(normal_form(spec), source.path.read_text("utf-8"), file=str(source.path))
     return canonical_text(spec)

@@ -162,8 +162,8 @@ class TextTree:
     def _written(self, start: int, end: int, offset: int) -> Span:
         """Return the span that a completion replaces in a string token.
 
-        An unclosed string may extend to the end of its line. If a word follows the closing quote, this quote is really
-        the opening quote of the next string. In both cases, the span ends with the word at the cursor.
+        If the closing quote is missing, the token extends to the end of the line or to the opening quote of the next
+        string (recognized by the word after it). In both cases, the span ends with the word at the cursor.
         """
         follows = self.text[end:].lstrip()[:1]
         if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):

@@ -31,7 +31,7 @@ class Shape:
     """The choices that determine the field values of a seed."""
 
     sample: int = 0
-    """Index of the sample value to use, in the list that each type has. If a list is shorter, its last one is used."""
+    """Index in a type's list of sample values. If the list is shorter, its last value is used."""
     is_null: bool = False
     elements: int = 1
     length: int = 1
