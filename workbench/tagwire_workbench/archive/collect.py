@@ -183,7 +183,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # The unknown specs may be of renamed messages. Match them only with messages that have no spec of this release.
+    # An unknown spec may describe a renamed message, but only one that has no spec of this release.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)

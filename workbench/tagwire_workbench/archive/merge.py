@@ -47,7 +47,7 @@ class FieldPairing:
         self._fields: dict[tuple[str, str, str], str] = {}
 
     def add(self, newer: StructLayout, older: StructLayout) -> None:
-        """Pair the fields of two structs (and nested structs) by position. Both structs must have the same bytes."""
+        """Pair the fields of two structs (and nested structs) by position. Both must have the same wire format."""
         self.structs.setdefault(older.name, newer.name)
         for ours, theirs in zip(_items(newer), _items(older), strict=True):
             key = (newer.name, older.name, theirs.json_name.lower())

@@ -59,7 +59,7 @@ class Reader:
                 self._wake.wait(None if self.listing.is_done else _PAUSE)
 
     def work(self) -> bool:
-        """Process one slice. Returns whether there was anything to do."""
+        """Check, filter and read some entries. Return whether there was anything to do."""
         found = self._check_visible()
         found = self.view.advance() or found
         if not self.listing.is_done:

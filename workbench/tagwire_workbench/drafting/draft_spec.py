@@ -189,7 +189,7 @@ def _without_unused(spec: Spec) -> Tree:
 
 
 def _mapped(struct: Spec, change: Callable[[Spec], Tree | None]) -> Tree:
-    """Apply `change` to all fields and common structs, at every level. Drop a member if `change` returns None."""
+    """Apply `change` to all fields and common structs, at every level. If it returns None, drop the field or struct."""
     result = dict(struct)
     for key in ("fields", "optionalFields", "commonStructs"):
         if key in struct:

@@ -1,8 +1,8 @@
 """Convert between offsets, the lines and columns of problems, and editor positions.
 
-A problem counts lines and columns from 1. Only a line feed ends a line, and columns are characters. An editor counts
-from 0. For an editor, a lone carriage return also ends a line, and columns are code units in UTF-16, unless editor and
-server agree on another encoding. In UTF-16, a character beyond U+FFFF is two columns.
+In problems, lines and columns start at 1, only a line feed ends a line, and each character is a column. In editor
+positions, they start at 0, a lone carriage return also ends a line, and each UTF-16 code unit is a column, unless
+editor and server agree on another encoding. In UTF-16, a character beyond U+FFFF takes two columns.
 """
 
 import re

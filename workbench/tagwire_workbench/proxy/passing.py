@@ -74,8 +74,8 @@ class Passing:
     def feed(self, data: bytes) -> Iterator[Bytes]:
         """Add received bytes, and yield the bytes that can be sent on already.
 
-        Calls `ends` for each complete frame: before its bytes are yielded if the frame was held back, otherwise after
-        the caller has taken all bytes.
+        Calls `ends` for each complete frame. For a frame that was held back, this happens before its bytes are yielded;
+        for any other frame, after all bytes have been yielded.
         """
         size = len(data)
         is_between = not (self._prefix or self._left or self.is_lost)

@@ -67,7 +67,7 @@ class RecordingProxy:
         self._connections = 0
 
     def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
-        """Return a new connection without sockets. The caller opens the sockets, and passes the received bytes to it.
+        """Return a new connection. The caller opens its sockets, and passes the received bytes to the connection.
 
         `moved` maps an address that a response advertises to the one that clients should use (default: no change).
         """

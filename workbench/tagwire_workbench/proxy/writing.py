@@ -4,10 +4,10 @@ Formatting hex digits and compressing are done in a separate process, because on
 at a time, so another thread would delay the traffic. The process ends when its input ends, so the file becomes complete
 even if the proxy is killed.
 
-Each frame on standard input consists of two four-byte sizes, the start of the line up to the hex digits, and the bytes
-to write as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A member
-that becomes large in less than half a second is stored uncompressed: zlib compresses only 40 MB of frames a second, and
-the traffic must not wait for it.
+Each frame on standard input consists of two four-byte sizes, the start of the frame's line in the file, and the bytes
+to append to it as hex digits. Standard output is the file. It grows by whole gzip members, at least twice a second. A
+member that becomes large in less than half a second is stored uncompressed: zlib compresses only 40 MB of frames a
+second, and the traffic must not wait for it.
 
 Pages of the file that are already on disk are removed from the page cache, because they won't be read soon and would
 displace more useful pages. On a virtual machine, this also saves most of the writing time: the removed pages are reused

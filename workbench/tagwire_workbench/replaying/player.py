@@ -1,6 +1,6 @@
 """Replay a capture: send its recorded requests to a server, and receive the responses.
 
-Responses are read continuously, so that the server never blocks. Responses that no step waits for are dropped.
+Responses are read continuously, so that the server never blocks. Responses without a recorded counterpart are dropped.
 """
 
 import asyncio
