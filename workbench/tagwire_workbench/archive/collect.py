@@ -32,7 +32,7 @@ _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVer
 def modern_records(specs: Iterable[ImportedSpec]) -> list[ImportedSpec]:
     """Return the specs of a release, with coordinator records converted to the form of Kafka 4.1.
 
-    Raises SpecError for a key that can't be converted: a flexible one, or one of more than two record types.
+    Raises SpecError for a key that can't be converted: a flexible key, or a key for three or more record types.
     """
     all_specs = list(specs)
     keys = {

@@ -233,7 +233,7 @@ class _Merge:
         for key in _RANGES:
             inside = _within(ours, self.newer, new, key) | _within(theirs, self.older, old, key)
             own = key == "flexibleVersions" and not (new and key in new) and not (old and key in old)
-            # A tagged range must be within the field's versions (TW605), so exclude every version without the field.
+            # `taggedVersions` must be within the field's versions (TW605), so exclude every version without the field.
             about = every if key == "taggedVersions" else ours | theirs
             text = None if own else _version_range(base.get(key), inside, about - inside, f"{where}: {key}")
             result.pop(key, None)

@@ -165,7 +165,7 @@ class FrameListing(Listing):
         return lambda entry: _is_in(values, table.client_names.names, table.clients[entry])
 
     def searched_bytes(self, entry: int) -> Iterator[bytes]:
-        """Yield the bytes that a text filter searches: cells, the frame, and decompressed records, without secrets."""
+        """Yield the bytes that a text filter searches: list row, frame, and decompressed records, without secrets."""
         yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
         if self.table.kinds[entry] == DAMAGED:
             return

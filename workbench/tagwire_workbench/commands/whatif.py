@@ -1,4 +1,4 @@
-"""`tagwire whatif`: measure logs in another record format."""
+"""`tagwire whatif`: measure how large logs would be in another record format."""
 
 from collections.abc import Sequence
 from pathlib import Path

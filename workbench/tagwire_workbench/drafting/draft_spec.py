@@ -22,7 +22,7 @@ Tree = dict[str, Any]
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
 """The keys of fields and structs whose value is a version range."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
-"""Keys that only the released dialect has. They mean nothing in inflexible versions."""
+"""Keys that drafts don't have. They have no effect in inflexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
 
 
@@ -108,7 +108,7 @@ def _range(spec: Spec, key: str) -> Versions:
 
 
 def _plain(spec: Spec) -> Tree:
-    """Return the spec without tagged fields, and without the keys that the draft dialect doesn't have."""
+    """Return the spec without flexible versions, tagged fields and reserved tags."""
 
     def plain(member: Spec) -> Tree | None:
         if "taggedVersions" in member:

@@ -133,9 +133,9 @@ def plan_drafts(
     folder, no existing file is replaced. `released` contains the specs whose versions must not change. Nothing is
     written until `DraftPlan.apply`.
 
-    Raises SpecError for a folder that can't be read, for specs that break a rule before or after drafting (`problems`
-    lists every violation), for a request and response with different versions, and if a draft would overwrite a file in
-    another folder, remove fields in place, or change a released version.
+    Raises SpecError if the folder can't be read, if specs break a rule before or after drafting (`problems` lists every
+    violation), or if a request and its response have different versions. Also raised if a draft would overwrite a file
+    in another folder, remove fields in place, or change a released version.
     """
     is_in_place = _is_in_place(folder, target)
     if only_new and is_in_place:

@@ -1,7 +1,7 @@
 """Find the parts of an input that can be changed, and change them so that the counts and sizes around them still fit.
 
-A part is a node of the input's trace, together with its part of the layout and its enclosing parts. `splice` replaces
-the bytes of a range and adjusts counts of arrays and tag sections, sizes of tagged fields, and the size before a frame.
+A part is, for example, a field or an array. `splice` replaces the bytes of a range and adjusts counts of arrays and
+tag sections, sizes of tagged fields, and the size before a frame.
 Adjustments are relative, so a count that is wrong by 3 in an invalid input stays wrong by 3.
 """
 

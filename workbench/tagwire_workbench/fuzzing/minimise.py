@@ -97,7 +97,7 @@ class _Search:
         return self.data != before
 
     def has(self, candidate: bytes) -> bool:
-        """Test a candidate. If it has the property, make it the current input and return True."""
+        """Test a candidate. If `keeps` accepts it, make it the current input and return True."""
         digest = _digest(candidate)
         if digest in self.seen or self.tried >= self.tries:
             return False
