@@ -158,7 +158,7 @@ def _decoder(
     api_of: ResponseApis | None,
     how: frame_json.JsonOptions,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
-    """Return a decoder for frames of this kind, and the remaining arguments, which should be FILE."""
+    """Return a decoder for frames of this kind, and the arguments that remain for FILE."""
     if kind == "message":
         message, version, files = message_of(registry, args)
         return frame_json.message_decoder(message, version, how), files

@@ -35,7 +35,7 @@ class Explained(NamedTuple):
     is_part: bool = False
     """Whether the bytes are only a part of the input, such as a frame of a capture."""
     input: str = ""
-    """A description of the detected input, only in the input's first unit."""
+    """A description of the detected input; empty in all but its first unit."""
 
     @property
     def failure(self) -> str:

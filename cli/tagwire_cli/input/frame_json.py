@@ -43,7 +43,7 @@ class JsonOptions(NamedTuple):
     strict: bool
     limits: "Limits"
     indent: int | None
-    """The number of blanks by which each level is indented; None to print the JSON on a single line."""
+    """The number of spaces by which each level is indented; None to print the JSON on a single line."""
 
 
 def request_decoder(registry: "Registry", how: JsonOptions) -> "Decoder":

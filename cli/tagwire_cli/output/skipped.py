@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 _MOST: Final = 100
-"""The maximum number of parts to report individually, since a damaged log may have a million."""
+"""The maximum number of errors to print individually, since a damaged log may cause a million."""
 
 
 class Skipped:
