@@ -281,10 +281,9 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a path and a table row for each field, bit group and section title. Groups and titles have the path "-".
+    """Yield a path and a table row for each field. Bit groups and section titles also get rows, with the path "-".
 
-    Each bit group is added to the dict `groups`, with (field name, mask) as its key. The conditions of later fields
-    refer to the group by this key.
+    Each bit group is added to `groups`, with (field name, mask) as its key, so that `_condition` can find its name.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 

@@ -82,7 +82,7 @@ class VersionFacts:
     """The header version; None for messages without a header."""
     flexible: bool
     optional_fields: bool
-    """Whether structs begin with optional fields, as in the first draft of KIP-482."""
+    """Whether structs begin with optional fields: the tagged fields of KIP-482's first draft."""
     minimum_size: int
     default_size: int | None
     """The encoded size of an object with only defaults; None if the version rejects such an object."""

@@ -52,7 +52,7 @@ def wants_colour(when: str) -> bool:
 def print_text(
     facts: Sequence[str], traces: Sequence[Trace], note: Note | None = None, *, colour: bool, most: int | None = None
 ) -> None:
-    """Print the annotated bytes, after comment lines about the input such as its detected kind.
+    """Print `facts` about the input, such as its detected kind, as comment lines. Then print the annotated bytes.
 
     `most` is the maximum number of rows of each trace; None means all.
     """

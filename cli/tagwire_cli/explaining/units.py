@@ -104,7 +104,7 @@ def explain_units(
 def explain_detected(
     settings: ExplainSettings, inputs: Iterator[Detected], only: str | None, port: int
 ) -> tuple[bool, Iterator[Explained]]:
-    """Explain inputs whose kinds were detected. Return what `explain_units` returns, but with the units of all inputs.
+    """Explain detected inputs. Return whether they may contain many units, and an iterator that explains each unit.
 
     Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """

@@ -93,7 +93,7 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """Finds the request that a response answers, and so the API of the response. Call an instance with the response."""
+    """Callable that finds the API key and version of a response, from the request with the same correlation ID."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file

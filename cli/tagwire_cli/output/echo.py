@@ -42,7 +42,7 @@ def say_verbose(text: object) -> None:
 
 
 def say_error(error: object) -> None:
-    """Print an error on standard error. Its further lines are indented, so none looks like tagwire's own output."""
+    """Print an error on standard error. Lines after the first are indented, so they can't be taken for other output."""
     first, *more = given_name(str(error)).split("\n")
     for line in (f"tagwire: {first}", *(f"    {line}" for line in more)):
         click.echo(printable(line, keep="\t"), err=True)
