@@ -159,7 +159,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs next to a single spec. They are needed to encode the example messages of findings."""
+    """Return the header specs in the spec set or folder of a single spec. Findings need them to encode examples."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 

@@ -123,7 +123,7 @@ def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame
             is_same = redaction.response(frame, *rival) == redacted
         except DecodeError:
             continue
-        except TagwireError:  # `rival` is an unknown API, whose responses may have sensitive fields anywhere
+        except TagwireError:  # a response of an unknown API may have sensitive fields anywhere
             is_same = False
         if not is_same:
             raise TagwireError(

@@ -1,6 +1,7 @@
 """The explanation of an input, and functions that print it as lines or as JSON.
 
-The explanation contains traces or, if the kind of the input is unclear, a list of possible kinds.
+The explanation contains traces (all fields with their bytes) or, if the kind of the input is unclear, a list of
+possible kinds.
 """
 
 from collections.abc import Iterator, Sequence

@@ -157,7 +157,7 @@ def _check_errors(registry: "Registry", term: Term) -> None:
 def _errors_of(registry: "Registry", frame: "CapturedFrame") -> list[str]:
     """Return all values of the filter `error=` that match a response.
 
-    Each error in the response matches `any`, the error code, and the name of the error.
+    For each error in the response, these are `any`, the error's code and its name.
     """
     try:
         errors = [] if frame.is_request else registry.errors(frame.message)

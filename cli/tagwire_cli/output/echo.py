@@ -19,7 +19,7 @@ class Preferences:
     quiet: bool = False
     verbose: bool = False
     color: str = "auto"
-    """When to use colors: always, never, or auto (on a terminal, unless NO_COLOR or FORCE_COLOR is set)."""
+    """When to use colors: always, never, or auto (on terminals; NO_COLOR and FORCE_COLOR override this)."""
 
 
 PREFERENCES: Final = Preferences()

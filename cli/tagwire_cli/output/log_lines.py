@@ -35,7 +35,7 @@ from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Matches strings that look like a printed null or printed bytes. To avoid confusion, they are printed as hex."""
+"""Matches strings such as `<null>` and `<0aff>`, which look like null and bytes. They are printed as hex instead."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
 """Attributes that belong to records, although some formats store them in the attributes of the batch."""
