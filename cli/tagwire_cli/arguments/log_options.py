@@ -86,7 +86,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. With it, the parameter `format` accepts all records that Kafka's reader accepts."""
+    """Add the option `--lenient`. With it, the formats in `format` accept all records that Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -90,8 +90,8 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
-    Otherwise, return only the candidates, with one exception: if the best candidate is a request or record batches with
-    an error, the bytes before the error are explained.
+    Otherwise, return only the candidates, with one exception: if the best candidate is of kind `request` or `batches`
+    but has an error, the bytes before the error are explained.
     """
     shown = guess.clear
     best = guess.best
@@ -127,7 +127,7 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 
 
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
-    """Yield lines that list the candidates, each with a command that decodes the input as a message of this kind.
+    """Yield lines that list the candidates, each with a command that explains the input as this candidate.
 
     `again` has the options and input to append to each command. If the input is a frame of a file, and too long to
     repeat as hex, `again` is None and the lines have no commands.

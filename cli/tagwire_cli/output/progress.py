@@ -27,10 +27,10 @@ _bars: Final[list["Progress"]] = []
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """Yield a function that draws a progress bar when called with (done, total); None if the output is not a terminal.
+    """Yield a function that draws a progress bar when called with (done, total); None if stderr is not a terminal.
 
     The bar is drawn only in these calls, and not by a background thread, so the program may fork. It is removed at the
-    end. For a command that prints all the time (`prints_all_along`), a bar is drawn only if its output is redirected.
+    end. With `prints_all_along` (the command prints all the time), yield None also if stdout is a terminal.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None
