@@ -46,7 +46,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     number = changed = failed = 0
     for name, text in _specs(settings, paths):
         number += 1
-        # On Windows, git may check files out with CRLF, so keep the line ends that the file has.
+        # On Windows, git may check files out with CRLF, so keep the file's line endings.
         line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
         try:
             formatted = format_spec(text.replace("\r\n", "\n"), file=_title(name), options=_options(settings, name))

@@ -241,6 +241,6 @@ def _changes(difference: VersionDiff) -> Iterator[str]:
 
 
 def _kinds(change: FieldChange) -> list[str]:
-    """Return the change's kinds, with `not nullable` instead of `nullable` if nulls are no longer allowed."""
+    """Return `change.kinds`, but with `not nullable` instead of `nullable` if nulls are no longer allowed."""
     was_nullable = change.old is not None and change.old.nullable
     return ["not nullable" if kind == "nullable" and was_nullable else kind for kind in change.kinds]

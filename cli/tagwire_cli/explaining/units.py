@@ -135,7 +135,7 @@ def _detected_units(
 
 
 def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
-    """Yield the units of an input. Add the description of the detected input to the first unit."""
+    """Yield the units of an input. The first one also gets the input's description."""
     description = found.description
     while True:
         try:

@@ -43,7 +43,7 @@ def response_of(
 
 
 def example_of(registry: "Registry") -> str:
-    """Return an example of MESSAGE VERSION for error messages. The message is one of the package's messages."""
+    """Return an example of MESSAGE VERSION for errors, with a message from the package."""
     name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 
@@ -66,7 +66,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
 
 def _hint(args: Sequence[str]) -> str:
     """Return a hint if an argument is a file that another command reads, or if the first argument is hex; else ""."""
-    # Only errors need the hint, so that successful commands don't load the detection of encodings.
+    # Import this only for errors, so that successful commands don't load the detection of encodings.
     from tagwire_cli.input.encodings import file_hint
 
     return file_hint(args) or (HEX_ARGUMENT if args and looks_like_hex(args[0].encode()) else "")

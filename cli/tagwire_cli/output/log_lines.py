@@ -38,7 +38,7 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Matches strings such as `<null>` and `<0aff>`, which look like null and bytes. They are printed as hex instead."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes that belong to records, although some formats store them in the attributes of the batch."""
+"""Attributes of single records, even if the format stores them with the batch."""
 
 
 class DumpOptions(NamedTuple):
