@@ -83,7 +83,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
     """Return the function to measure for an operation.
 
-    If a library doesn't support the operation's decode option, the function decodes without options.
+    If a library doesn't support `gc=False` or `views=True`, the function decodes without it.
     """
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()

@@ -85,8 +85,8 @@ GOLDEN = [
         "FooResponse",
         9,
         RESPONSE,
-        # The message's buffer of optional fields has user_agent (length, tag 1, "ab") and an end byte.
-        # Two foos follow: foos[0] is an empty buffer and baz 7; foos[1] is a buffer with bar (tag 1, "x"), and baz -1.
+        # The optional fields: user_agent (length, tag 1, "ab") and an end byte 00. Then foos, with count 2.
+        # foos[0] has no optional fields (00); baz is 7. foos[1] has bar (length, tag 1, "x", end byte 00); baz is -1.
         "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff",
         "04 0001 0002 6162 00 00000002 00 0007 03 0001 0001 78 00 ffff",
     ),

@@ -40,7 +40,7 @@ V0 = """
       65666768 0000000000000003 01  01  00
     00
 """
-# Version 1 adds a currency to each Money. It also adds a price (null is ff) and rows of marks to each line.
+# Version 1 adds `currency` to Money. The structs in `lines` get `price` (ff if null) and `marks` (nested arrays).
 V1 = """
     0000000000000001  0000018bcfe5687b  0007  03 07cf 00 04 455552 00  01 01 01 0a 01 03 0005 00 04 455552 00
     03

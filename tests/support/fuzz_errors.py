@@ -3,8 +3,8 @@
     python tests/support/fuzz_errors.py --count 20000000 --seed 20
 
 Unlike `make fuzz`, this program is not guided by coverage and compares decoding only, so it tries about 10,000 inputs
-per second. Every message version gets its share of distinct inputs: damaged bytes of Kafka's own classes and of the
-draft (`damage.samples`). One in eight inputs has low limits, and one in eight starts after skipped bytes. The
+per second. The inputs are damaged `damage.samples`, spread evenly over all message versions of Kafka and of KIP-482's
+draft, and all different. One in eight inputs has low limits, and one in eight starts after skipped bytes. The
 interpreter is the reference, and the engine can't fall back on it. `--backwards` starts with the last version, so that
 two processes can share the work and meet in the middle.
 

@@ -41,7 +41,7 @@ class Context(NamedTuple):
     structs: dict[str, Spec]
     """The common structs of the spec by name."""
     flexible: bool
-    """Whether lengths are varints and each struct ends with a tag section (released dialect)."""
+    """Whether lengths are varints and each struct ends with a tag section, as in Kafka's flexible versions."""
     leading: bool
     """Whether each struct begins with an optional field buffer (draft dialect)."""
     length: Callable[[int], bytes]

@@ -1,4 +1,4 @@
-"""Write logs that mix batches of several formats: a newer format, and older formats with other magic values."""
+"""Write logs whose batches have different formats, each with its own magic value."""
 
 from itertools import combinations
 from pathlib import Path

@@ -32,6 +32,7 @@ def changed_values(value: Any) -> list[Any]:
 
 
 def facts(message: Struct) -> Iterator[str]:
+    """Yield the results of copying, pickling and comparing a message, and of replacing each of its field values."""
     yield repr(message)
     fields = {name: getattr(message, name) for name in message.__slots__}
     again = type(message)(**fields)
@@ -54,7 +55,7 @@ def facts(message: Struct) -> Iterator[str]:
 
 
 def main() -> None:
-    """For each version of each message, print a digest of what the engine does with its objects."""
+    """For each version of each message, print the SHA-256 of its `facts`."""
     print("engine", tagwire.engine())
     for path in sorted(golden_files.FOLDER.glob("*.txt")):
         cls = next(

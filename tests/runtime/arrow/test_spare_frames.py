@@ -43,7 +43,7 @@ def metadata(random: Random) -> bytes:
 
 
 def rows(random: Random, count: int, damaged: float = 0.0) -> Any:
-    """Return random rows, of which the fraction `damaged` is invalid, and half as many are null."""
+    """Return random rows. A row is invalid with probability `damaged`, and null with half that probability."""
     good = [metadata(random) for _ in range(50)]
     values = [b"?" if random.random() < damaged else random.choice(good) for _ in range(count)]
     return pa.array([None if random.random() < damaged / 2 else row for row in values], pa.binary())

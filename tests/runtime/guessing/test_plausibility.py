@@ -18,8 +18,8 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # An integer n costs as many bits as the Elias delta code of abs(n) + 1. So 7 costs 3 + 2 * 2 + 1 bits, the
-        # length of the code of 8. If n is negative, it costs 6 bits more, except for -1, which costs 3 bits.
+        # An integer n costs as many bits as the Elias delta code of abs(n) + 1. For example, 7 costs 8 bits, because
+        # the code of 8 has 8 bits. A negative integer costs 6 bits more, but -1 costs only 3 bits.
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),

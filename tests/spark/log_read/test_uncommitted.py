@@ -140,7 +140,7 @@ def test_damage_after_the_requested_batches(tmp_path: Path, damaged: Callable[[b
 @pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_index_without_an_abort_is_rejected(tmp_path: Path, logs: Path, index: str, level: str) -> None:
-    """If a snapshot shows that transaction indexes must be complete, an abort missing from the index is an error."""
+    """A producer snapshot implies that the transaction index is complete, so an abort missing there is an error."""
     folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
     copytree(folder, tmp_path / folder.name)
     expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
