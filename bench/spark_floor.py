@@ -88,8 +88,8 @@ def main() -> None:
 
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
-    """Write the test data to a folder. Return the queries of this data by (case, source)."""
-    # Workers must import the class, not unpickle it, so that they keep its batches from one query to the next.
+    """Write the test data to a folder. Return the queries that read it, by (case, source)."""
+    # Workers must import Floor's module. If they unpickled Floor, they would not keep its batches between queries.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)

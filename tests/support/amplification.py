@@ -45,7 +45,7 @@ class Bait(NamedTuple):
         return self.memory / self.size
 
     def message(self, size: int) -> Any:
-        """Return a message of about `size` bytes, which are mostly elements of this array."""
+        """Return a message of about `size` bytes. Most of them are elements of the array at `path`."""
         root = layout_of(self.cls, self.version).root
         return _Filler(self.path, max(1, size // self.size)).struct(root, ()).value
 
@@ -147,7 +147,7 @@ class _Filler:
                 setattr(value, field.name, grown.value)
                 size, memory = size + 2 + grown.size, memory + grown.memory
             elif isinstance(field.type, Nested) and not field.type.nullable:
-                memory += getsizeof(field.default_value())  # absent from the bytes, but the decoder creates it
+                memory += getsizeof(field.default_value())  # not in the input, but the decoder creates this struct
         return _Grown(None, size, memory)
 
     def of_type(self, type: Type, path: Path) -> _Grown:

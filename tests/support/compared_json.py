@@ -74,5 +74,5 @@ def text_differs(sample: Sample, text: str | bytes) -> str | None:
 
 
 def _shown(message: Message) -> Any:
-    """Return the changed and required fields of a message, including secrets, which its `repr` hides."""
+    """Return a message's required and non-default fields, including secrets, which its `repr` hides."""
     return message._changed(), message.unknown_tags

@@ -1,4 +1,4 @@
-"""Make the first calls of several threads at the same time, for hostile/test_first_callers.py.
+"""Call a function for the first time in several threads at once, for hostile/test_first_callers.py.
 
 Usage: first_callers.py CALL THREADS. The exit code is 0 if all threads got the same result, and 3 if not; a crash has
 another code. Before the threads begin, only the modules that the call needs are imported.

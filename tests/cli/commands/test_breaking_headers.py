@@ -67,7 +67,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     assert proofs() == []  # this first run also fills the cache, for the unchanged headers
     give_old_header(project, "Request")
     give_old_header(project, "Response")
-    # Both request headers have magic -2, API key 7 and version 0. Only the old header has the field tenant (0).
+    # The old and the new request header have magic -2, API key 7 and version 0. The old one also has tenant 0.
     request = ("fe" "0007" "0000" "0000" + NONCE, "fe" "0007" "0000" + NONCE)
     # Response header 0 has no fields, and header 1 has the field node, with the value 9.
     response = (NONCE, "0009" + NONCE)

@@ -177,7 +177,7 @@ LENIENT = [
 def test_lenient_readers_accept_what_kafka_accepts(hex_text: str, fields: dict[str, Any] | None) -> None:
     with pytest.raises(DecodeError):
         read(2, hex_text)
-    if fields is None:  # Kafka rejects these bytes, too: the count overflows to 2^31 - 1
+    if fields is None:  # Kafka rejects these bytes, too: -2^31 minus 1 wraps to a count of 2^31 - 1
         with pytest.raises(DecodeError, match="2147483647 elements"):
             read(2, hex_text, strict=False)
         return

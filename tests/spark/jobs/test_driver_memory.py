@@ -14,7 +14,7 @@ from tagwire.records import Record, build
 from tagwire_spark.jobs import convert_logs
 
 MOST = 2000
-"""The limit of the driver's memory in bytes per segment."""
+"""The driver may use at most this many bytes of memory per segment."""
 
 
 def segments(folder: Path, count: int) -> Path:

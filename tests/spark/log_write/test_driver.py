@@ -461,7 +461,7 @@ def test_open_transactions_of_the_log_are_aborted(tmp_path: Path, logs: Path) ->
 
 @pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
 def test_null_without_the_tombstone_flag(tmp_path: Path, format: str) -> None:
-    """Check that a null value without the tombstone flag is accepted in a copy with offsets, but not in new records."""
+    """Check that a null value without the tombstone flag is accepted in rows with offsets, but not in new records."""
     schema = columns("topic string, partition int, offset long, value binary, tombstone boolean")
     values = [(None, False), (None, True), (b"v", False)]
     job(tmp_path, table(*(("t", 0, n, *each) for n, each in enumerate(values)), schema=schema), recordFormat=format)

@@ -280,7 +280,7 @@ def test_failed_write_changes_no_files(tmp_path: Path) -> None:
     write(tmp_path / "in", spec("InnerRequest", "request"), spec("InnerResponse", "response"), component="inner")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "inner").write_text("in the way")  # this file prevents the creation of the last folder
+    (out / "inner").write_text("in the way")  # `inner` is the last folder to be created; this file prevents it
     plan = plan_drafts(folder, out)
     with pytest.raises(TagwireError, match=r"inner.* can't be written"):
         plan.apply()
