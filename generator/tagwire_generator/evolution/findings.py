@@ -11,7 +11,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import WHOLE, Spot
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
-"""What a change breaks, such as "wire". The severity "error" means that a spec is invalid and can't be compared."""
+"""What a change breaks, such as "wire"; "error" if a spec is invalid and can't be compared."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 """All severities, most severe first."""

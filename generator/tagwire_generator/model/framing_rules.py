@@ -146,7 +146,7 @@ def _count_of(framing: FramingSpec) -> str:
 def _bits_reference(
     spec: FieldSpec, key: str, field: str, bits: str, before: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    """Yield a violation if a reference `field.bits` names no earlier field, or bits that this field doesn't have."""
+    """Yield a violation if no earlier field is named `field`, or if that field has no bits named `bits`."""
     other = before.get(field)
     if other is None:
         text = f"field {spec.name} names {quoted(field)} in {key}, but no such field precedes it"

@@ -33,7 +33,7 @@ def is_name(text: str) -> bool:
 
 
 def is_struct_name(text: str) -> bool:
-    """Return whether a struct, and so its class, may have this name."""
+    """Return whether this name is valid for a struct and its class."""
     return is_name(text) and text[0].isupper() and not keyword.iskeyword(text)
 
 

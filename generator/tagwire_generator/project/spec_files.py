@@ -111,7 +111,7 @@ def _component(parts: tuple[str, ...], parent: str) -> str:
 
 
 def _named(path: Path) -> Path:
-    # A generated module's first line contains this path. A line break in the path would start a line of code.
+    # The first line of a generated module is a comment with this path. A line break would end the comment.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
     if path.exists() and not path.is_file():  # reading a pipe would block
@@ -151,7 +151,7 @@ def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
 
 @lru_cache(maxsize=1024)
 def _names(data: bytes) -> tuple[bytes, ...]:
-    """Return the value of a spec's `name` key. If JSON can't be parsed, return all strings that may be that value."""
+    """Return the value of a spec's `name` key. If the JSON is invalid, return all strings that may be that value."""
     try:
         tree = json.loads(data)
     except ValueError:

@@ -166,7 +166,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             # A range such as 9-12 counts as 9+ if 12 is the message's last version.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
-            # An upper end is an error. Report it once, for the message, and read all fields as if there were none.
+            # A range that ends earlier is an error. Report it once, for the message. For fields, the range has no end.
             reading.broken_message_keys.add("versionsWithOptional")
 
 

@@ -176,7 +176,7 @@ def _keyword_test(
         case "if":
             condition, yes, no = (test_of(part.get(key, {})) for key in ("if", "then", "else"))
             return lambda value: yes(value) if condition(value) else no(value)
-        case _:  # reject `dialect` and unknown keywords, so that jsonschema checks the spec
+        case _:  # `dialect` and unknown keywords fail this fast test, so that jsonschema checks the spec
             return _rejects
 
 
