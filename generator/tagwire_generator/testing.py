@@ -26,9 +26,8 @@ def render_corpus(
 ) -> dict[str, dict[str, str]]:
     """Render tagwire's specs with a folder of templates, or with built-in templates such as `@markdown`.
 
-    Returns a dict for each folder of specs, which maps the path of each rendered file to its text. Nothing is written
-    to disk. Python files are compiled. Raises SpecError for a template that fails, and SettingsError for an invalid
-    `targets.toml`.
+    Returns `{spec folder: {path: text}}` with the text of each rendered file. Nothing is written to disk. Python files
+    are compiled. Raises SpecError for a template that fails, and SettingsError for an invalid `targets.toml`.
     """
     name = str(templates)
     templates_folder = resources.templates(name) if name.startswith("@") else Path(templates).resolve()

@@ -29,9 +29,9 @@ _FILES: Final = {
 }
 """Maps the path of each file in the project to the name of the file's template."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""Maps the path of each file that a project may already have to the name of the file's template.
+"""Maps the path of each file to the name of its template. If the file exists, it is kept.
 
-If one of these files exists, it is kept. If a file in `_FILES` or `_HEADERS` exists, an error is raised.
+If a file in `_FILES` or `_HEADERS` exists, an error is raised.
 """
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",

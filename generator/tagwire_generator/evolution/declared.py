@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the earlier use of a tag, such as "was reserved"; None if no field other than `field` has used it."""
+    """Describe the earlier state of a tag, such as "was reserved"; None if it was free, or was the tag of `field`."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None

@@ -41,7 +41,7 @@ def _changes(
 
 
 def _added(union: Union, known: Iterable[str]) -> tuple[str, str]:
-    """Return (violated rule, description) for a field added to a union. `known` names the struct's old fields."""
+    """Return (violated rule, description) for a field added to a union. `known` names the fields that are not new."""
     if set(known) & set(union.alternatives):
         return "TW931", f"an alternative was added to the union {union.name}"
     return "TW917", f"the union {union.name} was added, and old peers write none of its alternatives"

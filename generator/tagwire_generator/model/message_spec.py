@@ -53,7 +53,7 @@ class MessageSummary:
     column: int
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    """The attribute paths of integer fields, whose numbers a register (a table of named numbers) may name."""
+    """Attribute paths of integer fields without an enum. A register (table of named numbers) may name their values."""
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class MessageSpec:
     """The name of the subfolder that contains the spec. API keys of records are unique within a component."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why versions are deprecated; None if none are. If `deprecated_versions` is empty, all versions are deprecated."""
+    """Why the message is deprecated, or only its `deprecated_versions` if there are any; None if it is not."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False

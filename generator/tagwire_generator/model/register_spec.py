@@ -19,7 +19,7 @@ from tagwire_generator.model.violations import Violation, enforce
 _CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
 _FIELD_PATH: Final = re.compile(r"(\*|[A-Z][A-Za-z0-9]{0,99})(\.[a-z][a-z0-9_]{0,99})+")
 _TAKEN: Final = frozenset({"RANGES"})
-"""Names in a register's module that a constant can't have."""
+"""Names that a register's module uses itself. Constants can't have them."""
 
 
 @dataclass(frozen=True, slots=True)

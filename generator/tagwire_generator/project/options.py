@@ -39,8 +39,7 @@ class SpecOptions:
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types, each with its wire type; "" allows any wire type.
 
-    In settings, they are a table of names and wire types. They can also be a list of names without wire types, which
-    allows any wire type.
+    In settings, this is a table of names and wire types, or a list of names, which allows any wire types.
     """
 
     def __post_init__(self) -> None:

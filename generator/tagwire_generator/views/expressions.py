@@ -105,7 +105,7 @@ class Expressions:
         return name
 
     def numbers(self, wire: WireType, calls: str = "") -> str:
-        """Add a constant for arrays of the number type `wire` to the generated module. Return the constant's name.
+        """Add a constant for arrays of numbers of type `wire` to the generated module. Return the constant's name.
 
         By default, the constant is an object with methods that read and write such arrays. If `calls` is "packers" or
         "unpackers", the constant maps an element count to a method of `struct.Struct`.
