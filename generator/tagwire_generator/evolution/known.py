@@ -2,7 +2,7 @@
 
 Results are stored in the generator's cache. Cache keys hash all inputs of a check, so an entry is never outdated. One
 entry records that the whole set passed; commits that change no spec need only this entry. Another entry lists the
-messages that passed, for commits that change a few specs. This entry records a request and its response together. If
+messages that passed, for commits that change a few specs. In this list, a request and its response are one item. If
 the request changes, both must be checked again, because a request also determines which versions of its response are
 unstable.
 

@@ -42,7 +42,7 @@ class RegisterEntry:
     key: int
     name: str
     constant: str = ""
-    """The name of the constant without the register's suffix; "" if it is derived from `name`."""
+    """The constant's name before the register's `suffix` is appended; "" if it is derived from `name`."""
     range: str = ""
     description: str = ""
     by: str = ""

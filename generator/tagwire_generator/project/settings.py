@@ -283,7 +283,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # Most projects have no exceptions, and every command reads settings, so import the rules only if needed.
+    # Every command reads the settings, but few projects have exceptions to rules. So import the rules only if needed.
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"

@@ -80,7 +80,7 @@ class _Positions:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, JsonNode]:
-        """Return the file in which a spot's field is declared, and the value of the spot's key.
+        """Return the file that declares the field at the path `spot.names`, and the value of its key `spot.key`.
 
         If the field does not have the key, return the value of its `name` key. If the spec does not have the field,
         return the name of the struct.

@@ -51,7 +51,7 @@ _FIXED: Final = {
 }
 """Maps families of fixed-width types to the names of their helper functions."""
 _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
-"""For each family, the suffixes of the helper functions for one value and for many values."""
+"""Maps families of types with a length to the suffixes of their helpers, such as `put_string` and `put_strings`."""
 _RUNTIME_NAMES: Final = {
     "Any",
     "BOOLEANS",

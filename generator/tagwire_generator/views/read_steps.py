@@ -6,8 +6,8 @@ length. In each step, `shape` names a macro in `templates/read.jinja`, and the o
 macro inserts into the code.
 
 In generated code, `m` is the object, `buf` the input, `pos` the position, `n` the last length or marker that was read,
-`end` the end of a string, `stop` the end of a tagged field, and `raw` the buffer. Values of bytes fields are
-slices of `raw`.
+`end` the end of a string, and `stop` the end of a tagged field. Values of bytes fields are slices of `raw`, which is
+the input as bytes or as a memoryview.
 """
 
 from dataclasses import dataclass, field

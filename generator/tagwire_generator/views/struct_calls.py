@@ -14,7 +14,7 @@ Annotate = Callable[[FieldSpec], str]
 
 @dataclass(frozen=True)
 class UnionView:
-    """Template data for a union's property, whose value is the name and value of the alternative that is set."""
+    """Template data for a union's property, which returns the name and the value of the alternative that is set."""
 
     name: str
     annotation: str
