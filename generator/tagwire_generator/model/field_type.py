@@ -90,7 +90,7 @@ def foreign_type_hint(name: str) -> str:
 
 
 def _array(element: str) -> str:
-    """Return a hint for an array type in another language's notation, such as `int32[]`, given its element type."""
+    """Return a hint for an array type in another language's notation. For `int32[]`, `element` is `int32`."""
     element = element.strip()
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":

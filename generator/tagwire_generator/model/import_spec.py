@@ -18,7 +18,7 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""Rules for shared structs that are checked in each spec that imports the struct, because they depend on that spec.
+"""Rules for shared structs that depend on the importing spec, so they are checked in each importing spec.
 
 All other rules are checked in the shared struct's own spec.
 """

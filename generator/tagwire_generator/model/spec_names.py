@@ -87,7 +87,7 @@ def _violation(key: str, text: str, *needs: str) -> Violation:
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "property", "self", "str", "tuple"})
-"""Names in the source code of data classes. A parameter or attribute with such a name would shadow the original."""
+"""Names that the code of data classes uses. Parameters and attributes must not shadow them."""
 
 _TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | _WRITTEN | {"unknown_tags"}
 """Attributes that every data class already has."""

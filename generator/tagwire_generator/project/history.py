@@ -91,7 +91,7 @@ class History:
         return "\n".join(blocks)
 
     def _redefined(self) -> Iterator[ReleaseSpan]:
-        """For each layout of a redefined version, yield the span with the newest releases that have this layout."""
+        """For each layout of a redefined version, yield the latest range of releases that have this layout."""
         found: dict[str, ReleaseSpan] = {}
         for _, message in sorted(self.messages.items()):
             for version in message.redefined:

@@ -370,7 +370,7 @@ class _Uses:
             yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 
     def structs(self) -> list[ImportedStruct]:
-        """Return the structs of all imports, converted to the versions of the spec."""
+        """Return all imported structs. Their version ranges are converted to versions of the importing spec."""
         found: list[ImportedStruct] = []
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message

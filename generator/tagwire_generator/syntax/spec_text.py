@@ -143,7 +143,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path`, or to the enclosing item if both are on one line."""
+        """Attach the pending comments to the item at `path`, or to the enclosing item if it has no line of its own."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []

@@ -142,7 +142,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.raw_of), value)
 
     def row(self, wire: WireType) -> str:
-        """Return the name of a constant for a wire type: its entry in `WIRE_TYPES`, or the wire type of an enum."""
+        """Return the name of a constant that holds a wire type: an entry of `WIRE_TYPES`, or an enum's `EnumType`."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
         name = wire.name.replace("[", "_").removesuffix("]")

@@ -134,7 +134,7 @@ class _Steps:
         self.width += width
 
     def lead(self, code: str, what: str) -> None:
-        """Add a `struct` call that reads the pending fields, and then a length or null marker into the variable `n`."""
+        """Add one `struct` call that reads the pending fields and then a length or null marker (variable `n`)."""
         note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
         self.flush(note)
