@@ -79,7 +79,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
     if old is None or tag_holder(old) == tag_holder(new):
         return None
     if old.tagged_versions & new.tagged_versions & common:
-        return None  # both fields have the tag in a common version, so the layout comparison reports it
+        return None  # both fields have the tag in the same version, so the layout comparison reports the change
     return f"was {tag_holder(old)}"
 
 

@@ -26,7 +26,7 @@ ENTITY_TYPES: Final = {
 _NO_FRAMING: Final = FramingSpec()
 
 MAX_TAG: Final = 2**31 - 1
-"""The highest tag that the released dialect allows."""
+"""The highest tag in all dialects except the draft dialect."""
 MAX_DRAFT_TAG: Final = 2**16 - 1
 """The highest tag that the draft dialect allows. Its tags take two bytes."""
 

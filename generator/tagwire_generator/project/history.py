@@ -106,8 +106,8 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # The table "layouts" contains layouts, which are strings. If there is also a component named "layouts", the
-        # same table contains its messages, which are tables.
+        # The table "layouts" contains the layouts as strings. If a component is also named "layouts", its messages
+        # are subtables of this table.
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

@@ -260,7 +260,7 @@ _OWN: Final[Mapping[str, _Key]] = {
     "versions": _Key(_versions, str),
     "versionsWithOptional": _Key(_flexible_versions, str),
 }
-"""Maps some keys to normal forms of their own. Other keys use the form for their kind of value (`_BY_KIND`)."""
+"""The keys with a special normal form. The form of other keys depends on their kind of value (`_BY_KIND`)."""
 
 
 @cache

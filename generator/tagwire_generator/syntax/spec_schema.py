@@ -131,7 +131,7 @@ def _accepts(allow_extensions: bool) -> _Test:
 
 
 def _test_of(part: Mapping[str, Any], allow_extensions: bool, known: dict[str, _Test]) -> _Test:
-    """Convert a part of the schema to a function. `known` maps references (`$ref`) to the functions they refer to."""
+    """Convert a part of the schema to a function that tests a value. `known` has the function of each `$ref`."""
     tests = [
         _keyword_test(keyword, part, lambda other: _test_of(other, allow_extensions, known), known)
         for keyword in part

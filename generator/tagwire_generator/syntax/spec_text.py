@@ -214,6 +214,7 @@ def _owner(path: Path) -> Path:
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]
-    if len(path) % 2 and len(path) > 1:  # a comment between a key and its value belongs to the field
+    # A field's keys have no lines of their own, so a comment at one of them belongs to the field.
+    if len(path) % 2 and len(path) > 1:
         return path[:-1]
     return path

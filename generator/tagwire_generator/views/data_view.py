@@ -44,7 +44,7 @@ class StructView:
 
     name: str
     base: str
-    """The base class. For requests and responses, it names the header class if the package has headers."""
+    """The base class. For a request or response, its type argument is the header class if the package has headers."""
     doc: str
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
