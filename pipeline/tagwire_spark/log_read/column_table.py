@@ -125,7 +125,7 @@ def _header_array(found: Any) -> Any:
 
 
 def _header_name_array(found: Any) -> Any:
-    """Return the KIP-82 names of each record's numeric header keys; null for a record without headers."""
+    """Return the names that KIP-82 gives to each record's numeric header keys; null for a record without headers."""
     keys = found.flatten().field("key").dictionary_encode()
     names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
     return _per_record(found, names.take(keys.indices), HEADER_NAMES)

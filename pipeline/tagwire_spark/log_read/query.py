@@ -288,8 +288,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     """Parse an option for offsets: a word such as `earliest` for all partitions, or JSON like {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound", so partitions with this word's number are left out of the result. If the option
-    is a word, returns None. For a stream that may start at `latest`, `stream_query` also reads the option itself.
+    is the default and means "no bound", so partitions with this word's number are left out of the result. If the
+    option is any word, returns None, so `stream_query` itself checks whether a stream starts at `latest`.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

@@ -6,7 +6,7 @@ index, are skipped. After these, only batch headers are read, up to the batch wi
 
 An entry in a `.timeindex` means that no record up to its offset has a later timestamp. An index that is damaged or
 belongs to another segment must not hide records, so an entry is used only if the batch with its offset has exactly the
-entry's timestamp as its maximum. Everything after that batch is read, because timestamps need not be in order.
+entry's timestamp as its maximum. No batch after that one is skipped, because timestamps need not be in order.
 
 File modification times can't be used instead, because producers set record timestamps. The index can't help to find the
 end of a time range, because early timestamps can follow late ones.

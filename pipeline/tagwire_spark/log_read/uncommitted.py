@@ -207,10 +207,10 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    Each list contains at least the headers of the transactional and control batches that were read. The last element is
-    always the header of the last batch that was read. If this batch is transactional or a control batch, its header may
-    occur twice. Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are
-    ignored, because they may be an unfinished batch.
+    Headers of batches that are neither transactional nor control batches may be left out. But each list ends with the
+    header of the last batch that was read, which may occur twice if it is a transactional or control batch. Raises
+    LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are ignored, because they
+    may be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):

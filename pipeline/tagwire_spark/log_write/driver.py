@@ -141,7 +141,7 @@ class _CommittedBefore(Exception):
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # a later commit of the batch removes this folder
+    if is_before(batch, noted_batches(job)):  # a commit after this check removes the new folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore

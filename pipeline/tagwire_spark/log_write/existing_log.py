@@ -48,7 +48,7 @@ class ExistingLog(NamedTuple):
 def end_before(log: ExistingLog, written: str) -> LogEnd | None:
     """Return a log's end, or None if the log is empty.
 
-    Raises PipelineError if the log is damaged, or has batches of another format with the magic byte of `written`.
+    Raises PipelineError if the log is damaged, or if its format differs from `written` but has the same magic byte.
     """
     with log.partition() as partition:
         if partition is None or not partition.segments:

@@ -59,7 +59,7 @@ _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
 """Matches the name of a partition folder with a valid topic name."""
 _HEADER_SIZE: Final = 61
 _RECORD_SIZE: Final = 34
-"""Maximum size of a record in bytes, in any format, without its key, value and headers."""
+"""The most bytes that a record in any format needs in addition to its key, value and headers."""
 _RECORD_HEADER_SIZE: Final = 10
 _OBJECT_SIZE: Final = 200
 """Memory overhead of a record object, in bytes."""
@@ -272,7 +272,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Rows with offsets are copies from a log, so they may have null values without the tombstone flag.
+            # Rows with offsets are copied from a log, which may have null values without KIP-87's tombstone flag.
             as_read=not self.segments.is_numbered,
             **numbers,
         )
