@@ -32,7 +32,7 @@ _FIRST: Final = 1 << 20
 _BLOCK: Final = 1 << 23
 """Maximum number of bytes that a request for a split reads."""
 _LOOK: Final = 1 << 16
-"""Number of bytes that the first request reads if blocks are not prefetched, because only headers are needed."""
+"""Number of bytes that the first request reads if only headers are needed. Blocks are then not prefetched."""
 _TAIL: Final = 1 << 16
 """Bytes to read beyond the end of a split, where the last batch of the split may continue."""
 _AHEAD: Final = 2
@@ -81,7 +81,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a range of bytes once. Raises PipelineError if the file changed, and any error of the S3 client."""
+        """Request a byte range once. Raises PipelineError if the file changed. Passes on errors of the S3 client."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)

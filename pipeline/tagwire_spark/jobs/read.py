@@ -61,7 +61,7 @@ def read_logs(
     *,
     tasks: int | None = None,
 ) -> DataFrame:
-    """Return the same rows as `spark.read.format("kafka_log")`, in a read that workers plan.
+    """Return the same rows as `spark.read.format("kafka_log")`, but let workers plan the read.
 
     `paths`, `schema` and `options` are as for the source, but the options `pushdown` and `minPartitions` are rejected.
     Splits of up to `maxSplitBytes` (default: 1 GiB) are distributed among `tasks` tasks (default:

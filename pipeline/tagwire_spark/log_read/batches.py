@@ -157,9 +157,9 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the split's first batch, and the last offset before it.
 
-    Raises LogError for damage, unless the query is permissive. If a permissive read begins with damage, the search for
-    the next batch uses the last offset, so that it doesn't mistake damaged bytes for a batch. The task that reads the
-    preceding split uses the same offset, so both tasks find the same batch.
+    Raises LogError for damage, unless the query is permissive. If a permissive read begins with damage, it compares
+    the offset of each possible next batch with the last offset, so that it doesn't mistake damaged bytes for a batch.
+    The task that reads the preceding split uses the same last offset, so both tasks find the same batch.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:

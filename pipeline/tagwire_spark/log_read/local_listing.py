@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""If a modification time is at least this many nanoseconds old, any later change alters it."""
+"""Minimum age of a modification time, in nanoseconds. If it is younger, a later change may leave it the same."""
 
 
 class _Known(NamedTuple, Generic[_T]):

@@ -165,8 +165,8 @@ def settled_location(
 ) -> Generator[Sequence[Path]]:
     """Yield a location's partition folders. In the `with` block, no commit can move files in a local location.
 
-    A remote location can't be locked, so only check that the listing doesn't show part of a commit. Raises
-    PipelineError if it does, and LogPathError if a folder can't be listed.
+    A remote location can't be locked. Instead, raises PipelineError if its listing shows part of a commit. Raises
+    LogPathError if a folder can't be listed.
     """
     path, list_folders = location.local, list_folders or _folders
     with ExitStack() as stack:

@@ -34,9 +34,9 @@ class Log(NamedTuple):
     topic_id: str = ""
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Pairs (leader epoch, its first offset), to detect whether a record was replaced after it was read.
+    """Pairs (leader epoch, its first offset).
 
-    The replaced record's offset then belongs to another leader epoch than before.
+    If an offset belongs to another epoch than when its record was read, the record was replaced.
     """
     log_end: int = 0
     """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""

@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether this exchange represents a gap in a network capture. One side then has an error, but no bytes."""
+        """Whether this is a gap in a network capture. The request or response then has an error, but no bytes."""
         return any(side is not None and side.gap for side in self)
 
 
@@ -227,9 +227,9 @@ def captured_frames(
 ) -> Iterator[CapturedFrame]:
     """Yield the captured frames in a file, whose type is detected by its first bytes.
 
-    In a network capture, the registry's APIs help to find the next frame after a gap. A file at a URL is read as a
-    stream, and must still have the planned `state`. Raises PipelineError for a row that isn't a frame, and LogPathError
-    if the file no longer exists.
+    After a gap in a network capture, a request is recognized only if `registry` has its API key and version. A file at
+    a URL is read as a stream, and must still have the planned `state`. Raises PipelineError for a row that isn't a
+    frame, and LogPathError if the file no longer exists.
     """
     with ExitStack() as stack:
         try:
