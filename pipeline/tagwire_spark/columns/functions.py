@@ -165,7 +165,7 @@ def schema_of_message(
 ) -> StructType:
     """Return the type of the structs that `from_message` returns for the same arguments.
 
-    If `version` is None, return the type for a column of versions. Each field has its documentation as a comment. If
+    `version` is None if `from_message` gets a column of versions. Each field has its documentation as a comment. If
     `nullable` is false, a field is NOT NULL if the spec never allows null; reading with such a schema is faster.
     """
     schema: StructType = decoding(messageName, version, options, fields).commented(nullable=nullable)
@@ -175,7 +175,7 @@ def schema_of_message(
 def from_record(
     data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: OptionValues = None
 ) -> Column:
-    """Decode a column of log records to structs of `message` (its name), `version` and `body` (JSON).
+    """Decode a column of log records to structs with `message` (a message name), `version` and `body` (JSON).
 
     `log` is group, transaction, share, cluster or remote-log. For the first three (coordinator logs), `data` is a
     column of keys, or a column of values with their keys in `key`. Null, which is a tombstone, stays null. Options:

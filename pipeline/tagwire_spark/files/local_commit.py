@@ -93,7 +93,7 @@ class LocalFolder(CommitFolder):
             on_disk(folder)
 
     def end(self, attempt: Attempt) -> None:
-        """Do nothing: a job's folder is removed when the job ends, so late attempts can't write anything."""
+        """Do nothing. Once a job is over, its folder no longer exists, so late attempts can't write anything."""
 
     def remove(self, job: Job) -> None:
         shutil.rmtree(job.folder, ignore_errors=True)

@@ -62,7 +62,7 @@ def without_replicas(splits: Iterable["Split"], query: "LogQuery") -> list["Spli
 
 
 def shorter_replicas(partitions: Iterable[tuple[str, "Partition", Sequence["Segment"]]]) -> set[str]:
-    """Return the folders that a batch read with replicas=longest leaves out.
+    """Return the folders to leave out of a batch query with the option replicas=longest.
 
     `partitions` contains (folder, partition, segments) for each copy of each partition. If the shorter copies were not
     left out, an offset that only the longest copy contains would be reported as lost in the others.

@@ -244,7 +244,7 @@ def _headers(
 
 
 def _pass(query: LogQuery) -> Pass:
-    """Return a reader of batch headers. The caller must return it to `_PASSES` after use."""
+    """Return a cached or new reader of batch headers. The caller must put it into `_PASSES` after use."""
     if (known := _PASSES.pop((query.formats, query.limits), None)) is not None:
         return known
     options = ReadOptions(formats=query.formats, headers_only=True, errors="skip", limits=query.limits, verified=True)
@@ -257,7 +257,10 @@ def _header(position: int, batch: RecordBatch) -> _Header:
 
 
 def _needed_headers(batch: Any) -> list[_Header]:
-    """From an Arrow batch of headers, select those of transactional and control batches. Append the last header."""
+    """From an Arrow batch of headers, select those of transactional and control batches.
+
+    Append the last header, which shows how far the log has been read.
+    """
     needed = pc.or_(batch.column("is_transactional"), batch.column("is_control"))
     parts = batch.filter(needed), batch.slice(max(len(batch) - 1, 0))
     return [_Header(**each) for part in parts for each in part.to_pylist()]

@@ -77,7 +77,7 @@ def _properties(*names: str) -> list[str]:
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether `before`, the last manifest's notes, lists this or a later micro-batch of the query."""
+    """Return whether the last manifest's notes (`before`) list this or a later micro-batch of the query."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 

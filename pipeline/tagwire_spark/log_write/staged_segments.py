@@ -114,7 +114,7 @@ class Segments:
         return writer
 
     def _note_offset_position(self, position: int, batch: RecordBatch) -> None:
-        """Record where a batch's base offset is. If the batch can't be renumbered, set `offset_positions` to None."""
+        """Store a base offset's file position. If the batch can't be renumbered, set `offset_positions` to None."""
         at = offset_position(batch)
         # Transactional batches can't be renumbered, because the offsets in the transaction index would not change.
         if at is None or batch.is_transactional:
@@ -177,7 +177,7 @@ def _offset_position(name: str, is_compressed: bool) -> int | None:
 
 
 def offset_positions_file(segment: Path) -> Path:
-    """Return the path of the file that lists where a staged segment contains base offsets.
+    """Return the path of the file that lists the positions of all base offsets in a staged segment.
 
     `numbered` needs these positions to renumber the segment.
     """

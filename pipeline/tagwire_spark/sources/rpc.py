@@ -189,7 +189,7 @@ def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[
     body = "bytes" if query.structs is not None else query.body
     for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
-        # Keep gaps: the missing bytes may contain frames of the requested API.
+        # Don't skip gaps in a capture: the missing bytes may contain frames of the requested API.
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:
             continue
         yield {**row, "file": encodable(file)}
