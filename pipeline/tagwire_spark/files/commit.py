@@ -62,7 +62,7 @@ __all__ = [
 _PATIENCE: Final = 10.0
 """Seconds to wait for other processes to finish their commits, if the folder can't be locked.
 
-Without a lock, nothing shows whether these processes still run.
+Without a lock, it is unknown whether these processes are still running.
 """
 
 

@@ -126,7 +126,7 @@ class Marks:
         self._checked: set[str] = set()
 
     def look_in_parents(self, name: str) -> None:
-        """Record the commit marks in a partition's parent folder. Call this before listing the partition.
+        """Remember which commit marks a partition's parent folder contains. Call this before listing the partition.
 
         If the user may not list the parent folder, commits during the listing are not detected.
         """

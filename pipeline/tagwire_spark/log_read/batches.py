@@ -320,7 +320,7 @@ class SplitPass(Pass):
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
-        """Return the last valid offset before the invalid batch at `position`; None if the query ends before it.
+        """Return the last valid offset before the invalid batch at `position`; None if the query ends before the batch.
 
         This reads the split again, because the last batch that the engine read may have a wrong offset.
         """

@@ -163,10 +163,10 @@ class _Rows:
             yield "file"
 
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
-        """Read a split. Yield each Arrow batch as soon as it is full, and an error row for each damaged range.
+        """Read a split. Yield each Arrow batch as soon as it is full.
 
-        The last rows stay buffered until the next split or `rest`. Raises LogError, after yielding the rows before the
-        invalid bytes.
+        The last rows stay buffered until the next split or `rest`. In PERMISSIVE mode, each damaged range becomes an
+        error row. In FAILFAST mode, the rows before it are yielded, and then LogError is raised.
         """
         name = encodable(scan.file)
         known = self._numbers.setdefault(name, number)

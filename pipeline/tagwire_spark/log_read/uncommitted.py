@@ -1,8 +1,8 @@
 """Find the records of a partition that are in aborted or open transactions.
 
 Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker. They also write
-snapshots of the producer state, so batch headers are read only after the latest snapshot or, if there is none, from
-the start of the log. A process reads these headers only once, unless that part of the log changes.
+snapshots of the producer state, so reading batch headers begins at the latest snapshot or, if there is none, at the
+start of the log. A process reads these headers only once, unless that part of the log changes.
 """
 
 from bisect import bisect_right

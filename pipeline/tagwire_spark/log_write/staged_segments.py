@@ -147,11 +147,11 @@ class Segments:
         return self.transactions
 
 
-# Assign offsets to rows without offsets: each task numbers its rows, and the driver puts the tasks' segments in order.
-# Each task numbers its rows of a partition from the end of the log, so several tasks may assign the same offsets.
-# The driver can then renumber a batch by changing only its 8-byte base offset, provided that no checksum covers the
-# base offset, and that all other offsets in the batch are relative to it. Offsets in index files are relative to the
-# segment's first offset, so only the names of index files change.
+# Assign offsets to rows without offsets. Each task numbers its rows of a partition, starting at the log end offset, so
+# several tasks may assign the same offsets. The driver then puts the tasks' segments in order and renumbers them. It
+# changes only the 8-byte base offset of each batch. This requires that no checksum covers the base offset, and that all
+# other offsets in the batch are relative to it. Offsets in index files are relative to the segment's first offset, so
+# only the names of index files change.
 
 _OFFSET: Final = Struct(">q")
 
