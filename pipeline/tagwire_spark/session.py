@@ -5,8 +5,8 @@ ms over a Unix socket. Python sources can push down filters only if a setting en
 checks the bounds of every column access, which takes a third of Spark's time for rows from Python. Functions with
 columnar input (the default since 4.3) make rows from Parquet a third more expensive.
 
-Two settings repeat Spark's defaults, because the alternatives are costly: a new worker process for each task, and
-pipelined functions, which sometimes fail with reused workers.
+Two settings repeat Spark's defaults: workers are reused, and functions are not pipelined. A new worker process for each
+task would be costly, and pipelined functions sometimes fail with reused workers.
 """
 
 import gc

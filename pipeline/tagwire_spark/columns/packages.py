@@ -53,7 +53,7 @@ def _shipped() -> list[str]:
         root = Path(SparkFiles.getRootDirectory()).absolute()
     except Exception:  # without a session, Spark raises various errors
         return []
-    # In a stream reader, `root` is a session's subfolder; the archives are in the folder above it.
+    # In a stream reader, `root` is a subfolder for the session; the archives are in its parent folder.
     folders = (root, root.parent)
     found = [file for each in folders for file in each.glob("*") if file.suffix in _ARCHIVES and file.is_file()]
     return [str(file) for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True)]

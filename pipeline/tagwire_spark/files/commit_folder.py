@@ -47,9 +47,9 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}
-    """If the job is a micro-batch, maps the ID of its streaming query to a note about the micro-batch.
+    """If the job is a micro-batch, maps its query's ID to its batch ID, its run ID and a hash of its rows.
 
-    The note is stored in the manifest, together with the notes of earlier commits.
+    The manifest stores this entry, together with the entries of earlier commits.
     """
 
 

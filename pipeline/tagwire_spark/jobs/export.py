@@ -136,7 +136,7 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
 
 
 def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
-    """Return the units, and the relative paths of the folders to create. Raises LogPathError for bad paths."""
+    """Return the units of work, and the relative paths of the folders to create. Raises LogPathError for bad paths."""
     units: list[_Unit] = []
     folders: dict[str, str] = {}
     for root in roots:

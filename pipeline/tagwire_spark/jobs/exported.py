@@ -115,10 +115,10 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) if an error, such as EIO, doesn't mean an incomplete export.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for an error such as EIO, but not for a missing or truncated file.
 
-    Do nothing if `error` is about a missing or truncated file, because the export is then incomplete. For a truncated
-    file, pyarrow raises an OSError without an error number.
+    Such a file means that the export is incomplete. For a truncated file, pyarrow raises an OSError without an error
+    number.
     """
     if error.errno not in (None, ENOENT):
         reason = error.strerror if isinstance(error, OSError) else error

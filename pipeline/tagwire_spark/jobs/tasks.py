@@ -20,7 +20,7 @@ from tagwire_spark.errors import PipelineError, rejection
 from tagwire_spark.session import settle_worker, spark_errors_converted
 
 TASK_BYTES: Final = 64 << 20
-"""The maximum size, in bytes, of all work units that share a task."""
+"""The maximum total size, in bytes, of the work units in one task."""
 _OPENING: Final = 1 << 20
 """Cost of opening a unit's files, as the number of bytes that a task could read in the same time."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])

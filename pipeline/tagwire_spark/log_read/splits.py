@@ -245,7 +245,7 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return the topic and partition number of each partition in the locations.
 
-    Returns None if there are none, but `kafka_log` has written to a location: an empty DataFrame creates no partitions.
+    Returns None if there is a `_SUCCESS` file but no partition, because `kafka_log` has written an empty DataFrame.
     Raises LogPathError if a folder can't be listed.
     """
     roots = [each.local.parent if each.local.is_file() else each.local for each in found]

@@ -19,7 +19,7 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Keys of a stream's offset for topic IDs and the last records' leader epochs. Topics never begin with a colon."""
+"""Keys for topic IDs and the last records' leader epochs in a stream's offset. The colon tells them from topics."""
 
 
 class Log(NamedTuple):
