@@ -105,8 +105,8 @@ def staging(job: Job, *, is_begun: bool = True) -> Attempt:
 def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError if the job could not be committed.
 
-    `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` is what the
-    last finished commit records about micro-batches. If another job commits first, `change` is called again.
+    `change(notes)` returns the files to move and remove, or None if the job is already committed. `notes` is the
+    information about micro-batches in the last finished commit. If another job commits first, `change` is called again.
     """
     folder = _of(job)
     while True:
@@ -129,7 +129,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
 
 
 def noted_batches(job: Job) -> Mapping[str, Any]:
-    """Return what the last finished commit records about micro-batches, keyed by the streaming query's ID."""
+    """Return the information about micro-batches in the last finished commit, keyed by the streaming query's ID."""
     found: Mapping[str, Any] = _of(job).done().get("batches", {})
     return found
 

@@ -180,8 +180,8 @@ class LocalFolder(CommitFolder):
     def check(self, job: Job, change: Change) -> None:
         """Check that all files can be moved. Raises OSError if one of them can't.
 
-        All sources must exist. Targets must be files in writable folders, on the same file system as the staging
-        folder.
+        All sources must exist, and no target may be a folder. The targets' folders must be writable, and on the same
+        file system as the staging folder.
         """
         root = self.path
         job.folder.mkdir(exist_ok=True)  # if a micro-batch has no rows, no task has created the folder

@@ -201,7 +201,7 @@ class _Pieces:
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Start the next file of the part, given by its index in the part's list of files."""
+        """Start the next file. `file` is its index in the part's list of files."""
         self.file, self.end = file, 0
 
     def add(

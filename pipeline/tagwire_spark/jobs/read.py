@@ -106,7 +106,10 @@ def _requested_schema(schema: StructType | str | None, query: LogQuery) -> Struc
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partitions and segments to plan, with commit numbers. Raises PipelineError if one can't be listed."""
+    """Return the partitions and segments to plan, with their log folders' commit numbers.
+
+    Raises PipelineError if one can't be listed.
+    """
     units: list[_Unit] = []
     for path in query.paths:
         try:

@@ -113,7 +113,10 @@ def path_strings(paths: str | Path | Iterable[str | Path]) -> list[str]:
 
 
 def found_partitions(root: Location) -> list[FoundPartition]:
-    """Return the partitions in a folder and its subfolders. Raises LogPathError for a file, or if none is found."""
+    """Return the partitions in a folder and its subfolders.
+
+    Raises LogPathError if `root` is a file, or if no partition is found.
+    """
     path = root.local
     if path.is_file():
         raise LogPathError(f"{root.origin}: a single segment is not a partition; give the folder of its partition")

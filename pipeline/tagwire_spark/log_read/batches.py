@@ -27,7 +27,7 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 CUT_OFF: Final = "TWL101"
-"""The ID of the log rule that is broken if the file ends within a batch."""
+"""ID of the rule that a log file must not end within a batch."""
 _SMALL: Final = 1 << 16
 """Batch size in bytes up to which reading a batch is faster than deciding in Python whether to skip it."""
 

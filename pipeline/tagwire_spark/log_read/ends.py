@@ -93,7 +93,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Return whether offsets are missing before or within a segment's batches. Raises LogError for invalid batches."""
+    """Return whether offsets are missing at the start of a segment or later. Raises LogError for invalid batches."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():
@@ -121,8 +121,8 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     """Return the position from which to read a segment's batch headers, in order to get to `offset` quickly.
 
-    This is the position of the last batch in the index that is at or before `offset` or, if `offset` is None, of the
-    last batch in the index. Returns 0 if the index has no such batch or is damaged.
+    This is the position of the last indexed batch at or before `offset`. If `offset` is None, it is the position of
+    the last indexed batch. Returns 0 if the index has no such batch or is damaged.
     """
     try:
         entry = segment.index_entry(offset)

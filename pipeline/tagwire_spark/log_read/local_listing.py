@@ -55,9 +55,9 @@ class LocalListing(Generic[_T]):
         return found
 
     def value_of(self, folder: Path) -> _T:
-        """Call the constructor's function for a partition. Return the cached result if the partition is unchanged.
+        """Return the value of the partition in a folder, from the cache if the partition is unchanged.
 
-        Raises LogPathError if the folder is gone, and any error that the function raises.
+        Raises LogPathError if the folder is gone, and any error that computing the value raises.
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed

@@ -304,7 +304,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """Parse a JSON object such as {"topic": {"0": 23}}. Raises PipelineError for other options.
+    """Parse a JSON object such as {"topic": {"0": 23}}. Raises PipelineError for anything else.
 
     The result is {("topic", 0): 23}. If `words` is {"earliest": -2}, the result for {"topic": "earliest"} is
     {("topic", ALL): -2}.

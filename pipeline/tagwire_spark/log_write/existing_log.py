@@ -92,6 +92,6 @@ def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[
 
 
 def _formats(written: str) -> FormatSet:
-    """Return the formats allowed in a log to which batches in the format `written` are appended."""
+    """Return the formats that a log may contain if batches in the format `written` are appended to it."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)
