@@ -1,8 +1,8 @@
 """Names for numeric values, from the enums of a package.
 
 If a field has an enum in its spec, its values are members of the enum. Kafka's own specs have no enums, so the values
-of their fields are plain numbers. But an enum of the package may list the fields whose numbers it names. Output for
-people shows these names next to the numbers.
+of their fields are plain numbers. But an enum of the package may list some of these fields. Output for people then
+shows the enum's names next to the numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,9 +1,9 @@
-"""Traces: every field of some bytes, with its path, offset, length and value, up to the first error.
+"""Traces: all fields of encoded messages, with path, offset, length and value, up to the first error.
 
 A trace records what `LayoutReader` reads: the reader opens a span where a field begins, notes its value, and closes the
 span where the field ends. The native engine writes the same spans. If it stops at an error, the reader takes over.
 Spans are rows of numbers (`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This module
-decodes nothing itself, so a trace always agrees with error positions and with lenient decoding.
+decodes nothing itself, so a trace always has the same error positions and lenient decoding as the reader.
 """
 
 from collections.abc import Callable, Sequence

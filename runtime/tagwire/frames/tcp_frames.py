@@ -52,7 +52,7 @@ class RequestHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is almost certainly a request, because a registry limits the API keys and versions."""
+        """Whether a match is almost certainly a request: with a registry, only its API keys and versions match."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:

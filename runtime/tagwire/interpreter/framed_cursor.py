@@ -45,7 +45,10 @@ class FramedCursor(LayoutCursor):
     def fail(
         self, found: str, expected: str, offset: int | None = None, error: type[DecodeError] = DecodeError
     ) -> NoReturn:
-        """Raise `error` at `offset` (default: the current one) or, in decompressed bytes, at the compressed data."""
+        """Raise `error` at `offset` (default: the current one).
+
+        In decompressed bytes, the error has the offset of the compressed data instead.
+        """
         self.error_at = self.pos if offset is None else offset
         if self.compressed_at is None:
             super().fail(found, expected, offset, error)

@@ -370,7 +370,7 @@ def _reason(fact: int, *, is_tombstone: bool, is_due: bool) -> str:
 
 
 def _of_facts(*, is_due: bool) -> tuple[list[str], bytes]:
-    """Return two tables, indexed by a record's flags. One has the reason, the other 1 for "keep" or 0 for "remove".
+    """Return two tables, indexed by a record's flags: the reason, and whether the record is kept (1) or removed (0).
 
     Use them only for formats in which a record with a null value is a tombstone.
     """

@@ -19,7 +19,7 @@ _CHECKPOINT: Final = "{}-checkpoint"
 
 
 def is_partition(path: Path) -> bool:
-    """Return whether a folder is a partition: it contains segments, or is named like one and has no subfolders.
+    """Return whether a folder is a partition: it contains segments, or has a partition's name and no subfolders.
 
     The name isn't enough: a log folder may be called kafka-logs-1. Raises OSError if the folder can't be read.
     """

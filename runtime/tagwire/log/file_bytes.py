@@ -22,7 +22,7 @@ from tagwire.text_format import count
 _WINDOW: Final = 1 << 19
 """The number of bytes read at once, which fits into a core's cache."""
 JUMP: Final = 1 << 12
-"""The number of bytes read at a position that is neither in the cached bytes nor right after them."""
+"""The number of bytes read after a jump to a position that is not in or right after the cached bytes."""
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:

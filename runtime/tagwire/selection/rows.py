@@ -1,6 +1,7 @@
-"""Get and change the selected values of a decoded message, as rows. The pure engine uses this module for selections.
+"""Get and change the selected values of a decoded message, as rows (tuples).
 
-It also defines the correct results for the native engine, which reads the same rows without decoding the message.
+The engine in pure Python uses this module. The native engine reads the same rows without decoding the message, and must
+give the same results.
 """
 
 from __future__ import annotations

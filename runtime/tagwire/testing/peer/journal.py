@@ -41,7 +41,7 @@ class Received:
     index: int
     """The number of the request on its connection, counted from 1."""
     offset: int
-    """The byte position of the frame, which begins with its size, in the data that the client sent."""
+    """The byte position where the frame (with its size) begins in the data that the client sent."""
     frame: bytes
     """Header and body as received, without the size."""
     address: Address
