@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Spans = tuple[tuple[str, str], ...]
-"""The spans of releases in which a version has the same definition, as (first, last), oldest first."""
+"""Spans of releases, as (first, last), oldest first. Within a span, a message version has the same definition."""
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:

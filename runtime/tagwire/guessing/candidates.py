@@ -111,8 +111,8 @@ class Guess:
     def clear(self) -> Candidate | None:
         """The best candidate if it is certain, otherwise None.
 
-        A candidate is certain if it decodes all bytes, costs less than the raw bytes, and costs at least `CLEARLY` bits
-        less than the next candidate.
+        A candidate is certain if it decodes all bytes, its cost (`Candidate.bits`) is below 8 bits per byte, and the
+        next candidate costs at least `CLEARLY` bits more.
         """
         first, *others = self.candidates or (None,)
         if first is None or not first.whole or first.bits >= self.size * 8:

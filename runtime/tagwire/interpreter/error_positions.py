@@ -1,10 +1,9 @@
 """Turn an error position from the native engine into an error.
 
-After an error, the native engine makes a separate pass (`_native/engine/walk.h`). It finds out which part of the
-message is invalid, the path and offset of that part, the end of the readable bytes, and the counts that are checked
-against limits. The interpreter then resumes reading at that offset, and raises the error at once. So only the
-interpreter contains error texts, and reporting an error takes no longer than reading one field, however many bytes
-precede it.
+After an error, the native engine makes a separate pass (`_native/engine/walk.h`), which returns an `ErrorPosition`:
+what is invalid, and all that the interpreter needs to resume reading there. The interpreter then raises the error at
+once. So only the interpreter contains error texts, and reporting an error takes no longer than reading one field,
+however many bytes precede it.
 """
 
 from enum import IntEnum

@@ -380,10 +380,10 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Read nothing, but return what the caller must do next, in the same form as the native `walk`.
+        """Return what the caller must do next. Unlike the native method, this one leaves all reading to the caller.
 
         "unclear" means that the caller must read a batch in Python, and "full" that the caller must `take` the rows.
-        "done" means that everything up to `end` has been read.
+        "done" means that the caller has read everything up to `end`.
         """
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 

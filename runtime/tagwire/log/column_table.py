@@ -141,7 +141,10 @@ def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
 
 
 def _headers(formats: FormatSet) -> LogColumn:
-    """Return the column of record headers. Keys are int32 if all formats with headers have int32 keys, else strings."""
+    """Return the column of record headers.
+
+    Its keys are strings, or int32 if all formats with headers have int32 keys, as in KIP-82's first draft.
+    """
     found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
     has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
     may_be_null = not found or any(pair[1].nullable for pair in found)

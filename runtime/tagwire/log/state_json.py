@@ -51,7 +51,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Return whether the message's own JSON must be changed.
+        """Return whether the fast `Message.to_json_text` can't be used.
 
         This is the case if a value is hidden, or if a member of `ahead` has the same name as a field of the message.
         """

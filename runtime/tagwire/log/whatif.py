@@ -199,7 +199,7 @@ class WhatIf:
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """Group the measurements by `name(kind)` and return the sum of each group.
+        """Return the sum of the measurements in each group. `name` returns the group of a `Kind`.
 
         If there are no measurements, return an empty Measure under "".
         """

@@ -91,7 +91,7 @@ class MockPeer:
         )
 
     def offer(self, request: type[Message] | str | int, versions: Versions | str) -> None:
-        """Announce `versions` of an API, instead of the versions for which `on` set rules. "none" hides the API.
+        """Announce `versions` of an API. By default, the versions of its rules are announced. "none" hides the API.
 
         Requests in other versions are rejected. Raises the same errors as `on`.
         """
