@@ -165,7 +165,7 @@ def rows_of(trace: Trace, note: Callable[[Node], str] | None = None) -> Iterator
 
 
 def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
-    """Yield the rows of `rows_of`. If `note` is None, the rows have no values, which is faster."""
+    """Yield the rows of `rows_of`. If `note` is None, leave out the values, which saves time."""
     for part in trace.parts:
         if part is not trace.root:
             yield Row(-1, b"", part.type, kind="title")

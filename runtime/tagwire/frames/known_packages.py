@@ -38,7 +38,7 @@ RECORD_FORMATS: Final = {
 """A dict from names of record formats to (package, class name)."""
 
 HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
-"""The fields that contain a header key of KIP-82's first draft. Each path begins with the name of a record format."""
+"""Paths of the fields that contain a header key of KIP-82's first draft. Each begins with a record format's name."""
 
 
 def kafka_messages() -> Registry:

@@ -126,7 +126,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self._header_names_request = True
         start = as_bytes(data)[:4]
         if len(start) < 4:
-            # The frame is too short to contain a header, so this call raises a DecodeError.
+            # The frame is too short to contain a header, so `decode_from` raises a DecodeError.
             header.decode_from(start, header.VERSIONS.lowest)
         api_key = int.from_bytes(start[:2], "big", signed=True)
         version = int.from_bytes(start[2:], "big", signed=True)

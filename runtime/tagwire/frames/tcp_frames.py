@@ -178,7 +178,7 @@ class _Search:
     def _trim(self) -> None:
         """Drop the bytes before the first possible frame.
 
-        Dropping bytes is slow. So while possible frames are waiting for more bytes, this method only drops bytes after
+        Dropping bytes is slow. So while possible frames are waiting for more bytes, this method drops nothing until
         the data has doubled in size.
         """
         if self._waiting and len(self.data) < self._trimmed:

@@ -33,9 +33,9 @@ class Entry(NamedTuple):
     """A record of an internal topic, decoded to messages."""
 
     name: str
-    """The name of the key's message without the ending "Key" or, in logs without keys, the name of the value's message.
+    """The record's type: the name of its key's message, without the ending "Key".
 
-    For a marker, this is the marker's type.
+    In logs without keys, the name of the value's message. For a marker, the marker's type.
     """
     key: Any
     """The message that the key encodes; None for markers, and in logs whose records have no keys."""

@@ -82,7 +82,7 @@ class Reply:
     raw: bytes | None = None
     """Bytes to send unchanged, instead of a frame with its size and header."""
     close: bool = False
-    """Close the connection after the answer, or instead of it."""
+    """Whether to close the connection, after the answer if there is one."""
 
     def __post_init__(self) -> None:
         """Check the faults. Raises PeerError for a fault of the wrong type or out of range."""
@@ -142,7 +142,7 @@ _FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "raw": (lambda value: value is None or isinstance(value, bytes), "bytes or None"),
     "close": (lambda value: isinstance(value, bool), "True or False"),
 }
-"""For each fault, a function that returns whether a value is valid, and a description of valid values."""
+"""For each fault, a function that returns whether its value is valid, and a description of valid values."""
 
 Answer: TypeAlias = "Message | Reply | None"
 """One answer, given directly or returned by a function that takes the request."""
