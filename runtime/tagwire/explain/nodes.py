@@ -1,6 +1,6 @@
 """The nodes of a trace: a tree that is built from spans (`tagwire.explain.spans`) when nodes are accessed.
 
-Nodes nest like the bytes that they describe, and each byte of the input belongs to exactly one node. The bytes before a
+Nodes nest like fields, and each byte of the input belongs to exactly one node. The bytes before a
 node's first child (a count, a null marker, a tag and its size) and after its last child (the byte that ends an optional
 buffer) belong to the node itself. A compressed node owns all of its bytes, and the offsets of its children refer to the
 decompressed bytes (`Node.decompressed`).

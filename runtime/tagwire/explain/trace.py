@@ -112,7 +112,7 @@ def trace(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """Trace `data`, any bytes-like object. `message` is a message class, which requires a version, or a layout.
+    """Trace `data`, any bytes-like object. `message` is a layout or a message class. A class requires a version.
 
     Invalid bytes don't raise an exception; the error is stored in `Trace.error`. Raises UnsupportedVersionError for a
     version that the class does not have.

@@ -32,7 +32,7 @@ CLEARLY: Final = 16.0
 _ALONE: Final = 30.0
 """The bits added to the cost of a message without a header, which is rarer than a request or response."""
 _FAULT: Final = 24.0
-"""The bits added to the cost of a candidate with an error, in addition to the cost of the unread bytes after it."""
+"""The cost in bits of an error. The unread bytes after it have their own cost."""
 _SMALLEST_BATCH: Final = 26
 """The size in bytes of the smallest batch: a v0 message without key and value."""
 _HIGHEST_MAGIC: Final = 2

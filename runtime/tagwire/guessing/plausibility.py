@@ -21,7 +21,7 @@ _ODD: Final = 24.0
 """The cost in bits of values that senders rarely write: an unknown error code, an unknown tag."""
 _NULL: Final = 2.0
 CHECKED: Final = 8.0
-"""The cost of record batches, whatever their content, because their checksums identify them."""
+"""The cost in bits of record batches. Their checksums identify them, so their content does not matter."""
 _BYTE: Final = 8.0
 _NAME_CHARACTER: Final = 6.0
 _TEXT_CHARACTER: Final = 9.0

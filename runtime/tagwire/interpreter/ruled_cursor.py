@@ -13,7 +13,7 @@ from tagwire.text_format import shown
 
 
 class TagFields:
-    """The known fields and unions of a tag section, and the unknown fields read so far."""
+    """The known fields of a tag section, its unions (sets of alternatives), and the unknown fields read so far."""
 
     __slots__ = ("known", "unions", "unknown")
 

@@ -118,7 +118,7 @@ class ClusterState:
             brokers[broker,] = brokers[broker,].replace(**changes)
 
     def tree(self) -> dict[str, Any]:
-        """Return the state as JSON values: topics by name, and lists of entries for everything else (`_PLURALS`)."""
+        """Return the state as JSON values: topics by name, and a list for each other type of entry."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
         topics = {topic.name: self._topic_tree(topic) for topic in ordered}
         lists = {

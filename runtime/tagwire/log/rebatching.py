@@ -37,7 +37,7 @@ class BatchSize(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A new batch with its codec, and the position, size and number of the source batches that it replaces."""
+    """A new batch with its codec, and the source batches that it replaces: their position, total size and count."""
 
     position: int
     source_bytes: int

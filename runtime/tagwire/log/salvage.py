@@ -71,7 +71,7 @@ def salvage(
     with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # remove the files of an earlier attempt, during which the folder changed
+            for path in folder.iterdir():  # files of an earlier attempt, if the source changed while it was read
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 

@@ -93,7 +93,7 @@ class Measure:
 
     @property
     def saved_compressed(self) -> int:
-        """The number of bytes that the conversion saves if batches are compressed with the same codec."""
+        """The number of bytes that the conversion saves if each batch keeps its codec."""
         return self.compressed_before - self.compressed_after
 
     @property

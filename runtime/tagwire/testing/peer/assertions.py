@@ -90,7 +90,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: PeerProblem) -> BaseException | None:
-    """Return the exception that caused a problem if a callback in the test raised this exception; otherwise None."""
+    """Return the exception that caused a problem; None if tagwire raised it, not a callback in the test."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 
