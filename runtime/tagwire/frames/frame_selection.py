@@ -124,7 +124,7 @@ class _FrameSelection:
 
 
 class RequestSelection(_FrameSelection):
-    """Selects fields of requests; see `Registry.select_request`. A request's version is in its header."""
+    """Selects fields of requests; see `Registry.select_request`. The request's version is read from its header."""
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
         super().__init__(registry, message, registry.request_header, paths)

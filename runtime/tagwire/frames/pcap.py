@@ -175,7 +175,7 @@ def network_frames(
     try:
         for segment in tcp_segments(file):
             yield from _frames_of(segment, port, connections, registry)
-    except CaptureError as error:  # raised below, after the frames that are still waiting for a segment
+    except CaptureError as error:  # raised below; first yield the frames that still wait for a segment
         failure = error
     for connection in connections.values():
         yield from connection.close()

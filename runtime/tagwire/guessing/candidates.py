@@ -181,7 +181,7 @@ class _Work:
                 yield self.candidate("response", message, versions, seen, prior, [])
 
     def messages(self) -> Iterator[Candidate]:
-        """Try to decode the bytes as each message without a header. Yield a candidate for each complete decoding."""
+        """Try to decode the bytes as each message, assuming no header. Yield a candidate for each complete decoding."""
         classes = self.classes()
         prior = _ALONE + log2(max(1, sum(len(list(each.VERSIONS)) for each in classes)))
         for message in classes:

@@ -88,7 +88,7 @@ def differs(value: Any, default: Any) -> bool:
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        # An object that can't be compared, such as a struct with a deleted attribute, is rejected when it is encoded.
+        # An object that can't be compared, such as a struct with a deleted attribute, differs. Encoding rejects it.
         return True
 
 

@@ -64,7 +64,7 @@ class PartitionName(NamedTuple):
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """Parse a file name, or the last part of a path. Return None if files of a log don't have such names."""
+    """Parse a file name, or the last part of a path. Return None if it isn't the name of a `LogFile`."""
     return _log_file(path if isinstance(path, str) else path.name)
 
 

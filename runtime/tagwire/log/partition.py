@@ -243,8 +243,8 @@ class Partition:
     def _snapshots(self) -> dict[int, str]:
         """Return the file names of the producer snapshots, by offset.
 
-        Tiered storage names a snapshot after the segment before it, so its offset is the base offset of the next
-        segment. The last snapshot is left out, because there is no next segment.
+        In tiered storage, a snapshot of the state at the end of a segment has that segment's name. So its offset is
+        the base offset of the next segment. The last snapshot is left out, because there is no next segment.
         """
         found = self._by_kind.get(("snapshot", ""), ())
         has_copies = any(name.is_copy for _, name in found)

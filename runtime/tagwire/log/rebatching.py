@@ -217,8 +217,7 @@ class _Group:
         # In v0 and v1, only messages have offsets; there is no base offset to set.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
-        # If the timestamp type is append time, leave v0 and v1 messages compressed: only compressed messages keep the
-        # producer's timestamps.
+        # With append time, leave v0 and v1 messages compressed: decompression would lose the producer's timestamps.
         elif self.first.timestamp_type == "append":
             changes["compression"] = self.first.compression
         builder = builder_like(self.first, self.format, **{"compression": "none"} | changes)
@@ -294,7 +293,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """How often conversion lost a field (such as `records[].headers[]`) for the same reason, and the first loss."""
+    """How often conversion lost one field (such as `records[].headers[]`) for one reason, and the first loss."""
 
     path: str
     reason: str

@@ -113,7 +113,7 @@ class QuickBatch(LogBatch):
 _PREFIX_SIZE: Final = 17
 """The number of bytes from the start of a v0, v1 or v2 header up to and including its magic byte."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
-"""A batch that breaks one of these rules may be a valid batch of another format with the same magic byte."""
+"""For errors of these rules, check whether the batch is valid in another format with the same magic byte."""
 _ZEROS: Final = bytes(1 << 16)
 
 

@@ -212,9 +212,9 @@ class MockPeer:
         assertions.check_received(self.journal, expected, version, times)
 
     def assert_not_received(self, expected: Message | type[Message], *, version: int | None = None) -> None:
-        """Assert that no request equal to `expected` was received or, if it is a class, no request of that class.
+        """Assert that no request was received that equals `expected` or, if `expected` is a class, is of that class.
 
-        Raises AssertionError, with a list of the received requests, if there was such a request.
+        The AssertionError lists the received requests.
         """
         __tracebackhide__ = True
         assertions.check_received(self.journal, expected, version, 0)

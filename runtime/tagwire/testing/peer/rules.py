@@ -60,7 +60,7 @@ class AnswerRule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {known}")
-        # Check the faults now: with an answer function, an invalid fault would be found only when a request arrives.
+        # Check the faults now. If `answer` is a function, they are otherwise checked only when a request arrives.
         with_faults(None, faults)
         for each in answers:
             self._check(each)
