@@ -19,7 +19,7 @@ _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinst
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 """Maps each type whose values begin with a length, such as `string`, to the integer type of that length.
 
-The map is needed for types such as `string`, which don't name the encoding of their length as `compact string` does.
+Used if the name of a type does not say how its length is encoded. In `compact string`, the word `compact` says it.
 """
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")

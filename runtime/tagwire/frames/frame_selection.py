@@ -57,9 +57,9 @@ class _FrameSelection:
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
-        """Return, for each path, the version of the struct that contains the path's last field.
+        """Return, for each path, the version of the struct that contains its last field.
 
-        `version` is the version of the body.
+        A struct that is shared between messages has its own versions. `version` is the version of the message body.
         """
         header_row = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
         versions = iter(header_row), iter(self._body.holder_versions(version))

@@ -110,7 +110,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # Return the compressed bytes unchanged. The messages in them are decoded only to record spans for a trace.
+            # The result is the compressed bytes. For a trace, also decode the messages in them, to record their spans.
             if self.recorder is not None and value is not None:
                 with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())

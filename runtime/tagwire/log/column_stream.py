@@ -114,7 +114,7 @@ class ReadOptions(NamedTuple):
     ordered: bool = False
     """Whether to reject a batch whose base offset is not above the last offset of the previous batch."""
     transient: bool = False
-    """Whether the caller releases each array soon. Unused memory in its buffers is then kept for the next array."""
+    """Whether the caller releases each array soon. If so, its buffers aren't trimmed: a later array reuses them."""
 
 
 class LogColumns:

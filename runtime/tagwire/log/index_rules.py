@@ -60,7 +60,10 @@ class _AscendingIndexRule(IndexRule):
         self.next += 1
 
     def unchecked(self, rule: str) -> Iterator[tuple[int, Any]]:
-        """Count all unchecked entries as violations of `rule`. Yield (byte position, entry) for those to store."""
+        """Count all unchecked entries as violations of `rule`.
+
+        Yields (byte position, entry) for the first few. The caller stores a problem for each of these.
+        """
         for number in range(self.next, len(self.index)):
             if not self.problems.has_room(rule, self.index.at(number)):
                 self.problems.has_room(rule, self.index.at(number), len(self.index) - number - 1)

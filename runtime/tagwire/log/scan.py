@@ -184,7 +184,7 @@ class Scan:
             raise (error if self._sums is not None else self.with_formats(error, position)) from None
 
     def with_formats(self, error: LogError, position: int) -> LogError:
-        """Return `error`. If the bytes at `position` are a valid batch in other formats, the error names them."""
+        """Return `error`, or a copy that lists other formats in which the bytes at `position` are a valid batch."""
         if error.rule not in _OF_ANOTHER_FORMAT or error.other_formats:
             return error
         names = other_formats(self.data, position, self.formats, self.limits)
@@ -219,7 +219,7 @@ class Scan:
             raise log_error(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """From now on, verify checksums with a `SumCheck`, which makes the search for batches in damage faster."""
+        """From now on, verify checksums with a `SumCheck`, so that searching damaged bytes for batches is faster."""
         from tagwire.log.sum_check import SumCheck
 
         self._sums = self._sums or SumCheck(self.file, self.data)

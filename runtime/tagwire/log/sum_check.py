@@ -19,7 +19,7 @@ from tagwire.wire.checksums import POLYNOMIALS, extended
 _BLOCK_BITS: Final = 12
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK
-"""The maximum length in bytes of ranges whose checksum is computed directly."""
+"""A range of at most this many bytes is read completely. For longer ranges, checksums of blocks are combined."""
 _ONE: Final = 1 << 31
 _X: Final = 1 << 30
 

@@ -43,7 +43,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Follow a path from `owner` to a value. Return None if a struct on the path is null, and a list for an array."""
+    """Return the value at a path: None if a struct or array on it is null, a list of values if it enters an array."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -163,7 +163,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Convert lists in the new value to tuples, wherever the old value has a list. Return the converted value."""
+    """Return `new` with a tuple at each place where `old` has a list: native code accepts only tuples there."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

@@ -107,7 +107,7 @@ class _Waiting:
         self._has_room.set()
 
     def end(self) -> None:
-        """Wake up all calls that wait in `room`. Call this when no more answers will be sent."""
+        """Make all waiting calls of `room` return. Call this when no more answers will be sent."""
         self._is_over = True
         self._has_room.set()
 
