@@ -91,7 +91,7 @@ RESPONSE_BYTES = {
     2: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
     3: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
 }
-"""The bytes of a response in each version: ErrorCode 0, and a list of one point, with the values of At in the request.
+"""The bytes of a response in each version: ErrorCode 0, and a list of one point, with the values of the request's At.
 
 Version 2 adds Label and Z to the point. It also adds the nullable struct Edge, which contains the points From and To,
 and the nullable struct Style, whose Width is 9. The byte 01 before Edge and before Style shows that the struct is

@@ -203,7 +203,7 @@ def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
 
 
 def check(proof: Proof, pair: tuple[Json, Json], specs: tuple[MessageSpec, MessageSpec]) -> None:
-    """Check a proof independently: encode its value again, and decode its bytes with the other spec."""
+    """Check a proof independently: encode `proof.value` again, and decode its bytes with the other spec."""
     assert proof.old_bytes != proof.new_bytes or proof.old_bytes is None
     sides = zip(pair, (proof.old_bytes, proof.new_bytes), strict=True)
     assert any(_is_bytes_of(spec, proof.value, data) for spec, data in sides), "made by another encoder"

@@ -183,8 +183,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    # If the data had only two bytes, the message's values would cost more than the 16 bits of the data. The match might
-    # then be a coincidence, so no candidate is clear.
+    # `first.bits` exceeds the 16 bits of a two-byte input, so the match may be a coincidence and isn't clear.
     assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 

@@ -204,7 +204,7 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """Build a batch as if its records were copied: null values without the tombstone flag are then allowed."""
+    """Build a batch that may have null values without the tombstone flag, as copies of existing batches may."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 

@@ -111,8 +111,8 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # The first bytes of a batch are zeros, because they belong to its offset. If only these bytes of a batch are
-        # left, they look like preallocated zeros, which are not a problem.
+        # A batch begins with its offset, whose first bytes are zeros here. If only these zeros are left, they look
+        # like preallocated space, which is not a problem.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]

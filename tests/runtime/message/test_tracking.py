@@ -61,7 +61,7 @@ def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
 
 @native
 def test_a_struct_with_unknown_tags_is_tracked() -> None:
-    """The struct must be tracked, because any object can be put in its `unknown_tags` later."""
+    """The garbage collector must track the struct, because any object can be put in its `unknown_tags` later."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
 

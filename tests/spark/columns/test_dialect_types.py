@@ -90,9 +90,10 @@ V1 = bytes.fromhex(
     "0000000000000005  01  ff  09  ffffffffffffffff  0000000000000000  0000000000000000  01 000000000000003c"
     "03 04d2 0000000000000001 00  02 02 01 0000000000000000 00  01 09 01 aa"
 )
-"""The fields are, in order: id 5, no parts, no parent, side 9 (which has no name), done 1 ms before 1970, seen in 1970,
-took 0 ns, and 60 s left. The second line contains the price (12.34, at 1 s after 1970), one fee (0.01, in 1970), and
-the trade's tag section, with the unknown tag 9. The price and the fee each end with an empty tag section."""
+"""The first line contains `id` 5, no parts, no parent, `side` 9 (which has no name), `done` 1 ms before 1970, `seen` at
+the start of 1970, `took` 0 ns, and `left` 60 s. The second line contains the price (12.34, at 1 s after 1970), one fee
+(0.01, in 1970), and the trade's tag section, with the unknown tag 9. The price and the fee each end with an empty tag
+section."""
 ROW0 = {
     "id": Decimal(2**63 + 1),
     "parts": [Decimal(1), Decimal(2**64 - 1)],

@@ -59,7 +59,7 @@ def carried_out_by_another(root: Path) -> None:
 
 
 def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callable[[], object]) -> None:
-    """Patch a function so that its first call runs `before` first."""
+    """Patch a function to run `before` at the start of its first call."""
     real, waiting = getattr(owner, name), [before]
 
     def called(*arguments: Any) -> Any:
