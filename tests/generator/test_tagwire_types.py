@@ -132,7 +132,7 @@ SPECS = [NUMBERS, VALUES, NULLS, GRIDS, FLOATS]
 
 # Maps (message, version) to the field values and the expected bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
-    # The bytes are small (255), large (2^63), ratio (-1.5: sign bit 1, exponent 127, binary fraction 0.1), and three
+    # In order: `small` (255), `large` (2^63), `ratio` (-1.5: sign bit 1, exponent 127, binary fraction 0.1), and three
     # arrays, each after an int32 count.
     ("NumbersMessage", 0): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)},

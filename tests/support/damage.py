@@ -131,7 +131,7 @@ def _varint(data: bytearray, at: int, random: Random) -> None:
 
 
 def _long_varint(data: bytearray, at: int, random: Random) -> None:
-    """Encode the number in a one-byte varint with more bytes than necessary."""
+    """Replace a one-byte varint with a longer encoding of the same number."""
     if at < len(data) and data[at] < 0x80:
         data[at : at + 1] = bytes([data[at] | 0x80, *([0x80] * random.randrange(3)), 0])
 

@@ -157,7 +157,7 @@ def sized(context: Context, field: Spec, kind: str, length: int, data: bytes) ->
 
 
 def members(context: Context, field: Spec) -> tuple[list[Spec], list[Spec]]:
-    """Return the optional fields and the other fields of a field's struct, declared inline or as a common struct."""
+    """Return the optional fields and the other fields of the field's struct (an inline or a common struct)."""
     declared = field if "fields" in field else context.structs[field["type"].removeprefix("[]")]
     return declared.get("optionalFields", []), declared["fields"]
 

@@ -130,7 +130,7 @@ def _messages(data: bytes) -> list[bytes]:
 
 
 def _scrambled_body(message: bytes, random: Random) -> bytes:
-    """Usually damage a message, but not its first 16 bytes (offset, size and checksum in every format)."""
+    """Damage 60 % of messages after their first 16 bytes (offset, size and checksum in every format)."""
     return message[:16] + _scrambled(message[16:], random) if random.random() < 0.6 else message
 
 

@@ -62,7 +62,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def commit(folder: Path) -> None:
-    """Make a folder a git repository whose only commit has all of its files."""
+    """Create a git repository in a folder, and commit all of the folder's files."""
     git(folder, "init")
     git(folder, "add", "-A")
     git(folder, "commit", "-m", "one")

@@ -36,7 +36,7 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Create three partitions, and return a command line that reads them.
 
-    The partitions are damaged if the command can read damaged logs.
+    Damage them, unless the command rejects damaged logs.
     """
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
