@@ -158,7 +158,7 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": 3, "stamp": 1},
         "01 fe  ff  01 0000000000000001  01 01  01 3f800000  ff  01 61626364  0003  01 0000000000000001",
     ),
-    # Version 1 adds a tagged field: tag 0, 4 bytes, value 0. It needs no marker, because a null field is omitted.
+    # Version 1 adds a tagged field: tag 0, 4 bytes, value 0. It has no marker byte: if it is null, it is omitted.
     ("NullsMessage", 1): (
         {"tiny": None, "big": 7, "huge": None, "flag": None, "ratio": None, "four": None, "id": UUID(int=1)}
         | {"later": None, "stamp": None, "tagged": 0},

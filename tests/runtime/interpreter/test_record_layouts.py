@@ -195,8 +195,8 @@ FOO = StructLayout("Foo", items(baz=INT16), section=OptionalBuffer((BAR,)))
 USER_AGENT = Item("user_agent", sized("string", SHORT, nullable=True), default="", tag=1)
 FOOS = Item("foos", Array(Nested(FOO), INT32, nullable=False), default=())
 FOO_RESPONSE = Layout("FooResponse", 9, StructLayout("FooResponse", (FOOS,), section=OptionalBuffer((USER_AGENT,))))
-# The value "ab" of userAgent takes 2 + 2 bytes, so its length, as a zig-zag varint, is 08. The value "x" of bar takes
-# 2 + 1 bytes, so its length is 06.
+# The string "ab" of userAgent takes 4 bytes with its int16 length, or 08 as a zig-zag varint. The string "x" of bar
+# takes 3 bytes, or 06.
 FOO_BYTES = "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff"
 FOO_VALUE = {"user_agent": "ab", "foos": ({"bar": "", "baz": 7}, {"bar": "x", "baz": -1})}
 FOO_NULL_BYTES = "04 0001 ffff 00 00000000"

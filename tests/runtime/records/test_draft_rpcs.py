@@ -52,9 +52,9 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the golden records, preceded by their int32 size: 58 bytes (12 + 46) or 37 bytes (12 + 25).
+    """Return the golden records, preceded by their int32 size: 58 (12 + 46) or 37 (12 + 25).
 
-    The first 12 of these bytes are the offset and the message size.
+    The offset and the message size take 12 bytes, and the message takes 46 or 25.
     """
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 

@@ -150,8 +150,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         },
     ),
     # The batch header has 49 bytes after batchLength: epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4,
-    # timestamps 16, producer 8 + 2 + 4, count 4. The record takes 12 bytes (zig-zag 18) after its length byte, so
-    # batchLength is 49 + 13 = 62 (hex 3e).
+    # timestamps 16, producer 8 + 2 + 4, count 4. The record takes 12 bytes (zig-zag: hex 18) after its length byte,
+    # so batchLength is 49 + 13 = 62 (hex 3e).
     (
         "v2",
         "a record",
@@ -169,7 +169,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ),
     # The first 12 bytes after batchLength are epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), and lastOffsetDelta
     # 1. The next 21 bytes (33 in total) are baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, and count
-    # 4. The record without attributes takes 11 bytes (zig-zag 16) after its length byte: 33 + 12 = 45 (hex 2d).
+    # 4. The record without attributes takes 11 bytes (zig-zag: hex 16) after its length byte: 33 + 12 = 45 (hex 2d).
     (
         "v3",
         "a record",
@@ -185,9 +185,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # The record has attributes, so it takes 12 bytes (zig-zag 18) after its length byte, 13 in total. Without a
-    # timestamp, baseTimestamp is -1, which takes ten bytes (nine times ff, and 01). This is 8 more than for 300, so the
-    # header has 33 + 8 = 41 bytes after batchLength. batchLength is 41 + 13 = 54 (hex 36).
+    # The record has attributes, so it takes 12 bytes (zig-zag: hex 18) after its length byte, 13 in total.
+    # Without a timestamp, baseTimestamp is -1, which takes ten bytes (nine times ff, and 01). This is 8 more than for
+    # 300, so the header has 33 + 8 = 41 bytes after batchLength. batchLength is 41 + 13 = 54 (hex 36).
     (
         "v3",
         "attributes, no timestamp",

@@ -91,7 +91,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, function: str
 ) -> None:
-    """Check that renaming a listed segment for deletion is data loss only if the stream has not read it yet."""
+    """A segment renamed to `.deleted` after listing must count as data loss only if the stream has not read it yet."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
