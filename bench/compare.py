@@ -31,7 +31,7 @@ Worker = subprocess.Popen[str]
 
 
 def main(arguments: list[str]) -> int:
-    """Build and measure both sides, and print a table."""
+    """Build and measure `base` and `head`, and print a table."""
     options = _parser().parse_args(arguments)
     rounds, seconds = (3, 0.001) if options.quick else (options.rounds, 0.04)
     base, head = (_installed(revision) for revision in (options.base, options.head))

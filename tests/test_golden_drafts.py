@@ -51,7 +51,7 @@ def request_v9(length: Any) -> str:
         # origin, tag 256, 12 bytes: its own empty buffer (1), host "h" (2 + 1), hops with count 1 and element 3 (4 + 4)
         f"{length(12)} 0100 00 0001 68 00000001 00000003"
         f"{length(5)} 8000 00000001 ff"  # trace_id, tag 32768, 5 bytes: length 1, ff
-        "00"  # length 0: no further entries in the message's buffer
+        "00"  # length 0 ends the message's optional fields
         "00000002"  # filters: count 2
         f"{length(3)} 0001 0001 79"  # filters[0].bar, tag 1, 3 bytes: string length 1, "y"
         f"{length(4)} 0002 00000002"  # filters[0].limit, tag 2, 4 bytes: 2

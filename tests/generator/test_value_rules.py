@@ -78,7 +78,7 @@ def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
 
 
 def errors_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
-    """Return the error that decoding these bytes raises. The class and the generated code must raise the same error."""
+    """Return the error that `decode` raises for these bytes. The Python serializer must raise the same error."""
     with pytest.raises(tagwire.DecodeError) as by_class:
         package.Parcel.decode(data, version)
     with pytest.raises(tagwire.DecodeError) as by_python:

@@ -55,7 +55,7 @@ def try_one(data: bytes) -> None:
 
 
 def around_differs(sample: Sample, data: bytes) -> str | None:
-    """Decode a message. Compare the engines' object methods or (at random) the JSON that they make of it.
+    """Decode a message. Choose at random whether to compare the engines' object methods or their JSON.
 
     Return a description of the first difference; None if there is none.
     """

@@ -156,7 +156,7 @@ def batch(shared: Shared, random: Random) -> None:
 
 
 def tear(shared: Shared, random: Random) -> None:
-    """Assign new strings that each repeat a single letter, or check that each string in a result repeats one letter.
+    """At random, either assign strings that each repeat one letter, or check that a result's strings still do.
 
     A string with different letters would be a mixture of two assigned strings.
     """

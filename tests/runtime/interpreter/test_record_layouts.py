@@ -148,7 +148,7 @@ V3_VALUE = {
 }
 
 # A v3 batch without a timestamp, whose record has attributes. A missing timestamp is -1. As an unsigned 64-bit varint,
-# -1 is ff nine times and 01: 10 bytes, 8 more than the timestamp above. So batchLength is 33 + 8 + 13 = 54 (hex 36).
+# it takes 10 bytes (nine times ff, and 01), not 2 as above. So batchLength is 33 - 2 + 10 + 13 = 54 (hex 36).
 V3_LONG_BYTES = f"""
     0000000000000008 36 00000005 03 deadbeef 0000 00 ffffffffffffffffff01 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}

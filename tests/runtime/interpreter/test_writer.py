@@ -232,7 +232,7 @@ def test_attributes_that_a_version_drops_may_be_missing() -> None:
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    # Version 0 doesn't have this field either. It isn't ignorable, so writers check that it has its default.
+    # Version 0 doesn't have `quota` either, but `quota` isn't ignorable, so writers check that it has its default.
     del message.quota
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)

@@ -186,8 +186,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
     # The record has attributes, so it takes 12 bytes (zig-zag: hex 18) after its length byte, 13 in total.
-    # Without a timestamp, baseTimestamp is -1, which takes ten bytes (nine times ff, and 01). This is 8 more than for
-    # 300, so the header has 33 + 8 = 41 bytes after batchLength. batchLength is 41 + 13 = 54 (hex 36).
+    # Without a timestamp, baseTimestamp is -1, which takes 10 bytes (nine times ff, and 01), not 2 as above.
+    # So batchLength is 33 - 2 + 10 + 13 = 54 (hex 36).
     (
         "v3",
         "attributes, no timestamp",

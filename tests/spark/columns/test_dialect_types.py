@@ -211,7 +211,7 @@ def test_both_engines_return_the_declared_types(tmp_path: Path, isolation: str) 
 
 
 LATE = V0.replace(bytes.fromhex("ff 00000002 04d2"), bytes.fromhex("01 7fffffffffffffff 00000002 04d2"))
-"""A trade with 2^63 - 1 seconds left, which overflows Spark's 64-bit microseconds."""
+"""A trade whose `left` is 2^63 - 1 seconds, which overflows Spark's 64-bit microseconds."""
 
 
 def test_a_time_that_spark_cannot_hold(spark: "SparkSession") -> None:

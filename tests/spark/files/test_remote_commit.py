@@ -188,7 +188,7 @@ WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
 
 
 def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
-    """Return a log's URL, and an uncommitted write to the log: an append or, with `overwrite`, an overwrite."""
+    """Return a log's URL and an uncommitted write, which appends to the log or (with `overwrite`) replaces it."""
     url = bucket.new()
     bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
     writer = bucket.writer(url, overwrite=overwrite)
