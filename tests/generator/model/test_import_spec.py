@@ -5,7 +5,7 @@ from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model.import_spec import united
 
 Ranges = dict[tuple[int, int], int]
-"""Maps the first and the last version of the importing spec to the struct's version that they use."""
+"""Maps ranges (first, last) of the importing spec's versions to the version of the struct that they use."""
 
 
 def versions(ranges: Ranges) -> StructVersions:

@@ -195,8 +195,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # As a zig-zag varint, the timestamp -1 takes one byte (01). This is 1 less than for 300, so the header has 33 - 1
-    # = 32 bytes after batchLength. The record takes 13 bytes, so batchLength is 32 + 13 = 45 (zig-zag 5a).
+    # After batchLength, the header takes 33 bytes if the timestamp takes 2, as 300 does. The zig-zag varint -1 takes 1
+    # (01), and the record takes 13, so batchLength is 33 - 2 + 1 + 13 = 45 (zig-zag 5a).
     (
         "v3-zigzag",
         "attributes, no timestamp",

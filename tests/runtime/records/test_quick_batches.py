@@ -150,7 +150,7 @@ def test_totals(format: str) -> None:
     "settings", [{}, {"compression": "gzip", "wrapper_key": b"k"}, {"_quick": 1}, {"format": "v1"}]
 )
 def test_native_constructor_sets_what_python_does(arguments: tuple[Any, ...], settings: dict[str, Any]) -> None:
-    BatchBuilder().append(b"k")  # after the first record was appended, C code constructs builders
+    BatchBuilder().append(b"k")  # from the first `append` on, C code constructs builders
 
     def values(*, fast: bool) -> Any:
         builder = BatchBuilder.__new__(BatchBuilder)

@@ -113,7 +113,7 @@ def test_every_partition_makes_progress(tmp_path: Path, partitions: int, most: i
         read = {name: (end["t"][name] - position["t"][name]) // 5 for name in names}
         assert 0 < sum(read.values()) <= most
         served = {name: served[name] + bool(read[name]) for name in names}
-        # A new reader must return the same end offsets, because a restarted stream knows only its start offsets.
+        # A restarted stream, which knows only the start offsets, must choose the same end offsets.
         assert end == stream(tmp_path).latestOffset(position, ReadMaxFiles(most))
         position = end
     assert min(served.values()) >= least

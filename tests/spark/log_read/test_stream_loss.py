@@ -282,7 +282,7 @@ def test_a_topic_that_was_created_anew(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("late", ["", "no topic", "no ID", "no ID of one"])
 def test_a_topic_that_was_created_anew_in_steps(tmp_path: Path, late: str) -> None:
-    """A stream must notice a recreated topic, even if it has seen the topic without a folder or without its ID."""
+    """A stream must notice a recreated topic, even if a trigger in between finds no folder or no ID of the topic."""
     for number in range(2):
         segment(tmp_path / f"t-{number}", 0, batch(0))
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ")
