@@ -194,7 +194,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # the C loop below does not check the depth, so walk.h must check it
+        if depth < self.plan.depth:  # may be nested too deeply: walk.h checks this, collect.h does not
             self.plan.reject(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width

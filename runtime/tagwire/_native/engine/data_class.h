@@ -277,7 +277,7 @@ static inline void tw_set_construct(PyObject *cls, tw_construct_call construct)
     ((PyTypeObject *)cls)->tp_vectorcall = (vectorcallfunc)(void *)construct;
 }
 #  define TW_CONSTRUCTS 1
-#else /* in the limited API, types have no vectorcall slot, so Python constructs objects */
+#else /* in the limited API, types have no vectorcall slot, so the Python constructor is used */
 #  define TW_CONSTRUCTS 0
 static TW_MAYBE_UNUSED PyObject *tw_construct(
     const tw_data_class *c, PyObject *init, PyObject *cls, PyObject *const *args, size_t flags, PyObject *names)

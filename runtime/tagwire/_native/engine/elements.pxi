@@ -122,9 +122,9 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` contains a number for each input: the highest value among the attributes that are encoded relative to
-        this input. For the base offset, this is the highest offset of all records. If C rejects an element, `data` is
-        None, and `is_unsure` is true if the layout interpreter may still accept the element.
+        For each input, `highest` contains the highest attribute value that is encoded relative to it; for the base
+        offset, this is the highest offset of all records. If C rejects an element, `data` is None, and `is_unsure` is
+        true if the layout interpreter may still accept the element.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]

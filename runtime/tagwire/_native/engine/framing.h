@@ -70,9 +70,9 @@ struct tw_framing {
     uint8_t base, scale;
     uint8_t extent;       /* register that contains the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that contains the element count; 0 if the array has its own count */
-    uint8_t last; /* for a field by which an array is sorted: register that contains the previous element's number */
+    uint8_t last; /* for a field by which an array is sorted: register with its number in the previous element */
     uint8_t ordered;      /* for an array sorted by a field: register with the previous element's number */
-    uint8_t sum;          /* for the first field that a checksum covers: register that contains the checksum */
+    uint8_t sum;          /* for the first field that a checksum covers: the checksum's register */
     uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */

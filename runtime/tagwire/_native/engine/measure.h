@@ -139,7 +139,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
     Py_ssize_t count = tuple == NULL ? 1 : TW_TUPLE_SIZE(tuple);
     int64_t all = count * s->looks_width, size = 0;
     int64_t last_size = 0;
-    PyObject *last = NULL; /* the previous short int32 array; replicas and in-sync replicas often share an array */
+    PyObject *last = NULL; /* short int32 array of size `last_size`; replicas and in-sync replicas often share one */
     for (Py_ssize_t index = 1; index < count && index < TW_AHEAD; index++)
         TW_PREFETCH(TW_TUPLE_GET(tuple, index));
     for (Py_ssize_t index = 0; index < count; index++) {

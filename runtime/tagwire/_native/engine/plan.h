@@ -146,7 +146,7 @@ typedef struct {
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
     int64_t count, elements; /* `count`: number of valid elements; `elements`: how many more the limits allow */
-    int64_t last;            /* for arrays sorted by a number field: the field's number in the last valid element */
+    int64_t last;            /* for arrays sorted by an integer field: its encoded value in the last valid element */
 } tw_good;
 
 /* The maximum number of arrays whose valid elements are remembered: the last complete array, and up to three arrays
