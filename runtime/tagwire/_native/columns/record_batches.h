@@ -41,9 +41,8 @@ typedef struct {
  * The value is `number` or, if `slot` isn't -1, the number in that slot. If `mask` isn't 0, the value is masked with it
  * and then shifted right by `shift`. If `indexes` isn't NULL, it maps the value to an index into the column's dictionary.
  *
- * The column is null if `null_number` is set and the value is -1. A column can also depend on other bits of the header:
- * if `test` isn't -1, the column is null if, in the number in slot `test`, a bit of `needed` is 0 or a bit of `unless`
- * is 1. */
+ * The column is null if `null_number` is set and the value is -1. If `test` isn't -1, the column is also null
+ * unless the number in slot `test` has all bits of `needed` and no bit of `unless`. */
 typedef struct {
     int32_t column;
     int32_t slot;

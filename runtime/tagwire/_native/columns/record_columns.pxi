@@ -204,7 +204,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
-        """Set up `c` for a dictionary-encoded column with a batch attribute as text, such as the codec's name."""
+        """Set up `c` for a dictionary-encoded column that shows a batch attribute as text, such as the codec's name."""
         cdef int32_t *numbers
         cdef Py_ssize_t index
         if group is None:  # the format has no attribute bits with this name

@@ -48,7 +48,7 @@ typedef struct {
     int64_t mask;
     uint8_t how;          /* a tw_follows: the condition under which encoding sets the bit */
     Py_ssize_t slot;      /* slot of the attribute that determines the bit */
-    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the second attribute, a bool or None */
+    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute, which takes precedence unless it is None */
 } tw_follow;
 
 struct tw_framing {
@@ -76,8 +76,8 @@ struct tw_framing {
     uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
-    int8_t measured;      /* `mark` of the length field that contains this field's size; -1 if there is none */
-    int8_t covered;       /* `mark` of the checksum that covers the bytes from this field on; -1 if there is none */
+    int8_t measured;      /* index of the tw_mark for the length field that contains this field's size; -1 if none */
+    int8_t covered;       /* index of the tw_mark for the checksum of the bytes from this field on; -1 if none */
     int64_t guard_mask, guard_equals;
     int64_t equals;
     int64_t absent;       /* the number to use in place of this field if it is absent */

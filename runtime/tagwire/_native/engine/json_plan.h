@@ -1,8 +1,8 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
- * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion.
- * When they write JSON, that is the case for values of types that decoding never creates; when they read JSON, for any
- * invalid input. If there is an error, Python raises it.
+ * The functions that use the plan return NULL or -1 without an exception if Python must repeat the conversion:
+ * when writing JSON, for values of types that decoding never creates; when reading JSON, for any invalid input. If
+ * there is an error, Python raises it.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H

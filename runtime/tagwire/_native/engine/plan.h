@@ -51,7 +51,7 @@ struct tw_field {
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
-    int32_t run_count;    /* number of fields in the run; 0 if it has bools, which must be validated one by one */
+    int32_t run_count;    /* number of fields in the run that begins here; 0 if bools must be validated one by one */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -105,7 +105,7 @@ struct tw_struct {
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h; NULL in record formats */
     const tw_look *looks_end[TW_LOOK_KINDS];
-    int64_t looks_width;    /* minimum encoded size of an object, without its TW_LOOK_CLOSELY and tagged fields */
+    int64_t looks_width;    /* minimum encoded size of an object, not counting tagged or TW_LOOK_CLOSELY fields */
     const PyTypeObject *measured; /* the class of the struct's values if measure.h can measure them; otherwise NULL */
     const tw_field *tagged; /* tagged fields, in ascending order of tags */
     const tw_field *missing; /* fields of the class that this version does not have */

@@ -134,7 +134,7 @@ cdef class Shared:
 
 
 cdef bint can_move_views() except -1:
-    """Return whether changing the address and size of a copied memoryview makes it a correct slice."""
+    """Return whether tw_moved_view works: it slices a memoryview by changing the address and size of a copy."""
     whole = memoryview(bytearray(b"0123456789"))
     moved = tw_moved_view(whole, 3, 4)
     moved[0] = 0x61

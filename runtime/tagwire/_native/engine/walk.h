@@ -35,8 +35,8 @@ typedef struct {
     int has_known_tags;    /* whether a known tagged field was read, even if it had its default value */
     int stage;
     int64_t last, size;
-    PyObject *path, *open; /* lists, innermost first: the field names and indexes that lead to the error, and the row
-                            * numbers of the spans around the error */
+    PyObject *path, *open; /* lists, innermost first. `path`: field names and indexes that lead to the error; `open`:
+                            * row numbers in `spans.rows` of the spans that contain the error */
 } tw_walk;
 
 static int tw_walk_value(const tw_field *f, tw_walk *w, int role, int64_t step);

@@ -3,7 +3,7 @@
 cdef enum:
     FORMS = 8
     CHUNK = 1 << 18  # number of bytes to read at once when computing checksums
-    PAGE = 1 << 12  # maximum size of `page`, the cached part of the file outside the window
+    PAGE = 1 << 12  # maximum size of `page`, the cached part of the file outside the window that `next` searches
 
 ctypedef struct Form:
     int64_t length_at, least, magic_after_length, sum_at, sum_begin
