@@ -46,7 +46,7 @@ typedef struct {
     int32_t width;       /* width of a value in bytes; 0 if it varies */
     int32_t end;         /* index after the column's last descendant in the table of columns */
     int32_t level;
-    int32_t inner;       /* for list columns: the level of the list elements */
+    int32_t inner;       /* for list columns: index of the elements' level in the frame's `levels` */
     int64_t size;        /* size of `value` in bytes */
     const uint8_t *value; /* the default, as stored in the column's buffers */
 } tw_column;

@@ -20,8 +20,8 @@ typedef struct {
     PyObject *parameter;  /* the argument's default in the constructor's signature */
     PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
-    /* Whether callers of the constructor must pass the argument. `parameter` is then only used when a message is read
-     * from JSON in a version without the field. */
+    /* Whether callers of the constructor must pass the argument. If so, `parameter` is only used to read JSON in a
+     * version that does not have the field. */
     uint8_t required;
 } tw_attribute;
 

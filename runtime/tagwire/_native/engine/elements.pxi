@@ -268,8 +268,7 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        # `rest` is the function that was passed to `read`. If `Magic2.records_of` has created this iterator, `rest` is
-        # the batch, and its method `_by_layout` is that function.
+        # `read` stores a function in `rest`; `Magic2.records_of` stores the batch.
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0

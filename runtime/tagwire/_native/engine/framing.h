@@ -1,7 +1,7 @@
 /* A tw_framing contains the properties that only fields of record formats have. It extends the field's tw_field.
  *
  * A register is a numbered variable for a number that other fields depend on: presence bits, a length, a count, or the
- * base of deltas. Each such field has its own register, so nothing is looked up by name. Register 0 receives the
+ * base of deltas. Each of these numbers has its own register, so nothing is looked up by name. Register 0 receives the
  * numbers that nothing depends on.
  */
 #ifndef TAGWIRE_FRAMING_H
@@ -54,7 +54,7 @@ typedef struct {
 struct tw_framing {
     uint8_t frame;
     uint8_t fast_path;    /* a tw_fast_path: the field's fast path */
-    uint8_t is_usual; /* whether only `is_number`, `keep`, `base` and `scale` affect the field */
+    uint8_t is_usual; /* whether `is_number`, `keep`, `base` and `scale` are the only members that affect the field */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
     uint8_t algorithm;    /* for a checksum, and for the first field that it covers: a tw_algorithm */
@@ -85,7 +85,7 @@ struct tw_framing {
     int64_t codec_mask;
     uint8_t codec_shift;
     PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */
-    Py_ssize_t flag_slot; /* slot of a bool attribute that stores the bit `flag_mask` of the number */
+    Py_ssize_t flag_slot; /* slot of a bool attribute that stores one bit of the encoded number: `flag_mask` */
     int64_t flag_mask;
     Py_ssize_t bits_count, follows_count;
     const tw_bits *bits;

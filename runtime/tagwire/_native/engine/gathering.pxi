@@ -291,7 +291,7 @@ cdef class BuilderConstructor:
     cdef tw_class made
     cdef object cls, init, usual_format
     cdef tuple parameters  # the names of the constructor's parameters; the first is the format
-    cdef Py_ssize_t slots[MOST_PARAMETERS]  # the slots of the parameters, followed by all other slots of a builder
+    cdef Py_ssize_t slots[MOST_PARAMETERS]  # all slots of a builder: first those of the parameters, then the rest
     cdef Py_ssize_t count
     cdef dict templates  # the template for each format, by format name
 

@@ -172,8 +172,8 @@ static int tw_walk_extent(const tw_struct *s, tw_walk *w)
     return span < 0 ? -1 : tw_close_span(&w->spans, span, 0, w->r.p);
 }
 
-/* Fast path: skip common fields if no spans are requested. Return the number of skipped fields; 0 if the next field
- * must be read normally. */
+/* Fast path if no spans are requested: skip a run of fixed-width fields, or a short string, bytes value or array.
+ * Return the number of skipped fields; 0 if the next field must be read normally. */
 static inline int tw_pass(const tw_field *f, tw_reader *r)
 {
     int64_t left = r->end - r->p, size;
