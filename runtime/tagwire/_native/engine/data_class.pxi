@@ -73,7 +73,7 @@ cdef class DataClass:
     """The slots of a data class, for access from C.
 
     `goes_by_slots`: whether C may read the slots directly. `copies`: whether C may also create objects. `hides`:
-    whether Python must write the `repr`, because a field is sensitive or required.
+    whether Python must write the `repr`, which hides sensitive values and always shows required fields.
     """
 
     cdef tw_data_class c

@@ -12,10 +12,10 @@ cdef class Elements:
 
     `layout` describes the fields of an element. Each other argument is a dict whose keys are names of number fields.
     The values of these dicts describe how attributes of a Python object represent the numbers in the fields:
-    `bases`: a tuple (base, factor) of the names of two inputs. The attribute is base + factor * number. If the name of
-    the factor is "", the factor is 1.
-    `hidden`: a mask of the bits that the attribute doesn't store.
-    `flags`: a tuple (name, mask). `mask` has one bit set. The bool attribute `name` stores this bit of the number.
+    `bases`: a tuple (base, factor) with the names of two of the `inputs`. The attribute's value is
+    base + factor * number. If the name of the factor is "", the factor is 1.
+    `hidden`: a mask of the number's bits that the attribute doesn't contain.
+    `flags`: a tuple (name, mask). `mask` has one bit set. The bool attribute `name` contains this bit of the number.
     `follows`: a sequence of tuples (mask, how, attribute, flag). `mask` has one bit set. Encoding computes this bit
     from the values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see
     tw_follows in framing.h).

@@ -269,7 +269,7 @@ def is_framed(struct):
 
 
 def is_stated(kind):
-    """Return whether a type is an array that is counted by another field, must be sorted, or must not be empty."""
+    """Return whether a type is an array that must be sorted, must not be empty, or has its count in another field."""
     return isinstance(kind, Array) and bool(kind.counted_by or kind.order is not None or kind.filled)
 
 

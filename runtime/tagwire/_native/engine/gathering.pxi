@@ -341,7 +341,7 @@ cdef object construct_builder(object cls, PyObject **args, size_t flags, PyObjec
     ):
         return taken(tw_construct(NULL, init, <PyObject *>cls, args, flags, names))
     template = c.template(<object>given[0])
-    given[0] = NULL  # the builder stores the template's `Format` object instead of the format's name
+    given[0] = NULL  # take the format from the template, which has a `Format` object instead of a name
     made = taken(tw_new_object(&c.made, False))
     for index in range(c.count):
         value = given[index] if given[index] != NULL else TW_SLOT(<PyObject *>template, c.slots[index])

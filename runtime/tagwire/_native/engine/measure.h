@@ -55,9 +55,8 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return how many bytes longer an int32 array is than an empty one, whose size `looks_width` already includes. A long
- * array has not only more elements, but also a longer count prefix. Return 0 for null, and -1 if a slower check is
- * needed. */
+/* Return the encoded size of an int32 array, minus the size of the shortest possible count prefix, which `looks_width`
+ * already includes. Return 0 for null, and -1 if a slower check is needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;

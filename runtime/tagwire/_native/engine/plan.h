@@ -182,7 +182,7 @@ typedef struct {
     int64_t counted;
     int counting;
     int64_t *known;         /* the registers, which contain numbers that fields of a record format need (framing.h) */
-    int64_t *highest; /* for each number that deltas refer to, such as the base offset: the highest value; may be NULL */
+    int64_t *highest; /* for each register: the highest value encoded relative to it, such as an offset; may be NULL */
     int gap;                /* bytes to reserve for the next varint length: the width of the previous varint length */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
     int64_t implied;        /* the number to encode if the slot `implied_slot` is empty */

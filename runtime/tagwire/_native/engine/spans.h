@@ -4,7 +4,7 @@
  * A row contains the value's position, its `kind` (a number from the plan), and the number of the first row after the
  * nested spans (`after`). tagwire.explain.spans reads and writes the same rows, and looks up names, types and values on
  * request. Fixed-width array elements have no rows, because their array's row describes them. If no spans are
- * requested, each function costs only one test.
+ * requested, opening or closing a span costs only one check.
  */
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
@@ -34,7 +34,7 @@ typedef struct {
     tw_span *span;        /* first row; points into the memory of the bytearray `rows` */
     int64_t count, room;
     const uint8_t *start; /* address of the byte at offset 0 */
-    int32_t first_kind;   /* added to this plan's kind numbers, so that plans can share `rows` */
+    int32_t first_kind;   /* index of this plan's first kind in the trace's list of kinds, which plans share */
 } tw_spans;
 
 static inline int tw_span_kind(const tw_field *f, int role) { return TW_SPAN_FIELDS + TW_ROLES * f->number + role; }

@@ -38,8 +38,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
     return from == to ? 0 : tw_put(&x->w, x->start + from, (Py_ssize_t)(to - from));
 }
 
-/* Return whether the user's function has set a field that is absent or null in the old message. The function receives
- * an empty list for an absent array. If it returns an empty tuple for the array, the array is unchanged. */
+/* Return whether the user's function has set a field that is absent or null in the old message. The old value of an
+ * absent array is an empty list; an empty tuple as its new value leaves the array unchanged. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
