@@ -29,7 +29,7 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* Return whether the batch at `p` may have the format `b->tried`, whose batches store their length as a varint. */
+/* Return whether the batch at `p` may be in the format with a varint length, whose plan is `b->tried`. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;

@@ -121,7 +121,7 @@ typedef struct {
     int64_t first_offset;    /* records below this offset are dropped */
     int64_t last_offset;     /* last offset of the previous batch */
     int is_ordered;          /* if set, Python handles a batch whose offsets aren't above `last_offset` */
-    int64_t most_rows, most_bytes, bytes; /* limits of a frame; `bytes`: number of bytes in the current frame */
+    int64_t most_rows, most_bytes, bytes; /* the limits of a frame, and the bytes read for the current one */
 } tw_batches;
 
 /* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may

@@ -15,7 +15,7 @@ cdef tuple GIVEN_NAMES = ("key", "value", "timestamp", "headers", "offset", "tom
 @final
 @no_gc_clear
 cdef class Gathering:
-    """Encodes the records of a new batch, relative to the numbers in `inputs`, such as the base timestamp."""
+    """Encodes a new batch's records. Offsets and timestamps are stored relative to the base values in `inputs`."""
 
     cdef Elements plan
     cdef readonly tuple inputs
@@ -78,7 +78,7 @@ cdef class Gathering:
 
     @critical_section
     def written(self):
-        """Return the encoded records, and the highest values of their attributes, as in `Elements.write`."""
+        """Return the encoded records, and the tuple `highest` that `Elements.write` describes."""
         highest = tuple([self.highest[self.plan.input_registers[index]] for index in range(len(self.inputs))])
         return self.finished()[RESERVED:], highest
 

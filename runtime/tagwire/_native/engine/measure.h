@@ -77,9 +77,8 @@ static inline enum tw_look_kind tw_look_kind_of(const tw_field *f)
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
-/* Group a struct's fields by the check that they need (tw_look_kind). Set `looks_width` to the total size of the
- * fixed-width ints, the shortest possible count prefixes of int32 arrays, and an empty tag section. Call this when the
- * struct is otherwise complete. */
+/* Group a struct's fields by tw_look_kind. Set `looks_width` to the size of all fixed-width ints, plus the shortest
+ * count prefix of each int32 array, plus an empty tag section. Call this when the struct is otherwise complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;

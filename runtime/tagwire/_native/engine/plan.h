@@ -72,7 +72,7 @@ static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4,
 typedef struct {
     PyTypeObject *cls;
     allocfunc alloc;
-    Py_ssize_t slots_size;  /* total size of the slots; 0 if objects have more than a header and slots */
+    Py_ssize_t slots_size;  /* total size of the slots; 0 if objects have a `__dict__` or allow weak references */
 } tw_class;
 
 /* A template for default structs: the slot values of an object constructed without arguments. */

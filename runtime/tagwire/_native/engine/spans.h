@@ -24,8 +24,8 @@ typedef struct {
 #define TW_SPAN_NULL (-1)
 #define TW_SPAN_OPEN (-1)
 
-/* Span kinds. The first five are the same in all plans. After these, each field of a plan has one kind per role: for
- * field number N, TW_SPAN_FIELDS + TW_ROLES * N + role. */
+/* Span kinds. The first five are the same in all plans. The others belong to the plan's fields: field number N has the
+ * kind TW_SPAN_FIELDS + TW_ROLES * N + role for each tw_span_role. */
 enum tw_span_kind { TW_SPAN_MESSAGE, TW_SPAN_SECTION, TW_SPAN_BUFFER, TW_SPAN_UNKNOWN, TW_SPAN_RAW, TW_SPAN_FIELDS };
 enum tw_span_role { TW_FIELD, TW_ELEMENT = TW_FIELD, TW_TAG_OF_FIELD, TW_VALUE_OF_TAG, TW_ROLES };
 
