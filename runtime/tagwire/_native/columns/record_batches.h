@@ -62,9 +62,9 @@ enum tw_halt {
     TW_UNCLEAR = 3,   /* Python must read the next batch, for example because two formats fit its first bytes */
 };
 
-/* Slots that exist in every format. A record has slots for its offset and for the size of its value. A batch header
- * with N fields has slots 0 to N - 1 for the fields, followed by the slots in tw_batch_slot for computed numbers. */
+/* Slots of a record, in every format: its offset, and the size of its value. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
+/* Slots for computed numbers of a batch, in every format. They follow slots 0 to N - 1 for the header's N fields. */
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
 };
@@ -111,7 +111,7 @@ typedef struct {
     int64_t next;            /* file position of the batch after the one that is being read */
     const tw_record_plan *alone;    /* the plan for all batches if there is only one format, otherwise NULL */
     const tw_record_plan *plans[TW_MAGICS]; /* plans by magic byte; NULL if no format has that magic byte */
-    const tw_record_plan *tried;    /* plan for batches with a varint length; NULL if no format has such batches */
+    const tw_record_plan *tried;    /* plan of the format whose batch length is a varint; NULL if there is none */
     int32_t tried_magic, tried_zigzag;
     const tw_record_plan *plan;
     int is_open;

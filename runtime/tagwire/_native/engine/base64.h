@@ -16,8 +16,9 @@ static inline uint32_t tw_get24(const uint8_t *p) { return (uint32_t)p[0] << 16 
 /* Encode six bytes as eight characters of the standard alphabet. Return the characters as a 64-bit number whose lowest
  * byte is the first character.
  *
- * Each byte of `six` contains one six-bit index. A character's code is its index plus 65, corrected for indexes from 26
- * (lowercase letters), 52 (digits), 62 (+) and 63 (/). The corrections are computed for all eight characters at once.
+ * Each byte of `six` contains one six-bit index. An uppercase letter's code is its index plus 65. Lowercase letters
+ * (indexes from 26), digits (from 52), + (62) and / (63) need corrections, which are computed for all eight characters
+ * at once.
  */
 static inline uint64_t tw_base64_of_six(const uint8_t *p)
 {

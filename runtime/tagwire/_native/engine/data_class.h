@@ -55,8 +55,8 @@ static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
     return value;
 }
 
-/* If the current exception was raised because the argument isn't iterable, replace it by an exception that contains the
- * argument's name. Always return NULL. */
+/* If the current exception was raised because the argument isn't iterable, replace it with one that names the argument.
+ * Always return NULL. */
 static TW_RARE PyObject *tw_name_argument(const tw_attribute *a, PyObject *argument)
 {
     if (PyErr_ExceptionMatches(PyExc_TypeError) && !PySequence_Check(argument) &&

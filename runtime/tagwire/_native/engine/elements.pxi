@@ -82,8 +82,8 @@ cdef class Elements:
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
         If C rejects an element, it calls `rest(index, pos, elements, good)`. `index` is the number of the rejected
-        element, starting at 0, and `pos` the position where it begins. `elements` is the number of array elements read
-        so far, which counts towards the limit. `good` describes the array elements that C found valid, in the form of
+        element, starting at 0, and `pos` the position where it begins. `elements` is the number of array elements
+        counted towards the limit so far. `good` describes the array elements that C found valid, in the form of
         `LayoutReader.good`. `rest` returns an iterator that reads the rejected element with the layout interpreter and
         raises the error.
 

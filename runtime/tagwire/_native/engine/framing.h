@@ -47,7 +47,7 @@ typedef struct {
 typedef struct {
     int64_t mask;
     uint8_t how;          /* a tw_follows: the condition under which encoding sets the bit */
-    Py_ssize_t slot;      /* slot of the attribute that determines the bit */
+    Py_ssize_t slot;      /* slot of the attribute that this condition tests */
     Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute, which takes precedence unless it is None */
 } tw_follow;
 
@@ -71,7 +71,7 @@ struct tw_framing {
     uint8_t extent;       /* register that contains the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that contains the element count; 0 if the array has its own count */
     uint8_t last; /* for a field by which an array is sorted: register with its number in the previous element */
-    uint8_t ordered;      /* for an array sorted by a field: register with the previous element's number */
+    uint8_t ordered;      /* for an array sorted by a field: register with the field's number in the previous element */
     uint8_t sum;          /* for the first field that a checksum covers: the checksum's register */
     uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */

@@ -11,10 +11,9 @@ cdef class PlanBuilder(Owner):
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the destination of the values of a field or, if `item` is None, of the elements of an array.
+        """Return the destination of the field `item`; `owner` is the destination of the struct that contains it.
 
-        If `item` is a field, `owner` is the destination of the struct that contains the field. Otherwise, `owner` is
-        the destination of the array.
+        If `item` is None, return the destination of an array's elements; `owner` is the array's destination.
         """
         return None
 

@@ -111,7 +111,7 @@ cdef class Plan:
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
             walks = tried and strict and not self.framed and not self.has_rules
-            if tried and depth < self.depth:  # the C loop does not check the depth, so walk.h must check it
+            if tried and depth < self.depth:  # tw_read_message does not check the depth limit, but find_error does
                 tried = not self.framed and self.find_error(buf, offset, end == NULL, limits) is None
         if tried:
             was_enabled = tw_pause_gc()

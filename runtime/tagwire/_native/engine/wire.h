@@ -13,7 +13,7 @@ static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
-/* Return whether a number fits in a float32. Only finite numbers that would be rounded to an infinity don't fit. */
+/* Return whether a number fits in a float32: 0 for a finite number that would be rounded to an infinity, else 1. */
 static inline int tw_fits_float32(double number)
 {
     return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;

@@ -43,7 +43,7 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # estimated length of a line, not counting key, value, headers, and the text that all lines share
+    LINE = 160  # estimated length of a record's line without key, value, headers, and the text that all lines share
 
 
 @final
