@@ -35,7 +35,7 @@ class FieldPosition:
     """A position at which to insert a field into a struct's list of fields."""
 
     node: Object
-    """The struct to insert into: its object in the parsed spec, with positions in the text."""
+    """The struct to insert into, as a parsed object with its position in the text."""
     struct: Tree
     """The content of `node` as plain data, without positions."""
     key: str

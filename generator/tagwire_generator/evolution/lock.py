@@ -97,7 +97,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # Allow gaps in tags: a missing tag may belong to a version of an imported struct that the message doesn't use.
+        # Allow gaps in tags: an imported struct may have the missing tag in versions of its own that aren't used here.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -313,8 +313,8 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 _DROPPED = ("TW960", "TW961")
 """Rules about dropped versions and messages.
 
-The function `lost` yields findings of these rules even though their severity is low, because an edit that adds a
-version or a field to a spec must not drop any version or message.
+Their severity is low, but `lost` yields their findings anyway: an edit that adds a version or a field must not drop any
+version or message.
 """
 
 

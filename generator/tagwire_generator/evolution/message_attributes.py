@@ -20,7 +20,7 @@ _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)
 
 
 class HeaderSpecs:
-    """The specs of request and response headers in one set of specs."""
+    """The request and response headers that a spec set defines."""
 
     def __init__(self, specs: Iterable[MessageSpec] = ()) -> None:
         names = HEADER_NAMES.values()

@@ -51,7 +51,7 @@ def _format_members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dic
 
 
 def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[FieldRow, ...]]:
-    """Return a field table for a record format and for each of its structs, by name.
+    """Return the field tables of a record format and its structs, by struct name.
 
     The caller must still set `FieldRow.struct`.
     """

@@ -1,4 +1,4 @@
-"""A message with its attributes, fields and structs, and a message summary for package indexes."""
+"""A message with its attributes, fields and structs, and the summary of a message in a package's index."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field

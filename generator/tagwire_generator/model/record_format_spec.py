@@ -27,7 +27,7 @@ class FormatSpec:
     """The attributes that only specs of record formats have."""
 
     name: str
-    """The name of the format in programs, such as `kip82-int+kip87`."""
+    """The name that programs use for the format, such as `kip82-int+kip87`."""
     discriminator: str = ""
     """The field whose value distinguishes this format from others."""
     claims: tuple[Claim, ...] = ()

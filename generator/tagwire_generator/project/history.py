@@ -46,7 +46,7 @@ def _words(text: str) -> tuple[tuple[int, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSpan:
-    """Consecutive releases in which a version has the same bytes."""
+    """Consecutive releases in which a message version has the same wire format."""
 
     first: str
     last: str

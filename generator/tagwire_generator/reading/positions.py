@@ -19,7 +19,7 @@ _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersion
 class Spot:
     """The key in a spec that causes a finding, and the path of the field that has this key.
 
-    The path `names` starts below the message and consists of JSON or Python names. It is empty for the message itself.
+    The path `names` contains JSON or Python names of fields, outermost first. It is empty for the message itself.
     """
 
     names: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ class StructView:
     constants: tuple[tuple[str, str], ...]
     """The class attributes of a message, as pairs of a name and an expression."""
     unions: tuple[UnionView, ...]
-    """For each union, a property whose value is the name and value of the alternative that is set."""
+    """For each union, a property that returns the name and value of the alternative that is set."""
     which: tuple[str, str] | None
     """The type annotations of the parameter and of the result of the generated method `which`.
 
@@ -60,7 +60,7 @@ class StructView:
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""
     parameters: tuple[str, ...]
-    """The constructor's parameters. Type checkers need them only if a field is deprecated; otherwise, this is empty."""
+    """The constructor's parameters, which type checkers need if a field is deprecated; otherwise empty."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class DataViews:
 
     def attribute_type(self, field: FieldSpec) -> str:
         is_optional = field.nullable_versions or field.default is None
-        # The types Array and ArrayOrNone can't be used for a deprecated field, which is declared as a property.
+        # A deprecated field is declared as a property, so it can't have the descriptor types Array and ArrayOrNone.
         if field.type.is_array and field.deprecated is None:
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"

@@ -191,7 +191,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return conditions that are true if message `m` breaks a rule about several fields, such as a union."""
+        """Return expressions that are true if message `m` breaks the rule of a union or of an array's unique keys."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
