@@ -63,13 +63,13 @@ def command(
       tagwire spark audit captures.jsonl.gz --rejected-by 4.0 --json
       tagwire spark audit --leftovers /mnt/kafka
     """
-    from tagwire_spark.jobs import audit_captures
-
     if leftovers:
         if rejected_by is not None or package or port is not None:
             raise click.UsageError("--leftovers can't be combined with --rejected-by, --package or --port.")
         _show_leftovers(paths, storage_options, as_json=as_json)
         return
+    from tagwire_spark.jobs import audit_captures
+
     with session() as spark:
         df = audit_captures(
             spark, paths, package=package, port=port, rejected_by=rejected_by, storage_options=storage_options
