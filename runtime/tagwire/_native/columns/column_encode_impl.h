@@ -120,8 +120,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Starting at index `*next`, write the tagged fields whose tags are below `before` and whose bits in `bits` are set.
- * Then set `*next` to the index of the first field with a tag of `before` or higher. */
+/* Write the tagged fields from index `*next` up to the first field whose tag is at least `before`; set `*next` to the
+ * index of that field. Field number i is skipped if bit i of `bits` is 0. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {

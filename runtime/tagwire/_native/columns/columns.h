@@ -55,7 +55,7 @@ typedef struct {
     int64_t length;
     int64_t capacity;
     int64_t touched;     /* all validity bits from this index on are still set, so tw_truncate does not set them */
-    int32_t first, end;  /* range of column indexes with all columns of this level, and perhaps some of inner levels */
+    int32_t first, end;  /* columns from `first` up to `end`: all of this level, and perhaps some of inner levels */
 } tw_level;
 
 typedef struct {

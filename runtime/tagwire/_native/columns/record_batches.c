@@ -259,7 +259,7 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
     return 0;
 }
 
-/* Add a row for the batch itself, if only headers are read. */
+/* Add one row for the open batch. Called when only batch headers are read, not records. */
 static int tw_take_header(tw_batches *b)
 {
     tw_frame *frame = b->w.frame;

@@ -151,7 +151,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Set `c.inputs`: the batch header fields that are needed to read the records, and their registers."""
+        """Store in `c` which batch header fields are needed to read the records, and the register of each."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers

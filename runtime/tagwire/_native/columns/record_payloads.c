@@ -26,7 +26,7 @@ static int64_t tw_open_payload(int how, int64_t type, const uint8_t *key, int64_
         return TW_NO_TYPE;
     if (r->end - r->p < 2) {
         r->p = r->end;
-        return -1; /* too short for a version; the decoder rejects version -1, because no message has it */
+        return -1; /* too short to contain a version; no message has version -1, so the decoder rejects it */
     }
     r->p += 2;
     return how == TW_COORDINATOR_KEY ? 0 : (int16_t)tw_get16(r->p - 2);

@@ -132,7 +132,7 @@ cdef inline bint sort_arguments(
         position, name = count, TW_TUPLE_GET(names, index)
         while position < known_count and name != TW_TUPLE_GET(<PyObject *>known, position):
             position += 1
-        if position == known_count:  # an unknown keyword, or a string that isn't interned: Python handles both
+        if position == known_count:  # Python handles unknown keywords, and strings that aren't interned
             return False
         given[position] = args[count + index]
     return True

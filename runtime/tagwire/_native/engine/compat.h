@@ -35,10 +35,10 @@
 
 /* Macros that read a value from an object's slot, a list or a dict.
  *
- * With the GIL, the reference is borrowed, which costs nothing. In a free-threaded build, another thread may release
- * the value at any time, so the reference is new, and a variable declared as TW_HELD releases it at the end of its
- * scope. TW_LOCK keeps other threads from using an object, but only as long as the code up to TW_UNLOCK neither waits
- * nor runs Python code. */
+ * With the GIL, they return borrowed references. In a free-threaded build, another thread may release the value at
+ * any time, so they return new references. A variable declared as TW_HELD releases its reference at the end of its
+ * scope. Between TW_LOCK and TW_UNLOCK, other threads can't use the object, as long as the code there neither waits nor
+ * runs Python code. */
 #ifdef Py_GIL_DISABLED
 #  define TW_FREE_THREADED 1
 #  define TW_HELD __attribute__((cleanup(tw_release)))

@@ -23,8 +23,8 @@
 
 typedef struct {
     uint32_t table[8][256];
-    /* Tables to extend a checksum as if TW_LANE zero bytes followed the data. The new checksum is the XOR of
-     * over[i][byte i of the old checksum] for i from 0 to 3. */
+    /* Tables to extend a checksum by TW_LANE zero bytes. The new checksum is the XOR of over[i][byte i of the old
+     * checksum] for i from 0 to 3. */
     uint32_t over[4][256];
     int by_processor;
 } tw_crc32c_tables;

@@ -73,7 +73,7 @@ cdef class DataClass:
     """The slots of a data class, for access from C.
 
     `goes_by_slots`: whether C may read the slots directly. `copies`: whether C may also create objects. `hides`:
-    whether Python must write the `repr`, which hides sensitive values and always shows required fields.
+    whether Python must write the `repr`, because a field is sensitive (value hidden) or required (always shown).
     """
 
     cdef tw_data_class c
@@ -203,7 +203,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
-    Return whether this call changed anything: false if C can't construct these objects, or already does.
+    Return False if C can't construct these objects, or if an earlier call had the same effect; otherwise True.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
@@ -296,7 +296,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    # If the array contains itself, copying its elements has already copied the array.
+    # If the array contains itself, the line above has already stored a copy in `memo`.
     found = memo.get(id(array))
     if found is None:
         found = memo[id(array)] = copied

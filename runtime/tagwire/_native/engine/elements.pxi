@@ -96,7 +96,7 @@ cdef class Elements:
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"invalid range: bytes {pos} to {end} of an input of {len(data)} bytes")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # a view keeps a bytearray from being resized
+        reading.data = data if type(data) is bytes else memoryview(data)  # a bytearray with a view can't be resized
         reading.views = views
         reading.rest = rest
         reading.limits = limits

@@ -18,8 +18,8 @@ int tw_has_unknown_names(PyObject *names, PyObject *values);
 /* A gap in the output for a length or checksum, and the data for computing the number that will fill the gap. */
 typedef struct {
     const tw_field *field;
-    /* `at`: offset of the gap; `covered`: for a checksum, the offset of the first byte that it covers; `size`: for a
-     * length, the size of the field that it measures */
+    /* `at` is the offset of the gap. For a checksum, `covered` is the offset of the first byte that it covers. For the
+     * length of a field, `size` is the field's size. */
     int64_t at, covered, size;
     int gap;
 } tw_mark;

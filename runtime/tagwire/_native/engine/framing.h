@@ -57,7 +57,7 @@ struct tw_framing {
     uint8_t is_usual; /* whether `is_number`, `keep`, `base` and `scale` are the only members that affect the field */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
-    uint8_t algorithm;    /* for a checksum, and for the first field that it covers: a tw_algorithm */
+    uint8_t algorithm;    /* a tw_algorithm; set for a checksum and for the first field that it covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;

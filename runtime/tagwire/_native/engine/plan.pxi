@@ -71,7 +71,7 @@ cdef class Builder(PlanBuilder):
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
-        """Return a field that represents the length before a struct, for traces and errors."""
+        """Return the field that traces and errors show for the length before a struct."""
         cdef tw_field *field = <tw_field *>self.memory(sizeof(tw_field))
         field.name = self.keep(item.name)
         self.begin(field, item.type, None)

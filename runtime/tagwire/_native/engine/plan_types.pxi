@@ -11,9 +11,9 @@ cdef class PlanBuilder(Owner):
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the destination of the field `item`; `owner` is the destination of the struct that contains it.
+        """Return where the values of the field `item` are stored, given `owner`, the destination of its struct.
 
-        If `item` is None, return the destination of an array's elements; `owner` is the array's destination.
+        If `item` is None, `owner` is the destination of an array; return that of its elements.
         """
         return None
 

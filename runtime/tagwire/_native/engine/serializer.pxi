@@ -306,7 +306,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # no field has slot -2, so `implied` is never encoded
+    w.implied_slot = -2  # `implied` is not used: no field has slot -2
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -330,7 +330,7 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Forget the valid array elements (`good`) and the rejected struct (`rejected`) of an earlier read."""
+    """Clear the notes for errors: the valid array elements (`good`) and the struct with the error (`rejected`)."""
     r.rejected = r.good[0].start = NULL
     r.good_count = 1
 

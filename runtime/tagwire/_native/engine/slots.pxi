@@ -85,7 +85,7 @@ cdef allocfunc allocator(object cls) except NULL:
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return the data for allocating objects of a class that `check_class` accepts. The class must stay alive."""
+    """Return the data for allocating objects of `cls`, which `check_class` must accept, and which must stay alive."""
     cdef tw_class factory
     factory.cls = <PyTypeObject *><PyObject *>cls
     factory.alloc = allocator(cls)

@@ -64,8 +64,8 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* The following functions record a field, element or trace span that contains the error. They are called as the
- * recursion returns, and return -1. */
+/* After an error, as the recursion returns, each level calls these functions to record the field, element or trace span
+ * that contains the error. They return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)

@@ -50,10 +50,10 @@ cdef enum:
 cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
-    The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple of the batch's base offset, a timestamp
-    and a bool. If the bool is true, all records have this timestamp. Otherwise, the timestamp is the base timestamp, to
-    which the records' deltas are added. `has_attributes` is false if the records have no attributes byte. Raises
-    ValueError for positions outside the buffer.
+    The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple (base offset, timestamp, is_appended).
+    If `is_appended` is true, all records have this timestamp; otherwise, it is the base timestamp, to which the
+    records' deltas are added. `has_attributes` is false if the records have no attributes byte. Raises ValueError for
+    positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -269,13 +269,13 @@ cdef class RecordRun:
 
     def take(self, data, int64_t pos, int64_t end, int64_t count, tuple bases not None, bytes kept, most_bytes,
              most_records):
-        """Append records of a batch that `facts` has accepted, until a limit is reached.
+        """Append the records of an old batch to the new batch, until it reaches `most_bytes` or `most_records`.
 
-        The first record of an empty batch may exceed the limits. `kept` has one byte per record, which is 0 if the
-        record must be omitted; None keeps all records. Returns the position of the next record, the number of records
-        left, and the next record's offset. The offset is None if the next record can't be added to the new batch,
-        because its offset delta or timestamp delta would be out of range. Raises ValueError for positions outside
-        `data`.
+        The function `facts` must have accepted the old batch. If the new batch is empty, its first record may exceed
+        the limits. `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records.
+        Returns the position of the next record, the number of records left, and the next record's offset. The offset
+        is None if the next record can't be added, because its offset delta or timestamp delta would be out of range.
+        Raises ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL

@@ -38,7 +38,7 @@ typedef struct {
 /* Compute the totals of a batch. Return 0 if this C code can't read a record, for example because it is invalid; otherwise 1. */
 int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
-/* Append a record whose key, value and headers take `body_size` bytes; the caller must then write them at `*body`.
+/* Append a record except its body (key, value and headers: `body_size` bytes), which the caller must write at `*body`.
  * Return 1 on success, 0 if the new batch isn't empty and would exceed `most` bytes, or -1 if the record can't be
  * encoded. */
 int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
