@@ -48,7 +48,7 @@ Lengths are corrected in one part at a time, because the header and the body may
 """
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
-"""The content of a line: its bytes (including those on continuation lines), its path, and its type."""
+"""The bytes of a line and its continuation lines, then the line's path and type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 

@@ -53,11 +53,11 @@ class _Row(NamedTuple):
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
-    """Return the page's table as JSON-compatible values. `rows` maps each column to its values in all rows.
+    """Return the tree of fields as JSON-compatible values.
 
-    A row's bytes are a hex string, or null if they are hidden. If a row has more than `RUN` bytes, only its first and
-    last bytes are given, as a list of two hex strings. `about` maps row numbers to documentation. Strings have escapes
-    for unprintable characters.
+    `rows` maps the name of each column to a list with one value per row. `about` maps row numbers to documentation. The
+    bytes of a row are a hex string, or null if they are hidden; for more than `RUN` bytes, they are a list of two hex
+    strings, the first and the last bytes. Unprintable characters in strings are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []

@@ -175,8 +175,8 @@ class RequestSelection(_FrameSelection):
 class ResponseSelection(_FrameSelection):
     """Selects fields of responses; see `Registry.select_response`. `version` is the request's version.
 
-    If the message has a fallback version (`Message.FALLBACK`), the response may have that version instead. A response
-    in the fallback version is recognized in the same way as by `Registry.decode_response`.
+    Like `Registry.decode_response`, it also recognizes responses in the message's fallback version
+    (`Message.FALLBACK`), if there is one.
     """
 
     def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:

@@ -133,7 +133,7 @@ class _Connection:
         return self._sides[is_request].start == start
 
     def answer(self, start: int) -> Iterator[NetworkFrame | NetworkGap]:
-        """At the broker's SYN packet, yield the remaining responses of the old connection, and begin a new one."""
+        """Begin a new connection at the broker's SYN packet. First yield the remaining responses of the old one."""
         yield from self._events(self._sides[False].close(), is_request=False)
         self._sides[False] = _Direction(self._responses, start)
 
@@ -175,7 +175,7 @@ def network_frames(
     try:
         for segment in tcp_segments(file):
             yield from _frames_of(segment, port, connections, registry)
-    except CaptureError as error:  # raised below; first yield the frames that still wait for a segment
+    except CaptureError as error:  # raised at the end, after the frames that are still held back
         failure = error
     for connection in connections.values():
         yield from connection.close()

@@ -2,9 +2,9 @@
 
 Records of Kafka's internal topics and of its metadata logs have no header. Instead, they have one of three prefixes:
 
-    key        coordinator logs, the record's key: int16 record type, body in version 0
-    value      coordinator logs, the record's value: int16 version, body; the type is in the key
-    metadata   uvarint frame version (1), uvarint API key, uvarint version, body
+    key        the key of a record in a coordinator log: int16 record type, then the body, always in version 0
+    value      the value of a record in a coordinator log: int16 version, then the body; the type is in the key
+    metadata   a record in a metadata log: uvarint frame version (1), uvarint API key, uvarint version, then the body
 
 Different coordinators use the same record types for different messages, so readers must know from which log a record
 comes. A tombstone is a coordinator record with a null value: it deletes the record with its key, has no version, and

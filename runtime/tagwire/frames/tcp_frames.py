@@ -285,7 +285,7 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Start a new search after a gap. The bytes before the gap contained no complete frame."""
+        """Start a new search after a gap. Count the searched bytes as skipped: they contained no complete frame."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 

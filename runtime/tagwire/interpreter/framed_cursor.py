@@ -36,7 +36,7 @@ class FramedCursor(LayoutCursor):
     """A reader of bytes that may be limited by an enclosing length, covered by a checksum, or compressed."""
 
     compressed_at: int | None = None
-    """The start of the compressed bytes that are being read, or None outside compressed bytes."""
+    """While compressed bytes are read, the offset at which they begin in the input; otherwise None."""
     good: Good = MappingProxyType({})
     """The array elements that the native engine has read before an error; they are not read again."""
     error_at = 0
@@ -81,8 +81,8 @@ class FramedCursor(LayoutCursor):
         if isinstance(kind, Extent) and not kind.of:
             self.end = self.extent_end(kind, value, start)
         elif isinstance(kind, Extent):
-            # This item is the length of another field. Return the size of that field, which may be smaller than the
-            # length, because some lengths also count their own bytes.
+            # This item is the length of another field. Some lengths also count their own bytes; return the size of the
+            # field alone.
             value = self.extent_end(kind, value, start) - self.pos
         elif isinstance(kind, Checksum):
             scopes[-1].setdefault(CHECKSUM_STARTS, {})[item.name] = start
@@ -110,7 +110,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # The result is the compressed bytes. For a trace, also decode the messages in them, to record their spans.
+            # Return the bytes still compressed. For a trace, decode them as well, only to record their spans.
             if self.recorder is not None and value is not None:
                 with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())

@@ -228,7 +228,7 @@ class LayoutReader(TagSectionReader):
         values: list[Any] = []
         first, last = self.after_good(self.pos)
         if first and self.left:
-            self.elements -= 1  # the native engine has already counted the invalid element, which is read again
+            self.elements -= 1  # the native engine counted the invalid element, which is now read and counted again
         while self.left:
             self.one_more_element()
             values.append(self.element(type, first + len(values), scopes))

@@ -44,7 +44,7 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # after an error, the path is kept for the error text
+        self.path.pop()  # not in a `finally`: after an error, its text needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that gets a field of `value`, a struct object or a mapping, by the field's name."""
@@ -88,7 +88,7 @@ def differs(value: Any, default: Any) -> bool:
             return pack(">d", value) != pack(">d", default)
         return bool(value != default)
     except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
-        # An object that can't be compared, such as a struct with a deleted attribute, differs. Encoding rejects it.
+        # The value can't be compared: for example, a struct with a deleted attribute. Encoding will reject it.
         return True
 
 

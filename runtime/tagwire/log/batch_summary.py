@@ -123,10 +123,10 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """Return the producer's transactions that are aborted in the segment `later`.
+        """Return the producer's transactions whose abort marker is in the segment `later`.
 
         Each transaction is a pair, as in the attribute `aborted`: its first offset, and the offset of its abort marker.
-        The first transaction may have begun before that segment.
+        The first transaction may have begun in an earlier segment.
         """
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
@@ -212,8 +212,8 @@ class Survey:
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
         """Return whether the batch must be kept, even without records, so that brokers still know its producer.
 
-        This is true for the batch that had the producer's last records. If the producer has no records in its current
-        epoch, it is true for any control batch with that epoch. It is false if the producer has expired.
+        True for the batch that holds, or held before compaction, the producer's last records. If the producer has no
+        records in its current epoch, true for any control batch with that epoch. False if the producer has expired.
         """
         producer = self.producers.get(batch.producer_id)
         if producer is None:
@@ -246,7 +246,7 @@ class Survey:
 
 
 class Bounds(NamedTuple):
-    """The options of `tagwire.log.compaction.Compaction` that a survey depends on, under the same names."""
+    """The options of `tagwire.log.compaction.Compaction` that affect a survey, with the same names."""
 
     now: int
     delete_retention_ms: int

@@ -69,7 +69,7 @@ class KeyMap:
         return self._offsets.get(known, -1) <= offset
 
     def movable(self, batch: RecordBatch) -> None:
-        """Return None, because native code can't look up keys in a dict; the caller then uses `is_last`."""
+        """Return None, so that the caller uses `is_last`: native code can't look up keys in a dict."""
 
     def last_offsets(self) -> "LastOffsets":
         """Return the offsets without the keys, to save memory."""

@@ -314,7 +314,7 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`. If some come from an earlier
-    # run, leave the file as that run left it.
+    # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`. If an earlier run wrote
+    # others, keep its decision: leave the file there or missing.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

@@ -36,11 +36,11 @@ class IndexRule:
         self.problems = Problems()
 
     def see(self, seen: Seen) -> None:
-        """Check the index entries that the segment's next batch, `seen`, proves right or wrong."""
+        """Take the segment's next batch, and check the index entries that can be checked against it."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Check the entries that no batch has proved right or wrong. Called after the last batch."""
+        """Check the entries that could not be checked against any batch. Called after the last batch."""
 
 
 class _AscendingIndexRule(IndexRule):

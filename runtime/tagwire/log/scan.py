@@ -47,7 +47,7 @@ class LogBatch(RecordBatch):
         self.begins_at(file, position - batch._start)
 
     def begins_at(self, file: str, position: int) -> None:
-        """Set the file that contains the batch, and the position in this file at which the batch's buffer begins."""
+        """Store where the batch's buffer begins: the file, and the position in the file."""
         self._file = file
         self._position = position
         self.skip: Skip | None = None

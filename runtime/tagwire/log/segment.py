@@ -140,7 +140,7 @@ class Segment:
                     return span.position
                 start = span.position + span.size
         except LogError:
-            pass  # the caller gets the same error when it reads from `start`
+            pass  # not raised here: the caller reads from `start` and gets the same error
         return start
 
     def sibling(self, kind: str) -> Path | None:

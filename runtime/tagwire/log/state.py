@@ -3,9 +3,10 @@
     groups           __consumer_offsets    groups, their members and their offsets
     transactions     __transaction_state   transactional ids
     sharePartitions  __share_group_state   delivery state of share groups
-    cluster          __cluster_metadata    topics, brokers, configurations and more, read from the newest snapshot on
+    cluster          __cluster_metadata    topics, brokers, configurations and more
 
-The partitions of a topic have no keys in common, so their states are joined.
+Each key of a topic is in only one partition, so the states of all partitions are merged into one.
+The state of a cluster is read from its newest snapshot and the log after it.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -32,9 +32,9 @@ class NoPathError(SelectionError):
 class Step:
     """A field in the tree of paths.
 
-    If `each` is set, the field is an array and paths enter its elements. If `is_row` is set, each element is a row.
-    `column` is the number of the path that ends at this field, or None. `columns` has the numbers of all paths that
-    contain the field. `steps` has the next fields by attribute name.
+    If `each` is set, the field is an array, and paths continue in its elements. If `is_row` is set, each element is a
+    row. `column` is the index of the path that ends at this field, or None. `columns` has the indexes of all paths that
+    contain the field. `steps` maps attribute names to the fields one level below.
     """
 
     __slots__ = ("column", "columns", "each", "is_row", "name", "steps")

@@ -71,7 +71,7 @@ class Changes:
         self.appended: tuple[Any, ...] = ()
 
     def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
-        """Call `function` for each row, and create the elements to append. Return (`new`, `appended`)."""
+        """Call `function` for each row. Return its results (`new`), and the elements to append (`appended`)."""
         self.rows = rows
         has_lists = any(step.each for line in self.paths.rest for step in line)
         self.new = [self._changed(row, has_lists=has_lists) for row in rows]
@@ -163,7 +163,7 @@ def _thawed(value: Any) -> Any:
 
 
 def _frozen(old: Any, new: Any) -> Any:
-    """Return `new` with a tuple at each place where `old` has a list: native code accepts only tuples there."""
+    """Return `new` with tuples wherever `old` has lists, because native code accepts only tuples."""
     if type(old) is not list or not isinstance(new, tuple | list):
         return new
     return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

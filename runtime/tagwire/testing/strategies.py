@@ -64,7 +64,7 @@ def _items(fields: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
     tags = _UNKNOWN[is_draft].filter(lambda tag: tag not in known)
-    # In the KIP-482 draft, an optional field has at least one byte: a length of zero ends the list of optional fields.
+    # In the KIP-482 draft, an optional field can't be empty, because a length of zero ends the list of these fields.
     some = st.dictionaries(tags, st.binary(min_size=int(is_draft), max_size=8), min_size=1, max_size=2)
     return st.one_of(st.just({}), st.just({}), st.just({}), some)
 
