@@ -69,7 +69,7 @@ class _Task:
     registers: tuple[bytes, ...]
     """The files of the set that may be registers (tables of named numbers); empty if the spec can't use an enum."""
     shared: tuple[SpecData, ...]
-    """The specs of the set that may define shared structs. The cache key only has those the spec may import."""
+    """The specs of the set that may define shared structs. The cache key covers only those that the spec may import."""
     headers: frozenset[str]
     """The names of the set's header specs. The classes of requests and responses refer to them."""
 

@@ -32,7 +32,7 @@ class Example:
     whole: bool = False
     """Whether the examples are whole specs instead of abbreviated ones."""
     file: bool = False
-    """Whether `bad` and `good` describe a file in words, because the file itself would be too long or is not text."""
+    """True if `bad` and `good` only describe a file in words, because its content is too long or not text."""
 
 
 def _read() -> dict[str, Example]:

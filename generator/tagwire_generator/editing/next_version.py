@@ -46,7 +46,7 @@ class NextVersion:
     notes: tuple[str, ...]
     """Remarks for the user, as sentences."""
     is_version: bool = True
-    """False if the edits only add a field to existing versions."""
+    """Whether the edits add a version. If not, they add a field to existing versions."""
 
     @property
     def contents(self) -> dict[Path, str]:

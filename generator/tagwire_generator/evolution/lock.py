@@ -313,8 +313,8 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 _DROPPED = ("TW960", "TW961")
 """Rules about dropped versions and messages.
 
-Their severity is low, but `lost` yields their findings anyway: an edit that adds a version or a field must not drop any
-version or message.
+`lost` reports violations of these rules despite their low severity, because an edit that adds a version or a field must
+not drop any version or message.
 """
 
 

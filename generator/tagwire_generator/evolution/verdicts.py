@@ -31,7 +31,7 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.positions import Spot
 
 _TAG_RULES = ("TW909", "TW910", "TW911", "TW943")
-"""Rules about tags whose violations are found by comparing layouts."""
+"""The rules about tags that are checked by comparing layouts."""
 
 
 def compare_specs(

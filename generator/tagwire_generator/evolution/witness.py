@@ -154,10 +154,10 @@ class _Outcome:
     error: DecodeError | None
     read: Any
     can_represent: bool
-    """Whether the reader's own layout can represent the value."""
+    """Whether the reader's layout can represent the value that the other side encoded."""
 
     def rank(self, paths: Collection[str]) -> int:
-        """Return how clear a proof with this outcome is; lower is clearer.
+        """Return a rank for choosing the outcome to show as proof of a change. The lowest rank is the clearest proof.
 
         A wrong value or an error in the changed field itself is clearest. An error elsewhere may have another cause.
         """

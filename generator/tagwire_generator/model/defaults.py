@@ -125,7 +125,7 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
 """Primitives that can't be keys: bytes may be unhashable memoryviews, and the float NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""A decorator and a method that classes with unions use. A field with the same name would replace it."""
+"""Names of a decorator and a method that classes with unions use. A field with such a name would hide them."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:

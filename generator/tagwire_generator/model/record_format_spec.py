@@ -13,7 +13,7 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim in the proposal of the format: if `field` has the value `value`, it is encoded in `bytes` bytes."""
+    """What the format's proposal says about a size: the value `value` of `field` is encoded in `bytes` bytes."""
 
     field: str
     value: int

@@ -108,7 +108,7 @@ class StructGraph:
         """For each struct, the smallest range that includes all versions in which the struct can be on the wire."""
 
     def owners(self) -> Iterator[tuple[int | None, StructSpec]]:
-        """Yield the message, with None as its position, and each of its structs with its position."""
+        """Yield (position, struct) for the message, whose position is None, and for each of its structs."""
         yield None, self.root
         yield from enumerate(self._structs)
 

@@ -52,7 +52,7 @@ class ReleaseSpan:
     last: str
     digest: str
     layout: str = ""
-    """The layout as text, with field names from the span's last release; "" if no release changed the bytes."""
+    """The layout as text, with field names from the span's last release; "" if all releases have the same bytes."""
 
     def __str__(self) -> str:
         releases = self.first if self.first == self.last else f"{self.first} to {self.last}"

@@ -26,15 +26,15 @@ class SpecOptions:
     length_varint: Literal["zigzag", "unsigned"] = "zigzag"
     """In the draft dialect, the kind of varint for the length before an optional field."""
     length_counts_tag: bool = False
-    """In the draft dialect, whether the length before an optional field includes the two bytes of the tag."""
+    """In the draft dialect, whether the length before an optional field also counts the field's two-byte tag."""
     allow_struct_arrays: bool = False
     """In the draft dialect, whether an optional field may be an array of structs."""
     unanswered_versions: bool = False
     """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """Whether integer header keys of record formats are compared as signed or unsigned numbers.
+    """How to compare the header keys of a record format if they are integers: as signed or as unsigned numbers.
 
-    KIP-82's first draft has such keys, and requires that they are in ascending order.
+    KIP-82's first draft has such keys, and requires them to be in ascending order.
     """
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types, each with its wire type; "" allows any wire type.

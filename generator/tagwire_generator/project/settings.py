@@ -283,7 +283,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # Every command reads the settings, but few projects have exceptions to rules. So import the rules only if needed.
+    # Import the rules only here: every command reads the settings, but few projects have exceptions to rules.
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"

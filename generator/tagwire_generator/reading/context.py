@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""All versions. Used if a spec doesn't specify versions, or if they can't be read. Error messages never show it."""
+"""All versions. Stands in for a missing or unreadable version range, and is never shown in error messages."""
 
 
 class _Checked(Protocol):

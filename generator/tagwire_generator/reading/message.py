@@ -215,6 +215,6 @@ def _build(
         node_of = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, node_of, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # caused by an invalid imported struct, and so not reported above
+        for violation in violations:  # the loop above reported nothing, because an imported struct is invalid
             reading.report(violation.rule, part.node_of("name"), violation.message)
     return message

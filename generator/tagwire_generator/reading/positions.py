@@ -80,10 +80,10 @@ class _Positions:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, JsonNode]:
-        """Return the file that declares the field at the path `spot.names`, and the value of its key `spot.key`.
+        """Find the field at the path `spot.names`. Return the file that declares it, and its value for `spot.key`.
 
-        If the field does not have the key, return the value of its `name` key. If the spec does not have the field,
-        return the name of the struct.
+        If the field does not have this key, return the value of its key `name`. If the spec does not have the field,
+        return the name of the struct where it was looked for.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:

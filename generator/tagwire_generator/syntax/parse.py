@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     |(?P<END>\Z)|(?P<OTHER>))""",
     re.VERBOSE,
 )
-"""Matches a token, and the white space and comments before it. At an invalid character, the group OTHER matches ""."""
+"""Matches the next token, with the white space and comments before it. If the token is invalid, OTHER matches ""."""
 
 _NAMES: Final = {
     "LBRACE": "'{'",

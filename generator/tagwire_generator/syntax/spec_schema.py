@@ -205,7 +205,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # a pattern doesn't match: the code that parses the value reports this with a better message
+            case _:  # ignore values that don't match a pattern: the code that parses them has better messages
                 pass
 
 

@@ -17,7 +17,7 @@ Path = tuple[str | int, ...]
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
-"""Marks the comment at the end of a line while the line is built, because a comma may have to precede the comment."""
+"""Encloses a line's final comment until `_finished` moves the comment after the line's commas and brackets."""
 
 
 class Comments:
@@ -137,7 +137,7 @@ class _Scan:
     comments: Comments = field(default_factory=Comments)
     stack: list[_Open] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
-    """Comments that belong to the next item to be found."""
+    """Comments that are not attached to an item yet. They belong to the next item."""
     last: Path = ()
     """The path of the last finished item."""
     expects_key: bool = False

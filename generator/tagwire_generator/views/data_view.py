@@ -72,7 +72,7 @@ class DataModuleView:
     doc: str
     imports: list[list[str]]
     type_imports: list[str]
-    """Import statements for type checkers. Only annotations need them, and at run time they would be slow."""
+    """Import statements for `if TYPE_CHECKING`, because only annotations need them. This speeds up imports."""
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """The structs. Each comes after the structs that it contains, and the message comes last."""

@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """A format string such as `{}({})`. It has placeholders for the helper (`value_of` or `raw_of`) and a value."""
+    """The format string for applying a helper (`value_of` or `raw_of`) to a value, in this order, such as `{}({})`."""
     read_many: str
     put_many: str
 
@@ -181,7 +181,7 @@ class Expressions:
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
-        if isinstance(default, float):  # compare bits, as `==` of data objects does
+        if isinstance(default, float):  # like `==` of data objects, compare bits
             return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"

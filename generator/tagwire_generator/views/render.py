@@ -76,7 +76,8 @@ class Printer:
             command = [_ruff(), *options, f"--stdin-filename=module.py{'i' if is_pyi else ''}", "-"]
             done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
             if done.returncode == 0:
-                return done.stdout  # if ruff fails, black reports the error
+                return done.stdout
+        # If ruff failed, black reports the error.
         return black.format_str(text, mode=black.Mode(line_length=LINE_LENGTH, is_pyi=is_pyi))
 
 

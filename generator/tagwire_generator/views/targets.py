@@ -22,7 +22,7 @@ from tagwire_generator.project.settings import SettingsError
 
 FILE: Final = "targets.toml"
 _EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
-"""The placeholders that the file name of a target may contain, for files per message and for files per package."""
+"""The placeholders allowed in a target's file name, by how often the target is rendered: per message or per package."""
 
 
 @dataclass(frozen=True, slots=True)
