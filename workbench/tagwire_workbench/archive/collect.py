@@ -74,7 +74,7 @@ def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
 
 
 def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
-    """Make the spec of one record type's key from an old key spec, whose version numbers are record types."""
+    """Return the spec of one record type's key. In `spec`, an old key spec, each version is a record type's key."""
     name = spec.name if is_newest else f"Legacy{spec.name}"
     form = {
         **_at_version(spec.spec, type),
@@ -296,7 +296,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging has changed a version's wire format. `text` describes the format in `release`."""
+    """Raise SpecError if merging has changed a version's wire format. `text` is the wire format in `release`."""
     found = wire_forms(message.spec).get(version)
     if found != text:
         raise SpecError(

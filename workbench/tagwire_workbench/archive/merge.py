@@ -65,7 +65,7 @@ class FieldPairing:
     def fields(
         self, newer_struct: str, older_struct: str, ours: Sequence[Spec], theirs: Sequence[Spec]
     ) -> dict[str, str]:
-        """Map the names of older fields to names of newer fields. Fields not paired by position are paired by name.
+        """Map the names of older fields to names of newer fields. Fields that `add` didn't pair are paired by name.
 
         Raises SpecError if fields with the same name have different types.
         """

@@ -33,7 +33,7 @@ def wire_text(layout: Layout, *, names: bool = False) -> str:
 
 
 def digest_of(text: str) -> str:
-    """Return the digest of a wire format string without field names, as 16 hexadecimal digits."""
+    """Return the digest of a wire format string, as 16 hexadecimal digits. The string must have no field names."""
     return sha256(text.encode()).hexdigest()[:16]
 
 

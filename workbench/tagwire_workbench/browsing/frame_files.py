@@ -39,7 +39,7 @@ class FrameFile(Protocol):
         ...
 
     def read(self, table: FrameTable) -> Iterator[bool]:
-        """Add frames to the table. Yields True after each slice of the file, and False if there are no new frames."""
+        """Add frames to the table. Yields True after each slice of the file, or False if it has no more frames yet."""
         ...
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:

@@ -55,7 +55,7 @@ class PlainFile:
 
     @property
     def error(self) -> str:
-        """Always "", because only a compressed file can end too early."""
+        """Always "". For a compressed file, it reports that the file ends within its gzip data."""
         return ""
 
     def close(self) -> None:
@@ -103,9 +103,9 @@ class _Decompression:
                 return found
 
     def _decompressed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Decompress as much of `data` as possible. Return the output, and the part of `data` that was passed to zlib.
+        """Decompress as much of `data` as possible. Return the output, and the start of `data` that was given to zlib.
 
-        When zlib fails at invalid bytes, the output before them is lost. So this retries with less of `data`.
+        When zlib finds invalid bytes, the output before them is lost. So this retries with the first half of `data`.
         """
         while True:
             before = self._decoder.copy()

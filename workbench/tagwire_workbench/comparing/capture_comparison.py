@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 
-# `CaptureUsage` collects the messages and versions in a capture, and the fields that differ from their defaults. For a
-# field with only a few different values, it keeps these values, which show the features of a client or server.
+# `CaptureUsage` collects the messages and versions in a capture, and the fields that differ from their defaults. If a
+# field has only a few different values, it also keeps the values: they show which features a client or server uses.
 
 _FEW: Final = 16
 """Maximum number of different values of a field. If a field has more, its values are not compared."""

@@ -22,7 +22,7 @@ Tree = dict[str, Any]
 _RANGES: Final = ("versions", "nullableVersions", "taggedVersions", "flexibleVersions", "deprecatedVersions")
 """The keys of fields and structs whose value is a version range."""
 _RELEASED_KEYS: Final = ("flexibleVersions", "tag", "taggedVersions", "reservedTags")
-"""Keys that drafts don't have. They have no effect in inflexible versions."""
+"""Keys that are left out of drafts, because they have no effect in inflexible versions."""
 _PLAIN_HEADERS: Final = {"request": "1", "response": "0"}
 
 
@@ -71,10 +71,10 @@ def with_new_version(spec: Spec) -> Tree:
 
 
 def restated(spec: Spec) -> Tree:
-    """Convert a message that was always flexible to the draft dialect.
+    """Convert a message without inflexible versions to the draft dialect.
 
-    For other messages, a draft keeps the inflexible versions and adds a new one. This message has none, so its lowest
-    version is made inflexible, without its tagged fields.
+    The draft has only the message's lowest version, made inflexible and without its tagged fields. (Drafts of other
+    messages keep the inflexible versions and add a new one.)
     """
     lowest = _range(spec, "validVersions").lowest
     plain = _plain(_restricted(spec, Versions(lowest, lowest)))

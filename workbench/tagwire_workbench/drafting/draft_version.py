@@ -242,7 +242,7 @@ def _key(source: _Source) -> tuple[str, int | None]:
 
 
 def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
-    """Draft a spec from a source spec. For a request or response, drop versions from `end` on, and add a version."""
+    """Draft a spec from a source spec. A request or response loses version `end` and above, and gets a new version."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
         return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)

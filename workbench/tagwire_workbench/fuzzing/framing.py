@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = ("request", "response")
 _BEFORE: Final = 4
-"""Number of bytes in the prefix: a size, or an API key and version."""
+"""Number of bytes in an input's prefix, which is a size, or an API key and version."""
 
 
 class FramingError(TagwireError, ValueError):
@@ -37,7 +37,7 @@ class FuzzInput(NamedTuple):
 
     data: bytes
     begin: int
-    """Start of the message or frame, after the prefix."""
+    """Offset in `data` at which the message or frame starts: after the prefix, if there is one."""
     has_size: bool
     """Whether the four bytes before `begin` are the size of the rest of the input."""
     trace: Trace

@@ -90,7 +90,7 @@ class _Search:
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input with each candidate that still has the property. Return whether the input changed."""
+        """Replace the input with a candidate that keeps the property, until none does. Return whether it changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass

@@ -23,7 +23,7 @@ _TRAILING_COMMA: Final = "TW105"
 
 
 Read: TypeAlias = Callable[[str], ReadResult]
-"""A function that reads a text as the new content of the edited spec, with the options of that spec's set."""
+"""A function that parses new text of the edited spec, with the options of its spec set."""
 
 
 class Edit(NamedTuple):

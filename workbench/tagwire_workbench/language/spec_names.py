@@ -17,7 +17,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""(parent key, key) pairs. The key's value is a field name, although the schema doesn't mark it as one."""
+"""Keys whose value is a field name although the schema doesn't mark it as one, as pairs (parent key, key)."""
 
 
 class Name(NamedTuple):

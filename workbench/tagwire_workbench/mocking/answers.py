@@ -58,7 +58,7 @@ class AnswerMaker:
         return field_from_json(self.response, path, self.rows[path], value, None, holder=None)
 
     def _check(self, registry: Registry, steps: Steps) -> None:
-        """Report errors in the answer when the script is read, except for errors that depend on a request."""
+        """Check all values that don't depend on a request, to report their errors when the script is read."""
         for key, fault in self.as_they_are.items():
             with self.tree.errors_of((*steps, key)):
                 Reply(**{key: fault})

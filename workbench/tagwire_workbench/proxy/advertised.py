@@ -63,9 +63,9 @@ class Advertised:
         return self._announced
 
     def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
-        """Return what clients see of an API that the server offers: its key and versions, or DROP to hide it.
+        """Return the key and versions to advertise for an API that the server offers, or DROP to hide the API.
 
-        If the API's responses have addresses, only versions that the package knows are shown.
+        If the API's responses contain addresses, versions that the package doesn't have are left out.
         """
         response = self._response(api_key)
         if response is None or next(address_structs(response), None) is None:
@@ -81,7 +81,7 @@ class Advertised:
             return None
 
     def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
-        """Return a cached `ResponseSelection` of `host` and `port` for each kind of struct with an address."""
+        """Return a selection of `host` and `port` for each path to structs with an address. Results are cached."""
         found = self._selections.get((api_key, version))
         if found is None:
             response = self._response(api_key)

@@ -292,6 +292,6 @@ class _Side(asyncio.Protocol):
 
     def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        for part in parts:  # even if nothing can be sent, the loop is needed: generating the parts records the frames
+        for part in parts:  # loop even if nothing can be sent, because generating the parts records the frames
             if to is not None and not to.is_closing():
                 to.write(part)

@@ -46,11 +46,11 @@ _KEYS: Final = (
     "feature",
     "path",
 )
-"""Fields that identify an array element, unless the message class defines the array's keys."""
+"""Fields that identify an array element. They are used if the message class doesn't define the array's keys."""
 _ASSIGNED: Final = ("topic_id", "member_id", "producer_id")
-"""Fields whose values a server assigns, so another server may return other values.
+"""Fields whose values are assigned by the server, so another server may return other values.
 
-They are used to pair elements only if no other field identifies the elements.
+Recorded and received elements are paired by these fields only if no other field identifies the elements.
 """
 
 
@@ -104,7 +104,7 @@ class RecordedEvent(NamedTuple):
     is_close: bool = False
     """Whether the connection closed here."""
     unit: str = "line"
-    """The unit of `line`: "line" or, in a network capture, "frame"."""
+    """What `line` counts: "line" or, in a network capture, "frame"."""
 
     @property
     def position(self) -> str:
