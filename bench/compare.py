@@ -81,7 +81,10 @@ def _git(*arguments: str) -> str:
 
 
 def _install(source: Path, target: Path) -> None:
-    """Install with the native engine and this checkout's pinned requirements, so that base and head are built alike."""
+    """Build and install the source tree with the native engine.
+
+    This checkout's pinned requirements apply to both sides of the comparison.
+    """
     print(f"installing {source} into {target}", file=sys.stderr, flush=True)
     pins = str(_ROOT / "constraints.txt")
     environment = {**os.environ, "TAGWIRE_BUILD": "require", "PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins}

@@ -1,7 +1,7 @@
 """Check golden bytes of the KIP-482 draft. They are computed by hand, because nobody has implemented the draft.
 
 The draft puts a buffer of optional fields before each struct. Each entry has a length (a varint), a tag (two bytes) and
-a value; a length of zero ends the buffer. Length n is the byte 2n as a zig-zag varint, and n as an unsigned varint.
+a value; a length of zero ends the buffer. The byte of a length n is 2n if varints are zig-zag, and n if unsigned.
 Strings have int16 lengths; arrays and bytes have int32 lengths, because the draft has no compact forms.
 """
 

@@ -34,7 +34,7 @@ ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    """Return the spec of a message with every kind of field that the wire type `kind` allows."""
+    """Return a spec with all forms of field that the wire type `kind` allows, such as nullable, tagged, or an array."""
     wire = WIRE_TYPES[kind]
     fields: list[dict[str, Any]] = [
         {"name": "Plain", "type": kind, "versions": "0+"},

@@ -36,7 +36,7 @@ Facts = tuple[type, str, dict[str, Any]] | None
 
 
 class InterpreterUsedError(Exception):
-    """Raised if the engine asks the interpreter for an error's position instead of finding it."""
+    """Raised if the native engine uses the interpreter to find the position of an error."""
 
 
 def raising(*_: object, **__: object) -> None:
@@ -65,9 +65,9 @@ def any_limits(random: Random) -> Limits:
 
 
 def place_differs(sample: Sample, data: bytes, limits: Limits, offset: int = 0) -> str | None:
-    """Describe how the engine's error differs from the interpreter's; return None if it does not.
+    """Decode `data` with both engines. Describe how their errors differ; return None if they are equal.
 
-    Both the engine and the interpreter first skip `offset` bytes.
+    If `offset` is not 0, both decode from that offset of a longer buffer.
     """
     buf, whole = bytes(offset) + data, not offset
     layout, serializer = layout_of(sample.cls, sample.version), sample.cls.serializer(sample.version)

@@ -34,7 +34,7 @@ def of_messages(call: Callable[[Any], object]) -> Callable[[], Callable[[], obje
 
 
 def bytes_of(message: Any) -> bytes:
-    """Encode a new message with the interpreter: the native engine must not set up the class before the threads do."""
+    """Encode a new message with the interpreter, so that the threads are the first to use the native engine on it."""
     from tagwire.interpreter.writer import encode
     from tagwire.message.field_table import layout_of
 
@@ -57,7 +57,7 @@ def of_package(module: str, call: Callable[[Any], object]) -> Callable[[], Calla
 
 
 def subclassed(message: Any) -> bytes:
-    """Encode and decode with a new subclass of a message class, while other threads may call that class first."""
+    """Encode and decode with a new subclass, while other threads may be making the first calls of its base class."""
     instance = type("Below", (type(message),), {"__slots__": (), "encoded_size": lambda self, version: -version})()
     assert instance.encoded_size(message.LATEST_STABLE) == -message.LATEST_STABLE
     data: bytes = instance.encode(message.LATEST_STABLE)

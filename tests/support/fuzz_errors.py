@@ -96,7 +96,7 @@ def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, b
 
 
 Outcome = tuple[type | None, str, dict[str, Any], Any]
-"""The class, message and attributes of the error, and the decoded value if there is no error."""
+"""The result of decoding: an error's class, message and attributes, or None, "" and {}; then the decoded value."""
 
 
 def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:

@@ -27,7 +27,7 @@ __all__ = ["broken_claims", "mutations"]
 
 _LIMITS = Limits()
 Way = tuple[str, Any, DecodeError | None]
-"""The name of an engine, and the value or the error that it returned."""
+"""The name of an engine, what it decoded (None after an error), and the error (None if there is none)."""
 
 
 @cache

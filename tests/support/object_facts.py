@@ -1,6 +1,6 @@
-"""Print what an engine does with objects of every message. Tests compare the output of both engines.
+"""Copy, pickle, compare and change messages of every version, and print hashes of the results, to compare engines.
 
-The objects come from the golden bytes of each version. One field at a time is changed.
+The messages come from the golden files. Their fields are changed one at a time.
 """
 
 import copy

@@ -206,7 +206,7 @@ class _Cut:
 def s3_server(cuts: Callable[[int], bool] | None = None) -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
     """Start an S3 server on loopback. Yield its storage options, and a list to which it adds each request.
 
-    If `cuts` returns true for the number of a GET request, the connection closes after half of the body.
+    GET requests are numbered from 0. If `cuts` returns true for a number, only half of that reply's body is sent.
     """
     from moto.server import ThreadedMotoServer
     from werkzeug.serving import WSGIRequestHandler

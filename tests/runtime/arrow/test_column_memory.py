@@ -199,7 +199,7 @@ def test_limit_of_int32_offsets() -> None:
     decoder.most = 20
     assert (
         len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
-    )  # within the limit of 20 per column: 14 bytes of group IDs, and 6 partitions
+    )  # no column exceeds the limit of 20: the group IDs have 14 bytes, and there are 6 partitions
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match="a column of rows 0 to 2 has more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())

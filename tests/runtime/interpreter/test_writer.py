@@ -280,7 +280,7 @@ FRAMED = [
             ("uvarint", "01 07", {"s": {"x": 7}}, "02 07"),
         )
     ),
-    (  # the absent item of the inner struct has no effect on the equally named item of the outer struct
+    (  # `x` is absent in the inner struct; the condition of `y` still sees the outer `x`
         one(
             Item("flags", BYTE, default=0),
             Item("x", BYTE, default=0),

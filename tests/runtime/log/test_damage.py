@@ -132,7 +132,7 @@ def test_zeros_after_a_batch_do_not_confirm_it() -> None:
 
 
 def test_batches_at_the_end_of_a_value_in_old_formats() -> None:
-    """A batch with a lower offset than the one before must count as damage: it may be in a damaged record's value."""
+    """A batch must count as lost if its offset is below the previous one's: a damaged record's value may contain it."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])

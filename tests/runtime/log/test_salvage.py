@@ -65,7 +65,7 @@ def ranges(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether the changed batch `number` is readable and its offsets are between its neighbors' offsets."""
+    """Return whether `changed` could replace batch `number`: it is readable, and its offsets overlap no neighbor."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -166,7 +166,7 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     assert all(not report.problems and not report.lost_bytes for report in reports)
     saved_folder = tmp_path / name.split("/")[1]
     for path in saved_folder.iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # brokers add index entries at other intervals than salvage
+        if path.suffix not in (".index", ".timeindex"):  # salvage spaces index entries differently than brokers do
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(saved_folder)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in saved_folder.iterdir()}

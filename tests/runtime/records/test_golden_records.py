@@ -167,9 +167,9 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # The first 12 bytes after batchLength are epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), and lastOffsetDelta
-    # 1. The next 21 bytes (33 in total) are baseTimestamp 2 (300 = ac 02), maxTimestampDelta 1, producer 14, and count
-    # 4. The record without attributes takes 11 bytes (zig-zag: hex 16) after its length byte: 33 + 12 = 45 (hex 2d).
+    # batchLength is 45 (hex 2d): 33 bytes of header fields after it, and a record of 12 bytes. The header fields are
+    # epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02),
+    # maxTimestampDelta 1, producer 14, and count 4. The record has a length byte (11, zig-zag 16) and no attributes.
     (
         "v3",
         "a record",

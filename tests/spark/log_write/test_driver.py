@@ -99,10 +99,10 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 
 def can_stand_together(before: str, format: str) -> bool:
-    """Return whether a write in `format` can extend a log in the different format `before`.
+    """Return whether a log in the format `before` can be extended in another format, `format`.
 
-    No write option specifies the format of the old batches, so the writer must recognize it from their magic byte. This
-    works for v0 to v3, unless `format` has the same magic byte.
+    No write option specifies the format of the old batches, so the writer must recognize it from their magic byte. It
+    recognizes only v0 to v3, and none of them if `format` has the same magic byte.
     """
     has_format = before in ("v0", "v1", "v2", "v3")
     return has_format and format_of(before).magic != format_of(format).magic
