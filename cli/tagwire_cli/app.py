@@ -101,7 +101,7 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 
 
 class _Commands(CommandTable):
-    """The group of subcommands. If a subcommand raises a TagwireError, prints it and exits with status 1 or 2.
+    """The group of subcommands. It prints any TagwireError that a subcommand raises, and exits with status 1 or 2.
 
     `print_error` selects the status.
     """

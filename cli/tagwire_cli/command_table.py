@@ -81,7 +81,7 @@ DOCUMENTATION: Final = "https://github.com/tagwire/tagwire/tree/main/docs"
 """The URL of the documentation, as in pyproject.toml. Reading the package metadata would slow down every command."""
 
 _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
-"""Matches `docs/` before the name of a page in a command's help. It is replaced with the URL."""
+"""Matches the `docs/` of a path such as `docs/logs.md` in a command's help, to replace it with the URL above."""
 
 _WHOLE: Final = 1000
 """A maximum length that no summary reaches, so that click doesn't shorten summaries."""

@@ -50,7 +50,7 @@ def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """Complete the versions of the message given in the argument NAME."""
-    # If an option has no value yet, click stops parsing there, and the message name is among the unparsed arguments.
+    # Also look for the name in the arguments left unparsed: click stops parsing at an option that has no value yet.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
 

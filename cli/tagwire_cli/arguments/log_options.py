@@ -48,9 +48,9 @@ class FormatName(click.types.StringParamType):
 
 
 def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
-    """Return the formats that `--format` (`name`) and `--only-format` (`only`) select.
+    """Return the record formats to accept, given the values of `--format` (`name`) and `--only-format` (`only`).
 
-    Raises click.UsageError if `only` is set, but no format is named.
+    Raises click.UsageError if `only` is set, but `name` is None or `auto`.
     """
     from tagwire.records.format_set import FormatError, format_set
 

@@ -33,7 +33,7 @@ def command(ctx: click.Context, shell: str) -> None:
     # click's fish script splits each completion at all commas, and so cuts off descriptions that contain a comma.
     # Make it split only at the first comma, which is the one that click itself adds.
     script = script.replace('string split ","', 'string split --max 1 ","')
-    # If zsh loads click's script from `fpath`, the first Tab completes, but the second only registers the function with
-    # `compdef` and completes nothing. So register the function before its first call.
+    # Register the function with `compdef` before its first call. If zsh loads click's script from `fpath`, the function
+    # is otherwise registered only at the second Tab, which then completes nothing.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

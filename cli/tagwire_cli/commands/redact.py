@@ -114,8 +114,8 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
     """Redact a response to `api`.
 
-    Several requests may have the same correlation ID, so the response may answer another request. `rivals` are the APIs
-    of these other requests. Raises TagwireError if a response of such an API would be redacted differently.
+    `rivals` are the APIs of other requests with the same correlation ID, which the response may answer instead. Raises
+    TagwireError if a response to one of them would be redacted differently.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:
@@ -166,7 +166,7 @@ def _redactor(
     args: Sequence[str],
     responses: ResponseApis | None,
 ) -> "tuple[Redact, Sequence[str]]":
-    """Return a function that redacts frames of this kind, and the remaining arguments, which name the input file."""
+    """Return a function that redacts frames of this kind, and the unused arguments: the input file, if given."""
     if kind == "message":
         message, version, files = message_of(registry, args)
         return lambda data: redaction.message(message, data, version), files

@@ -56,7 +56,7 @@ class FieldChange:
     """A field that differs between two versions. `old` or `new` is None if that version does not have the field."""
 
     path: str
-    """The path from the message, in snake_case: `topics.partitions.leader_epoch`."""
+    """The field's path in the message, in snake_case, such as `topics.partitions.leader_epoch`."""
     old: FieldState | None
     new: FieldState | None
 
@@ -204,7 +204,7 @@ class VersionStep:
         return len(self.releases) > 1
 
     def spans(self) -> str:
-        """Format the releases that have this version, such as `3.0 to 3.4, redefined 3.5` if 3.5 changed its bytes."""
+        """Format `releases` as text. For example, `3.0 to 3.4, redefined 3.5` means that 3.5 changed the bytes."""
         ranges = [first if first == last else f"{first} to {last}" for first, last in self.releases]
         return ", redefined ".join(ranges)
 

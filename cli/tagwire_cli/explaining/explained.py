@@ -32,15 +32,15 @@ class Explained(NamedTuple):
     missing: str = ""
     """The error if the records can't be shown because a library is not installed; otherwise empty."""
     data: bytes = b""
-    """The bytes to which `guess` refers; empty if the kind of the input was not guessed."""
+    """The bytes whose kind was guessed; empty if no kind had to be guessed."""
     is_part: bool = False
     """Whether the bytes are only a part of the input, such as a frame of a capture."""
     input: str = ""
-    """A description of the detected input; empty in all but its first unit."""
+    """A description of the input, if this is its first unit and the input was detected; otherwise empty."""
 
     @property
     def failure(self) -> str:
-        """The error with which the command must exit (status 1); "" if the input was explained completely."""
+        """The reason why the command must exit with status 1; "" if the input was explained completely."""
         if self.error or self.missing:
             return self.error or self.missing
         error = next((trace.error for trace in self.traces if trace.error is not None), None)
@@ -83,15 +83,15 @@ def _lazy(node: Node) -> dict[str, Any]:
 
 
 def lazy_trace(trace: Trace) -> dict[str, Any]:
-    """Return the value of `Trace.to_json`, but with lists whose elements are created when `write_json_lazily` runs."""
+    """Return the same JSON as `Trace.to_json`, but create list elements only when `write_json_lazily` writes them."""
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
     """Explain bytes whose kind was guessed, if one candidate is clearly the best.
 
-    Otherwise, return only the candidates, with one exception: if the best candidate is of kind `request` or `batches`
-    but has an error, the bytes before the error are explained.
+    If none is clearly the best, but the best one is a request or record batches with an error, explain the bytes before
+    the error. Otherwise, return only the candidates.
     """
     shown = guess.clear
     best = guess.best
@@ -129,8 +129,8 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
     """Yield lines that list the candidates, each with a command that explains the input as this candidate.
 
-    `again` has the options and input to append to each command. If the input is a frame of a file, and too long to
-    repeat as hex, `again` is None and the lines have no commands.
+    `again` contains the options and the input, to append to each command. It is None for a frame of a file that is too
+    long to repeat as hex; the lines then have no commands.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

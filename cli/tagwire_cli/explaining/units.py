@@ -83,7 +83,7 @@ def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[
 def explain_units(
     settings: ExplainSettings, explainer: Explainer | None, given: Input
 ) -> tuple[bool, Iterator[Explained]]:
-    """Return whether the input may contain many units, and an iterator that explains each unit.
+    """Explain each unit of the input. Return whether there may be several units, and an iterator over the explanations.
 
     Raises InputError for invalid input, and click.UsageError for options that don't fit the input.
     """

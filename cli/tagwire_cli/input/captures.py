@@ -60,7 +60,7 @@ def frames_in(
 
 
 def some_on_port(frames: Iterator["CapturedFrame"], data: bytes, name: str, port: int) -> Iterator["CapturedFrame"]:
-    """Yield the frames unchanged. Raises InputError for a network capture that has no frames on `port`."""
+    """Check that a network capture has frames on `port`, and yield all frames. Raises InputError if it has none."""
     first = next(frames, None)
     if first is not None:
         yield first

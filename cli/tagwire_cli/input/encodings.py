@@ -104,7 +104,7 @@ def is_json(data: bytes) -> bool:
 
 
 def file_hint(args: Sequence[str]) -> str:
-    """Return a hint (see `input_hint`) about the first word that names an existing file; "" if no word does."""
+    """Return a hint (see `input_hint`) about the first argument that is an existing file; "" if none is."""
     file = next((arg for arg in args if Path(arg).is_file()), None)
     if file is None:
         return ""
@@ -227,8 +227,8 @@ def _dump(text: str) -> bytes:
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )
         next_line = _DUMP_LINE.fullmatch(lines[index + 1][1]) if index + 1 < len(lines) else None
-        # In xxd's lines, two blanks end the bytes. In other tools' lines, two blanks can also separate bytes, so stop
-        # after 16 bytes: these tools print no more per line.
+        # In xxd's lines, two blanks end the bytes. Other tools may also print two blanks between bytes, but at most 16
+        # bytes per line, so stop after 16.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)

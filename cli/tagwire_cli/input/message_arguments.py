@@ -43,7 +43,7 @@ def response_of(
 
 
 def example_of(registry: "Registry") -> str:
-    """Return an example of MESSAGE VERSION for errors, with a message from the package."""
+    """Return a message of the package and a version, such as `MetadataRequest 13`, as an example for usage errors."""
     name = "MetadataRequest" if "MetadataRequest" in registry else registry.names()[0]
     return f"{name} {getattr(registry[name], 'LATEST_STABLE', 0)}"
 
@@ -59,7 +59,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
-        # This word may not be meant as VERSION: the user may have swapped the arguments, or left out MESSAGE or API.
+        # Add a hint, because the user may have swapped the arguments, or left out MESSAGE or API.
         error.message += f"; {_hint(args) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
         raise
 

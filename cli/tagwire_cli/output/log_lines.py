@@ -35,10 +35,10 @@ from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Matches strings such as `<null>` and `<0aff>`, which look like null and bytes. They are printed as hex instead."""
+"""Matches strings that would look like a null or bytes, such as `<null>` and `<0aff>`. They are printed as hex."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes of single records, even if the format stores them with the batch."""
+"""Attributes that are printed only for the records that have them, even if the format has a bit for the whole batch."""
 
 
 class DumpOptions(NamedTuple):

@@ -29,7 +29,7 @@ FORMATS: Final = ("text", "json", "github", "sarif")
 Level = Literal["error", "warning", "note"]
 
 _LEVELS: Final[Mapping[str, Level]] = {"source": "warning", "warning": "warning", "policy": "note", "note": "note"}
-"""SARIF levels by severity; other severities are errors."""
+"""The SARIF level of each severity. Severities not listed here have the level `error`."""
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
@@ -61,7 +61,7 @@ def of_problem(problem: "Problem") -> Report:
 
 
 def of_change(finding: "Finding", message: str) -> Report:
-    """Convert a finding about a spec change to a report with this message."""
+    """Convert a finding about a spec change to a report. `message` becomes its text."""
     return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
 
 
