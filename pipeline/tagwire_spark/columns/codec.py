@@ -166,8 +166,7 @@ class Decoding(NamedTuple):
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if Spark's Arrow type stores the same values as different bytes. Decoded columns must then
-    be cast.
+    `has_other_bytes` is true if decoded columns must be cast, because Spark's Arrow type encodes values differently.
     """
 
     type: Any

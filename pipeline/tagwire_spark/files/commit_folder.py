@@ -121,7 +121,7 @@ class CommitFolder(ABC):
         """If the job has already ended, remove the files of this task attempt and raise PipelineError."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
-        """Remove the local files of an attempt, unless the driver reads these files."""
+        """Remove an attempt's local folder, unless it is the one that the driver reads."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:

@@ -48,7 +48,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 
 
 def work_folders(output: Path) -> list[Path]:
-    """Return the hidden folders next to `output` in which running or killed jobs build its files."""
+    """Return the hidden work folders of `output`, which are next to it. They remain if a job is killed."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 

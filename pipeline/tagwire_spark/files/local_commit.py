@@ -86,7 +86,7 @@ class LocalFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Flush the files to disk. The driver collects them from the staging folder."""
+        """Flush the files to disk. They stay in the staging folder, where the driver can read them."""
         for file in files:
             on_disk(file)
         for folder in {file.parent for file in files}:
@@ -369,7 +369,7 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
 # Commits don't depend on the lock, so they are also safe on file systems without locks.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock during the `with` block. A shared lock excludes only writers. Yield whether it is held."""
+    """Hold the folder lock in the `with` block. Yield whether it is held. Shared locks exclude only exclusive ones."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

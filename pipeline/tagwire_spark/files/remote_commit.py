@@ -117,7 +117,7 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """If the job has already ended, delete what this attempt may have uploaded, and raise PipelineError."""
+        """Raise PipelineError if the job is no longer active, and delete what this attempt may have uploaded."""
         with self.rejected():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)

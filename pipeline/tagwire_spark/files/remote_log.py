@@ -140,7 +140,7 @@ class Marks:
                 self._seen[above] = {*found}
 
     def add(self, root: str, found: Mapping[str, Any]) -> None:
-        """Remember which commit marks a listing contains. `found` lists all files below the folder `root`."""
+        """Remember the commit marks in `found`, a listing of all files below the folder `root`."""
         self._root, self._is_long = root, len(found) >= _ONE_REQUEST
         for name, facts in found.items() if self._is_kept else ():
             parts = name.split("/")

@@ -360,10 +360,9 @@ def folder_of(url: str) -> str:
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
-    """Remove the last `levels` parts of a URL's path. Return what is left, in two parts.
+    """Remove the last `levels` parts of a URL's path. Return the shorter URL as two strings.
 
-    The second part starts with `::` and names the container; for example, ("zip://logs", "::/path/of.zip"). It is
-    empty for other URLs.
+    The second string names the container, as in ("zip://logs", "::/path/of.zip"). It is empty for a URL without `::`.
     """
     base, colons, container = url.partition("::")
     scheme, _, rest = base.partition("://")

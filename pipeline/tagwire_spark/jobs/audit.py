@@ -73,8 +73,8 @@ def audit_captures(
 def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ...]]:
     """Return a tuple for each version of each request that the package's archive of releases lists.
 
-    The tuple contains the API key, the version, its first and last release, and whether the release `rejected_by`
-    supports the version.
+    The tuple contains the API key, the version, the first and last release that support it, and whether the release
+    `rejected_by` supports it.
     """
     registry = find_registry(package)
     found = []

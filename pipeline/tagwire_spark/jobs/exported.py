@@ -76,7 +76,7 @@ class ExportedFiles(NamedTuple):
         return f"part-{self.number:05}"
 
     def path_of(self, file: int) -> str:
-        """Return the path of the file with the index `file` in this part, relative to the root of the logs."""
+        """Return the path of `files[file]`, relative to the root of the logs."""
         return (PurePosixPath(self.folder) / self.files[file][0]).as_posix()
 
 

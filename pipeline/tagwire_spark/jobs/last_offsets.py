@@ -50,10 +50,10 @@ Reading = tuple[FormatSet, Limits]
 def find_last_offsets(
     spark: SparkSession, staged: Staging, units: list[Any], sizes: list[int], reading: Reading, storage: StorageOptions
 ) -> dict[int, int]:
-    """Write the last offset of each key in the segments to the job's folder. Return each partition's number of keys.
+    """Find each key's last offset, and write it to the job's folder. Return the number of keys in each partition.
 
-    A unit describes a segment: the partition's number in the job, the result of `sent_segment`, and the partition's
-    Survey (a summary of its batch headers) as JSON. Raises PipelineError if a task fails.
+    A unit describes a segment to read: the partition's number in the job, the result of `sent_segment`, and the
+    partition's Survey (a summary of its batch headers) as JSON. Raises PipelineError if a task fails.
     """
     if not units:
         return {}

@@ -97,7 +97,7 @@ def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> st
 
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Matches a URL, even with only one slash, because `Path` merges two slashes into one."""
+"""Matches a remote URL, even with one slash after the colon, because `Path` collapses `//` to `/`."""
 
 
 class JobFolders:
@@ -136,7 +136,7 @@ class JobOutput(NamedTuple):
     location: Path | str
     """A folder, or the URL of a prefix in object storage."""
     work: Path | None = None
-    """The folder in which the output for a URL is made before the upload; None for a temporary folder."""
+    """For a URL, the folder in which the output is built before it is uploaded. The default is a temporary folder."""
     storage: StorageOptions = NO_OPTIONS
 
     def below(self, name: str) -> Path | str:

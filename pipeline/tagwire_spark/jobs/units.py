@@ -233,8 +233,8 @@ def _inode(file: str) -> int:
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, the segment that the driver described with `sent_segment`.
 
-    Raises PipelineError if the segment was replaced or removed in the meantime. If the `with` block fails, and the
-    segment has been replaced, this error is raised instead of the block's error, because it is the likely cause.
+    Raises PipelineError if the segment was replaced or removed in the meantime. If the `with` block fails, this is
+    checked again, because a replaced segment is the likely cause.
     """
     file, listed = sent
     if is_remote(file):

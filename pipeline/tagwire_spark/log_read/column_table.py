@@ -89,7 +89,7 @@ def has_number_keys(formats: FormatSet) -> bool:
 
 
 def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
-    """Return a function that describes the record in a row by file and offset, for error messages."""
+    """Return a function that takes a row number and returns the record's file and offset, for error messages."""
     return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
 
 

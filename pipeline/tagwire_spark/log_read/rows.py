@@ -252,7 +252,7 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return the offset at which the split of each row begins or ends: `name` is `first_offset` or `end_offset`.
+        """Return, for each row, the attribute `name` of its split: `first_offset` or `end_offset`.
 
         `more` is added to each offset. For example, -1 turns the exclusive `end_offset` into an inclusive bound.
         """

@@ -117,7 +117,10 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOpti
 
 
 def _counts(path: Path) -> bool:
-    """Return False if a path that matches a pattern is a file other than a segment, or is being moved or deleted."""
+    """Return whether to read a path that matches a pattern.
+
+    Files other than segments are skipped, and so is anything that a broker is moving or deleting.
+    """
     folder = path
     if path.is_file():
         file, folder = log_file(path), path.parent
@@ -245,7 +248,7 @@ def partitions_of(location: Location, query: LogQuery, folders: Iterable[Path]) 
 def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     """Return the topic and partition number of each partition in the locations.
 
-    Returns None if there is a `_SUCCESS` file but no partition, because `kafka_log` has written an empty DataFrame.
+    Returns None if there is only a `_SUCCESS` file, which is what `kafka_log` writes for an empty DataFrame.
     Raises LogPathError if a folder can't be listed.
     """
     roots = [each.local.parent if each.local.is_file() else each.local for each in found]

@@ -31,7 +31,7 @@ def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
 
 
 def cut(splits: Sequence[Split], query: LogQuery) -> list[Split]:
-    """Cut splits of whole segments into splits of about the task size. Leave out an empty segment at the log's end."""
+    """Cut large splits into splits of about the task size. Leave out an empty segment at the log's end."""
     step = _task_bytes(query, splits)
     return [part for split in splits for part in _parts(split, step)]
 

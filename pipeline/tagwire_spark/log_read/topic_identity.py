@@ -45,11 +45,11 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
 
 
 def same_ends(logs: Mapping[tuple[str, int], Log], end: Mapping[str, Any], ends: Ends, *, fails: bool) -> Ends:
-    """Return the end offsets of a micro-batch (`ends`), without the partitions of recreated topics.
+    """Return `ends`, the end offsets of a micro-batch, without those of recreated topics.
 
     After a restart, a stream plans its last micro-batch again, up to the offset `end` from the checkpoint. If a topic
-    was recreated in the meantime, its folders contain other records, to which the old end offsets don't apply. Raises
-    PipelineError in the same cases as `check_same`.
+    was recreated in the meantime, its old end offsets are meaningless, because its folders contain other records.
+    Raises PipelineError in the same cases as `check_same`.
     """
     check_same(logs, end, dict(ends), fails=fails)
     others = _other_ids(logs, end)

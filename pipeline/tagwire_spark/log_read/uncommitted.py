@@ -65,7 +65,7 @@ class Transactions(NamedTuple):
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def misses_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether the transaction index should list an aborted transaction at `offset`, but doesn't."""
+        """Return whether an aborted transaction at `offset` is missing from the index that should list it."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)

@@ -110,7 +110,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """Commit a micro-batch, on the driver. Raises PipelineError if the tasks wrote another micro-batch."""
         batch = _batch_of(messages)
-        if batch is None:  # the micro-batch had no tasks
+        if batch is None:  # the micro-batch had no tasks, so there is nothing to commit
             return
         if batch.number != batchId:
             raise PipelineError(

@@ -39,7 +39,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-    # Leave `run` empty: a query has only one sink, so a second write of the same batch is always a repetition.
+    # Without `run`, rows aren't compared: a query has only one sink, so a second write of a batch is a repetition.
     return MicroBatch(query, int(number))
 
 

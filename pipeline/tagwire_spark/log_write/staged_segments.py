@@ -47,7 +47,7 @@ class StagedSegment(NamedTuple):
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     offset_positions: str | None = None
-    """The file that lists the position of each base offset; None if the segment can't be renumbered."""
+    """A file that lists where each batch's base offset is in the segment; None if the segment can't be renumbered."""
 
 
 class Segments:
