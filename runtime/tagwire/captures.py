@@ -70,7 +70,7 @@ class CapturedFrame:
     data: bytes
     """The header and body of the frame, without its leading size; empty for a gap."""
     run: str | None = None
-    """The name of the recording: `run` in the JSON line."""
+    """The name of the recording, from the key `run` of the JSON line."""
     conn: str | None = None
     """The connection: `conn` in the JSON line; in a network capture, the addresses of client and server."""
     client: str | None = None
@@ -221,11 +221,11 @@ def frames_of_stream(
     keeps_damaged: bool = False,
     closes: bool = False,
 ) -> Iterator[CapturedFrame]:
-    """Read the frames of a capture from a seekable stream, without pairing responses.
+    """Yield the frames of a capture from a seekable stream, without matching responses to requests.
 
     `name` is the file name shown in errors. With `keeps_damaged`, a line that isn't a captured frame becomes a frame
-    with a `gap` instead of an error. With `closes`, a frame with `is_close` marks each closed connection. Raises
-    CaptureError if the stream is not a readable capture.
+    with a `gap` instead of an error. With `closes`, also yields a frame with `is_close` where a connection was closed.
+    Raises CaptureError if the stream is not a readable capture.
     """
     start = stream.read(4)
     stream.seek(0)

@@ -109,7 +109,7 @@ class Answer(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The last step that `Connection.asking` and similar methods yield, with the result for the driver to return."""
+    """The last step that `Connection.asking` and similar methods yield. It contains the result of the exchange."""
 
     result: Any
 
@@ -372,7 +372,7 @@ class Connection(_Side):
         is_fallback = self._is_fallback(answer.message)
         key = type(answer.request.message).API_KEY
         if is_fallback and key is not None and key not in versions:
-            versions = {**versions, key: Versions(0, 0)}  # KIP-511: every peer supports version 0 of this request
+            versions = {**versions, key: Versions(0, 0)}  # KIP-511: all peers support version 0 of the version request
         self.versions.update(versions)
         self._usual_versions.clear()
         error = getattr(answer.message, answer.message.FIELDS[0].name)

@@ -304,7 +304,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tupl
         result = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
-            assert child is not None  # `_check` has rejected unknown names
+            assert child is not None  # a type with unknown field names fails earlier, in `_check`
             setattr(result, name, _object(child, each, (*path, name), owner))
         return result
     if column.format == "+l":

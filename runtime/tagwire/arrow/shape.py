@@ -149,7 +149,7 @@ class ColumnSelection:
         self.wide_unsigned = wide_unsigned
 
     def of(self, name: str) -> "ColumnSelection | None":
-        """Return which fields inside the struct field `name` are selected; None if `name` itself is not selected."""
+        """Return the selection of the fields inside the field `name`; None if that field is not selected."""
         if self.paths is None:
             return self if name != TAGS or self.unknown_tags else None
         inner = [path[1:] for path in self.paths if path[0] == name]

@@ -80,7 +80,7 @@ class Message(Struct, Generic[H]):
     FALLBACK: ClassVar[tuple[int, int] | None] = None
     """How to answer a request in an unsupported version: the version of the response, and its error code."""
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
-    """The settings of optional fields (first draft of KIP-482), or None for a message without them."""
+    """How the message encodes optional fields (first draft of KIP-482); None if it has no such fields."""
 
     if TYPE_CHECKING:
 

@@ -39,8 +39,8 @@ _binding: Final = RLock()
 class FirstUse:
     """A placeholder for a class attribute until its first use.
 
-    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method to use
-    with the pure-Python engine.
+    On first use, `bind` computes the real attribute, sets it on the class and returns it. `call` is the method as
+    written in the class body; `bind` can use it, for example as the method of the pure-Python engine.
     """
 
     def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
@@ -75,7 +75,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function (see `FirstUse`) that sets `make(cls)` on `cls`, the class that declares the fields."""
+    """Return a `bind` function (see `FirstUse`). On the class that declares the fields, it sets `make(cls)`."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -119,9 +119,9 @@ def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, 
 
 
 def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
-    """Set the constructor as `__init__`: a native constructor if possible, else one compiled from the field table.
+    """Set `__init__` to a native constructor if possible, else to a Python function compiled from the field table.
 
-    Even with a native constructor, the compiled function is used for subclasses, for introspection, and for arguments
+    A class with a native constructor uses the Python function too: for subclasses, for introspection, and for arguments
     that the native constructor does not support.
     """
     owner = _declaring(cls)

@@ -271,9 +271,9 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError if several alternatives of a union are set.
+        """Raise EncodeError if a union has more than one alternative set, or none.
 
-        Also raise it if this version has alternatives, but none is set and there are no unknown tags.
+        None is allowed if this version has no alternatives, or if there are unknown tags: one may be an alternative.
         """
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:

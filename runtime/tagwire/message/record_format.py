@@ -56,7 +56,7 @@ class RecordFormat(FormatStruct):
 
     @classmethod
     def layout(cls) -> Layout:
-        """Return the format's layout, whose version is None."""
+        """Return the format's layout. Its version is None, because record formats have no versions."""
         return layout_of_format(cls)
 
     @classmethod

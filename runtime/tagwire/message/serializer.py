@@ -28,7 +28,7 @@ WRITE_ERRORS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return the input twice: as bytes, and as the object to slice bytes fields from (with `views`, a memoryview)."""
+    """Return `data` as bytes, and what bytes fields are slices of: a memoryview with `views`, else the same bytes."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)

@@ -291,7 +291,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the header's highest timestamp: `max_timestamp` if set, otherwise the append time or `highest`."""
+        """Return `max_timestamp` for the header: as set, else the append time, else `highest`, the records' maximum."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest

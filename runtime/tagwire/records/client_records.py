@@ -254,7 +254,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the record's original format. It determines the type of `headers` if the record has none."""
+        """`format` is the record's original format. For a record without headers, it determines their type."""
         values = {
             "topic": topic,
             "partition": partition,

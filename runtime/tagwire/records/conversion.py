@@ -232,7 +232,7 @@ class _Conversion:
         return last[0].offset if last else batch.base_offset
 
     def max_timestamp(self) -> int:
-        """Return the highest timestamp of the batch, or the nearest timestamp that fits in the target's field."""
+        """Return the batch's highest timestamp; if it doesn't fit in the target's field, the nearest that does."""
         batch, item = self.batch, self.target.fields.get("max_timestamp")
         base = batch.base_timestamp if item is not None and item.relative_to else 0
         low, high = _range(self.target, "max_timestamp")

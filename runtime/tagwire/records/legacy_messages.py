@@ -140,7 +140,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Read all messages and return their offsets, so that errors are raised before any record is yielded."""
+        """Return the offsets of all messages. Reads every message, so errors appear before any record is yielded."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]

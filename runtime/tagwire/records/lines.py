@@ -16,11 +16,11 @@ _AT_ONCE: Final = 1 << 20
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
-    """Yield chunks of JSON lines, one line per record. Each begins with `header`, the JSON that all lines share.
+    """Yield chunks of JSON lines, one line per record. Each line begins with `header`, the JSON that all lines share.
 
-    With `is_text`, a line consists of tab-separated fields instead. The last field lists the attributes that are set:
-    those of the batch, passed as `header`, and those of the record. The generator returns None if it has formatted all
-    records, otherwise the number of formatted records.
+    With `is_text`, a line consists of tab-separated fields instead. Its last field lists the attributes that are set:
+    first those of the batch, which the caller passes as `header`, then those of the record. The generator returns None
+    if it has formatted all records; otherwise, it returns how many it has formatted.
     """
     lines = _native()
     found = None if lines is None else native_source(batch)

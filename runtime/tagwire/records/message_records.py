@@ -240,7 +240,7 @@ class _Conversion:
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
         """Convert all records in a struct and its nested structs. Return the struct, or a copy if anything changes.
 
-        `holders` has the structs around it, outermost first, and then the struct itself. `path` is the struct's path.
+        The struct is the last of `holders`, after the structs that contain it, outermost first. `path` is its path.
         """
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:

@@ -120,11 +120,11 @@ class BatchHeader(NamedTuple):
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
-    """Return the header from which this batch can be rebuilt with its records; None if the bytes would differ.
+    """Return what is needed, besides its records, to rebuild this batch; None if the rebuilt bytes would differ.
 
-    The batch is rebuilt once as a test. The header includes the records' own timestamps if the broker replaced them, or
-    if the columns can't store one. `latest` is the highest timestamp that columns can store, in milliseconds since
-    1970. Raises DecodeError for records that can't be read.
+    The batch is rebuilt once as a test. `latest` is the highest timestamp that an Arrow column can store, in
+    milliseconds since 1970. The header includes the records' own timestamps if one of them does not fit in a column, or
+    if the broker replaced them. Raises DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
         return None

@@ -44,7 +44,7 @@ class Plans:
     header: "Plan | None" = None
     """The plan for a batch, with its records as a single bytes field; in message set formats, for a whole message."""
     records: "Elements | None" = None
-    """The plan for a series of records without a batch header. In message set formats, each is a whole message."""
+    """The plan for the records that follow a batch header; in message set formats, for a series of whole messages."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format
@@ -153,7 +153,7 @@ def _has_pairs(item: Item) -> bool:
 
 
 def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
-    """Return the options that make native code compute `Record` attributes: for example, offsets from deltas."""
+    """Return the options of `Elements` that say how to compute `Record` attributes, such as offsets from deltas."""
     bits = format.record_bits
     bases = {"offset": (OFFSET, "")}
     if "timestamp" in (item.name for item in layout.root.items):
@@ -238,7 +238,7 @@ def gathered(format: "Format", found: "Gathering") -> list[Record]:
 
 
 def _unreadable(index: int, pos: int, elements: int, good: "Good") -> Iterator[Record]:
-    return iter(())  # the engine has just written these bytes, so they need no check
+    return iter(())  # never called: the engine can read the bytes that it has just written
 
 
 def collected_size(format: "Format", found: "Gathering", base_offset: Any, base_timestamp: Any) -> int | None:

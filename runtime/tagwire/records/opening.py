@@ -1,4 +1,4 @@
-"""Add the records in a message to its trace: the batches become child nodes of their records field.
+"""Trace the record batches in a message: add each batch to the message's trace, as a child node of its field.
 
 The layout of a message doesn't include the layout of its records, so a trace first shows a records field as plain
 bytes. This module traces each batch in the format that the spec names. Every byte still belongs to exactly one node.
@@ -121,7 +121,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
-        """Add a child node to the field's node for each batch, and one for any remaining bytes that aren't a batch."""
+        """Give the records field a child node for each batch, and one for any bytes left after the last batch."""
         position = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):

@@ -120,7 +120,7 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
 
 
 def write(records: Iterable[Record], base_offset: int, base_timestamp: int, *, with_attributes: bool) -> bytearray:
-    """Encode the records of a batch. Raises one of REJECTIONS if a record is invalid or isn't a `Record`."""
+    """Encode the records of a batch. Raises an exception in REJECTIONS if a record is invalid or isn't a `Record`."""
     out = bytearray()
     for record in records:
         body = bytearray()

@@ -105,7 +105,7 @@ def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
 
 
 def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
-    """Append booleans. The caller has written their count."""
+    """Append booleans, without their count, which the caller writes first."""
     out += bytes([BOOLEAN_BYTES[value] for value in values])
 
 
@@ -231,6 +231,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append arrays by calling `put(out, array)` for each. The caller has written their count."""
+    """Append each array by calling `put(out, array)`. The caller writes the number of arrays first."""
     for value in values:
         put(out, value)
