@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""All versions. Stands in for a missing or unreadable version range, and is never shown in error messages."""
+"""All versions. Used instead of a version range that is missing or invalid, and never shown in error messages."""
 
 
 class _Checked(Protocol):

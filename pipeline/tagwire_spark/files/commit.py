@@ -207,7 +207,7 @@ def settled_number(root: str, storage: StorageOptions) -> int:
 
 @contextmanager
 def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
-    """Lock a folder for reading during the `with` block. Then check that there was no commit after commit `number`.
+    """Lock a folder for reading during the `with` block. At its end, check that no commit followed commit `number`.
 
     `number` is a result of `settled_number`. Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or
     commit at the end of the block. If no error is raised, a listing made in the block shows no part of a later commit.

@@ -72,7 +72,7 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
         if (most < 0 and reached > start) or span.last_offset >= end:
             break
         reached = span.last_offset + 1
-    # If there is no valid batch, return `end`: the task that reads these rows will then raise the error.
+    # Without a valid batch, return `end`, so that the task which reads these rows raises the error.
     return reached if reached > start else end
 
 

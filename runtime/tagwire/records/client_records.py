@@ -254,7 +254,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the record's original format. For a record without headers, it determines their type."""
+        """`format` is the record's original format. If there are no headers, it determines the type of `headers`."""
         values = {
             "topic": topic,
             "partition": partition,

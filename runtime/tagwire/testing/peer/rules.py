@@ -60,7 +60,7 @@ class AnswerRule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {known}")
-        # Check the faults now. If `answer` is a function, they are otherwise checked only when a request arrives.
+        # Check the values of the faults here: if `answer` is a function, it is not called before a request arrives.
         with_faults(None, faults)
         for each in answers:
             self._check(each)
