@@ -408,6 +408,12 @@ def test_error_is_reported_at_its_position_and_alone(rule: str, marked: str) -> 
     assert result.message is None
 
 
+def test_rules_about_version_0_apply_although_the_valid_versions_are_unknown() -> None:
+    fallback = '"fallback": {"version": 0, "errorCode": 40000},'
+    text = spec(ERROR_CODE, fallback, kind="response", valid='"x"', flexible='"none"')
+    assert [problem.rule for problem in read_spec(text, file="Sample.json").problems] == ["TW201", "TW114"]
+
+
 @pytest.mark.parametrize(("rule", "marked"), WARNINGS, ids=name_rows)
 def test_warning_is_reported_at_its_position_and_stops_nothing(rule: str, marked: str) -> None:
     text, line, column = position(marked)

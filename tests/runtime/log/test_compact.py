@@ -312,6 +312,17 @@ def test_small_segments_are_merged(tmp_path: Path) -> None:
     assert offsets(list(log.Partition(tmp_path / "to").batches())) == [1, 11, 21, 30, 31]
 
 
+@pytest.mark.parametrize(("indexed", "has_times"), [(0, False), (10, True)])
+def test_first_of_merged_segments_decides_about_the_time_index(tmp_path: Path, indexed: int, has_times: bool) -> None:
+    """A segment with an offset index but no time index comes from a broker that did not support timestamps."""
+    folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")], [one(10, b"b", b"v")])
+    (folder / segment_file(indexed, "index")).touch()
+    merged = Compaction(now=NOW, include_active=True, segment_bytes=1 << 20)
+    compact_partition(log.Partition(folder), tmp_path / "to", merged)
+    [segment] = log.Partition(tmp_path / "to").segments
+    assert (segment.sibling("timeindex") is not None) == has_times
+
+
 def test_other_files_of_the_broker_are_copied(copy_of: Callable[[str], Path], tmp_path: Path) -> None:
     source = copy_of("kafka4/alpha-compact-txn-0")
     compact_partition(log.Partition(source), tmp_path / "to", Compaction(now=NOW))
