@@ -23,15 +23,14 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     """
     from tagwire_generator.diagnostics.problems import spec_error
     from tagwire_generator.project.options import SpecOptions
-    from tagwire_generator.project.settings import find_root
-    from tagwire_generator.project.settings import load as load_settings
+    from tagwire_generator.project.settings import load_project
     from tagwire_generator.project.spec_files import SpecFile, find_specs
     from tagwire_generator.reading.imports import shared_structs_near
     from tagwire_generator.reading.register import registers_in
     from tagwire_generator.reading.spec import read_file
 
     spec_path = Path(path)
-    spec_set = load_settings(find_root(Path.cwd())).set_of(spec_path)
+    spec_set = load_project().set_of(spec_path)
     options = spec_set.options if spec_set else SpecOptions()
     registers = registers_in(
         [*(spec_set.sources if spec_set else ()), spec_path if spec_path.is_dir() else spec_path.parent]

@@ -140,8 +140,7 @@ def _of_classes(ctx: click.Context, attribute: str, incomplete: str) -> Items:
 
 
 def _sets() -> list[str]:
-    from pathlib import Path
 
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
 
-    return [each.package for each in load(find_root(Path.cwd())).sets]
+    return [each.package for each in load_project().sets]

@@ -18,11 +18,13 @@ from tagwire.frames.known_packages import KAFKA_MESSAGES, kafka_messages
 from tagwire.text_format import suggestion
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.output.echo import say_verbose
+from tagwire_generator.project.resources import find_root, has_specs
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire.message.record_format import RecordFormat
+    from tagwire_generator.project.settings import SpecSet
 
 
 _ALL: Final = "`tagwire messages` lists all messages"
@@ -58,9 +60,11 @@ def find_registry(package: str | None) -> "Registry":
 
 
 def _located(package: str | None) -> str:
-    from tagwire_generator.project.settings import find_root, load
+    sets: list[SpecSet] = []
+    if has_specs(find_root(Path.cwd())):
+        from tagwire_generator.project.settings import load_project
 
-    sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
+        sets = [each for each in load_project().sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
         return KAFKA_MESSAGES if package is None else package

@@ -94,9 +94,9 @@ def edit(
     """Change a message's spec: plan the changes with `planned`, write them unless `dry_run` is set, and report them."""
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
 
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     path = _path(settings, message)
     # Use the spec's folder to find its spec set: the spec itself may be a symbolic link into another folder.
     spec_set = settings.set_of(path.parent)

@@ -73,9 +73,9 @@ def command(
     """
     from tagwire_generator.evolution import SEVERITIES
     from tagwire_generator.project.exemptions import judge
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
 
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     checks = _checks(settings, paths, revision, lock_file)
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}

@@ -40,10 +40,10 @@ def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bo
     from tagwire_generator.editing.kafka_export import export
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.output import write_all
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
     from tagwire_generator.project.spec_files import find_specs, spec_data
 
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     found: list[Exported] = []
     for folder in paths or [spec_set.specs for spec_set in settings.project_sets()]:
         spec_set = settings.set_of(folder)

@@ -40,9 +40,9 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     from tagwire.errors import SpecError
     from tagwire_generator.editing.spec_edit import format_spec
     from tagwire_generator.project.output import OutputError, write_all
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
 
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     number = changed = failed = 0
     for name, text in _specs(settings, paths):
         number += 1

@@ -58,9 +58,9 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock message_specs --file released.json
     """
     from tagwire_generator.project.output import has_text, write_all
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
 
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     locks = [
         (file, specs, _locked(settings, specs, file, accept_breaking=accept_breaking or forget, forget=forget))
         for specs, file in _specs_and_locks(settings, path, lock_file)

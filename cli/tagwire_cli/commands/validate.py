@@ -47,9 +47,9 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
       tagwire validate --json - < FooRequest.json
     """
     from tagwire_generator.diagnostics.problems import without_repeats
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
 
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     problems: list[Problem] = []
     number = 0
     for name in spec_paths(settings, paths):

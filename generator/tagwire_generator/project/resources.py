@@ -1,15 +1,19 @@
-"""Find the folders of templates and specs.
+"""Find tagwire's own folders of templates and specs, and the root folder of a project.
 
-In a wheel, they are inside `tagwire_generator`, to which `hatch_build.py` moves them. In a checkout, they are at the
-top of the repository. No other module depends on this difference.
+In a wheel, tagwire's folders are inside `tagwire_generator`, to which `hatch_build.py` moves them. In a checkout, they
+are at the top of the repository. No other module depends on this difference.
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from tagwire.errors import TagwireError
 
-__all__ = ["folder", "templates"]
+__all__ = ["DEFAULT_SPECS", "SETTINGS_FILE", "find_root", "folder", "has_specs", "templates"]
+
+SETTINGS_FILE: Final = "pyproject.toml"
+DEFAULT_SPECS: Final = "message_specs"
+"""The folder of specs in a project whose settings list no spec sets."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -29,3 +33,14 @@ def templates(name: str) -> Path:
     if name not in known:
         raise TagwireError(f"unknown templates {name!r}; built-in templates are {', '.join(known)}")
     return path / name[1:]
+
+
+def find_root(start: Path) -> Path:
+    """Return the nearest folder, from `start` upwards, that contains a pyproject.toml; `start` if there is none."""
+    here = start.resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), here)
+
+
+def has_specs(root: Path) -> bool:
+    """Return whether a folder may be the root of a project, without loading `settings`, which imports many modules."""
+    return (root / SETTINGS_FILE).is_file() or (root / DEFAULT_SPECS).is_dir()

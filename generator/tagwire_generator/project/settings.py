@@ -20,10 +20,11 @@ from tagwire.versions import Versions
 from tagwire_generator.project import resources
 from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.resources import DEFAULT_SPECS, SETTINGS_FILE, find_root
 from tagwire_generator.project.spec_files import SpecData, find_specs, spec_data
 
-_FILE: Final = "pyproject.toml"
-_DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
+_FILE: Final = SETTINGS_FILE
+_DEFAULT_SET: Final = {"specs": DEFAULT_SPECS, "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
 _OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
 """Packages that generated code and the command-line tool import, so no generated package can have these names."""
@@ -132,10 +133,9 @@ class Settings:
         return next((each for each in self.sets if any(map(resolved.is_relative_to, each.sources))), None)
 
 
-def find_root(start: Path) -> Path:
-    """Return the nearest folder, from `start` upwards, that contains a pyproject.toml; `start` if there is none."""
-    here = start.resolve()
-    return next((folder for folder in (here, *here.parents) if (folder / _FILE).is_file()), here)
+def load_project() -> Settings:
+    """Read the settings of the project around the working directory. Raises SettingsError as `load` does."""
+    return load(find_root(Path.cwd()))
 
 
 def load(root: Path) -> Settings:

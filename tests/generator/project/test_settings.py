@@ -6,8 +6,8 @@ import pytest
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.resources import folder
-from tagwire_generator.project.settings import Settings, SettingsError, find_root, load
+from tagwire_generator.project.resources import find_root, folder
+from tagwire_generator.project.settings import Settings, SettingsError, load
 
 
 def settings_of(root: Path, text: str) -> Settings:

@@ -50,14 +50,14 @@ def command(
       tagwire draft-version plain_specs --in-place
     """
     from tagwire_generator.project.options import SpecOptions
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
     from tagwire_workbench.drafting.draft_version import plan_drafts
 
     if in_place == (output is not None):
         raise click.UsageError("specify --output DIR2, or --in-place to edit the specs in DIR, but not both")
     if only_new and in_place:
         raise click.UsageError("with --in-place, --only-new would remove all older versions; use --output instead")
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     spec_set = settings.set_of(folder)
     target = output or folder
     plan = plan_drafts(

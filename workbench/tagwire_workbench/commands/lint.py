@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -39,10 +38,10 @@ def command(
     """
     from tagwire.errors import SpecError
     from tagwire_generator.project.exemptions import judge
-    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.settings import load_project
     from tagwire_workbench.designs.lint import chosen, lint_set
 
-    settings = load(find_root(Path.cwd()))
+    settings = load_project()
     try:
         rules = settings.lint.with_options(_split(select), _split(ignore))
     except SpecError as error:
