@@ -116,7 +116,7 @@ def aiokafka(port: int) -> Iterator[Callable[[bool, int], None]]:
 
 
 def kafka_python(port: int) -> Iterator[Callable[[bool, int], None]]:
-    """Yield a function that sends requests through kafka-python's client, the way its consumers and producers do."""
+    """Yield a function that sends requests through kafka-python's client, as its consumers and producers do."""
     from kafka.net.compat import KafkaNetClient
     from kafka.protocol.consumer import FetchRequest, HeartbeatRequest
 

@@ -30,7 +30,7 @@ class Contender:
     """One library's functions that build, encode and decode one benchmark message."""
 
     version: int | None
-    """The message version; None if the library encodes the same content in its own format."""
+    """The message version; None if the library has its own format, without versions."""
     make: Callable[[], Any]
     """Build the message from its content, as an application does before encoding."""
     encode: Callable[[Any], bytes]
@@ -57,8 +57,8 @@ class Library:
         raise NotImplementedError
 
     def fields(self, value: object) -> Callable[[Any], Sequence[Any]] | None:
-        """Return a function that reads all fields of any struct of the same type as `value`.
+        """Return a function that reads all fields of a struct; None if `value` isn't a struct.
 
-        Returns None if `value` isn't a struct.
+        The function accepts structs of the same type as `value`.
         """
         raise NotImplementedError

@@ -19,7 +19,8 @@ class Tagwire(Library):
 
     @property
     def installed(self) -> str:
-        return str(import_module("tagwire").__version__)  # works even if tagwire is imported without being installed
+        # Don't read package metadata: tagwire may be on the import path without being installed.
+        return str(import_module("tagwire").__version__)
 
     def contenders(self) -> Mapping[str, Contender]:
         package = import_module("tagwire_messages")

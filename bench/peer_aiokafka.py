@@ -85,7 +85,7 @@ def _fetch(cls: Any) -> Callable[[], Any]:
 
 
 def _offset_commit(cls: Any) -> Callable[[], Any]:
-    """Return a function that builds OffsetCommitRequest version 3, which has a retention time and no leader epoch."""
+    """Return a function that builds OffsetCommitRequest version 3, with a retention time but no leader epoch."""
     group, generation, member, _, topics = contents.offset_commit()
     return lambda: cls(
         group,

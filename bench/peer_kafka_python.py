@@ -35,7 +35,7 @@ class KafkaPython(Library):
 
 def _contender(cls: Any, make: Callable[[Any, int], Callable[[], Any]]) -> Contender:
     version = VERSIONS[cls.__name__]
-    # Call `encode` without a version: a message already knows its version, and a decoded message rejects the argument.
+    # Don't pass the version to `encode`: the message already knows it, and a decoded message rejects the argument.
     return Contender(
         version, make(cls, version), lambda message: message.encode(), lambda data: cls.decode(data, version=version)
     )

@@ -15,7 +15,7 @@ __all__ = ["Msgspec"]
 
 
 class Msgspec(Library):
-    """msgspec, whose structs are the fastest Python objects with fixed fields. They are encoded as MessagePack."""
+    """msgspec, which has the fastest Python objects with fixed fields, and encodes them as MessagePack."""
 
     name = "msgspec"
 
@@ -38,8 +38,8 @@ class Msgspec(Library):
         cls, make = shape(True)
         untracked, _ = shape(False)
         decode, decode_untracked = (self._msgspec.msgpack.Decoder(each).decode for each in (cls, untracked))
-        # The lambdas make the comparison fair, because other libraries need one per call. Calling it takes as long as
-        # encoding a small message.
+        # The other libraries are called through a lambda, which takes as long as encoding a small message. For a fair
+        # comparison, msgspec is too.
         return Contender(
             None,
             make,

@@ -18,8 +18,8 @@ _OURS: Final = "tagwire"
 SpeedRow = dict[str, Any]
 """The results for one message and operation.
 
-The keys `message`, `version`, `size` and `operation` describe what was measured. The values of `versions`,
-`microseconds` and `ratios` are dicts from library names to results. `ratios` has no entry for tagwire itself.
+The keys `message`, `version`, `size` and `operation` tell what was measured. `versions`, `microseconds` and `ratios`
+are dicts with one result per library name. `ratios` has no entry for tagwire itself.
 """
 
 
@@ -83,7 +83,7 @@ def _row(message: str, operation: str, contenders: dict[str, Contender], times: 
 def work(contender: Contender, operation: str, fields: Fields) -> Callable[[], object]:
     """Return the function to measure for an operation.
 
-    If a library doesn't support `gc=False` or `views=True`, the function decodes without it.
+    If a library can't decode with `gc=False` or `views=True`, its ordinary decoding is measured instead.
     """
     make, encode, decode = contender.make, contender.encode, contender.decode
     message = make()

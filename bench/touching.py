@@ -1,7 +1,7 @@
 """Read every value of a decoded message, because some libraries decode a field only when it is accessed.
 
 The function `reader` builds a reader from a sample message, in the same way for all libraries. A reader makes one C
-call per struct, so most of the measured time is the library's.
+call per struct, so it adds little to the time that the library takes.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["Fields", "attributes", "reader"]
 
 Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
-"""A function that takes a sample value. For a struct, it returns a function that reads all fields; otherwise None."""
+"""Takes a sample struct, and returns a function that reads all fields of such structs. Returns None for other values."""
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
@@ -23,7 +23,7 @@ def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads every value in a message like `sample`; None if `sample` is itself a plain value."""
+    """Return a function that reads all values in a struct or array like `sample`; None if `sample` is a single value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])
@@ -31,7 +31,7 @@ def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
         return None
     element = reader(sample[0], fields) if len(sample) else None
     if element is None:
-        return tuple  # `tuple` reads the elements, which some libraries create only on access
+        return tuple  # accesses all elements, because some libraries create an element only on access
     return lambda array: deque(map(element, array), 0)
 
 

@@ -119,7 +119,7 @@ class _Commands(CommandTable):
 
             ctx.exit(print_error(error))
         except click.ClickException as error:
-            # NoArgsIsHelpError is not an error: its message is the help text.
+            # The message of NoArgsIsHelpError is the help text, whose line breaks must not be escaped.
             if not isinstance(error, click.exceptions.NoArgsIsHelpError):
                 error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise

@@ -43,7 +43,7 @@ def _reject_others(path: Path) -> None:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return the segments to read: the given segment, or a partition's metadata snapshots and then its segments."""
+    """Return the segments to read. For a partition, these are its metadata snapshots and then its segments."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]
@@ -63,7 +63,7 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
 
 
 def target_of(partition: "Partition", path: Path, output: Path) -> Path:
-    """Return a partition's output folder. Its path below `output` is the partition's path below `path`.
+    """Return the output folder of a partition in `path`: the folder below `output` with the same relative path.
 
     If `path` is the partition itself, the output folder is directly in `output` and has the partition's name.
     """
@@ -87,11 +87,11 @@ def work_of(
 ) -> list[Work]:
     """Find the partitions to write, without writing anything.
 
-    `target_of` returns the output folder of a partition, given the partition and the path argument that contains it.
-    With `resumes`, partitions whose output folder exists are skipped.
+    With `resumes`, partitions whose output folder exists are skipped. `target_of(partition, path)` returns the output
+    folder of a partition in `path`.
 
     Raises LogPathError if an output folder already exists (unless `resumes`), lies inside a partition, or is the same
-    for two partitions, and if a path is a file or has no partitions.
+    for two partitions. Also raises LogPathError for a path that is a file or has no partitions.
     """
     from tagwire.log import LogPathError
     from tagwire.log.whole_folder import reject_existing, reject_inside
@@ -129,9 +129,9 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
-    """Show a progress bar while logs are read. Yields a function to call with the number of bytes just read.
+    """Show a progress bar while logs are read. Yields a function; call it with the number of bytes just read.
 
-    Yields None if the output is not a terminal. `rounds` is the number of times that the command reads each segment.
+    If the output is not a terminal, yields None instead. `rounds` is the number of times that the command reads each segment.
     Set `prints_all_along` if the command prints lines while the bar is shown (see `progress_bar`).
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:

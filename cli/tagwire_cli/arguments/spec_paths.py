@@ -20,9 +20,9 @@ STDIN: Final = "-"
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
     """Return the spec files and folders to read, without duplicates and relative to the current folder.
 
-    Without arguments, these are the project's spec sets. A folder that contains spec sets is replaced by these sets and
-    the JSON files directly in the folder. The project's root folder is replaced by its sets only, because other
-    JSON files in it need not be specs. Without arguments, raises SettingsError if the folder is not in a project.
+    For a folder that contains spec sets, return these sets and the JSON files directly in the folder. For the project's
+    root folder, return only the sets, because its JSON files need not be specs. If `paths` is empty, return the
+    project's spec sets; raises SettingsError if the current folder is not in a project.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

@@ -98,7 +98,7 @@ def edit(
 
     settings = load_project()
     path = _path(settings, message)
-    # Use the spec's folder to find its spec set: the spec itself may be a symbolic link into another folder.
+    # Find the spec set by the spec's folder, because the spec itself may be a symbolic link into another folder.
     spec_set = settings.set_of(path.parent)
     plan = planned(
         path,

@@ -159,7 +159,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs in the spec set or folder of a single spec. Findings need them to encode examples."""
+    """Return the header specs from the spec set or folder of a single spec, to encode the examples in findings."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 
@@ -215,7 +215,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 
     baseline = read_lock(lock_file).baseline()
     sources = read_path(settings, reader, path, options_for(settings, path))
-    if path.is_file():  # a single spec: don't report the other messages as removed
+    if path.is_file():  # for a single spec, don't report the other messages as removed
         aliases = {alias for spec in sources.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*sources.specs, *sources.invalid, *aliases})
     return Check(baseline, sources, headers=_headers(settings, reader, path))
