@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["Fields", "attributes", "reader"]
 
 Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
-"""Takes a sample struct, and returns a function that reads all fields of such structs. Returns None for other values."""
+"""Takes a sample struct, and returns a function that reads all fields of such structs. Returns None for other types."""
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
@@ -23,7 +23,7 @@ def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads all values in a struct or array like `sample`; None if `sample` is a single value."""
+    """Return a function that reads all values in a struct or array like `sample`; None if it is a single value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])

@@ -131,7 +131,7 @@ def byte_progress(
 ) -> Generator[Callable[[int], None] | None]:
     """Show a progress bar while logs are read. Yields a function; call it with the number of bytes just read.
 
-    If the output is not a terminal, yields None instead. `rounds` is the number of times that the command reads each segment.
+    If the output is not a terminal, yields None instead. `rounds` tells how often the command reads each segment.
     Set `prints_all_along` if the command prints lines while the bar is shown (see `progress_bar`).
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:

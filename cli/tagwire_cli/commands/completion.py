@@ -28,12 +28,12 @@ def command(ctx: click.Context, shell: str) -> None:
     if cls is None:  # this version of click doesn't support the shell
         raise TagwireError(f"the installed version of click does not support completion in {shell}; upgrade click")
     root = ctx.find_root()
-    # Always use the command's usual name; this process may have been started under another name.
+    # Always complete `tagwire`, even if this process was started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
-    # click's fish script splits each completion at all commas, and so cuts off descriptions that contain a comma.
-    # Make it split only at the first comma, which is the one that click itself adds.
+    # click's fish script splits each completion at all commas, so it cuts off a description at its first comma. Split
+    # only at the comma that click adds before the description.
     script = script.replace('string split ","', 'string split --max 1 ","')
-    # Register the function with `compdef` before its first call. If zsh loads click's script from `fpath`, the function
-    # is otherwise registered only at the second Tab, which then completes nothing.
+    # If zsh loads click's script from `fpath`, the script registers its function only at the second Tab, which then
+    # completes nothing. So register the function with `compdef` before its first call.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

@@ -180,7 +180,7 @@ def _with_decoder(positioned: Iterator[tuple[str, bytes]], decoder: "frame_json.
 def _print_all(parts: "Iterator[_Part]", indent: int | None, *, keep_going: bool) -> bool:
     """Print all frames. Return whether all of them could be decoded.
 
-    The first error is raised as an InputError, unless `keep_going` is set.
+    Unless `keep_going` is set, stops at the first error, and raises it as an InputError.
     """
     good = True
     for position, data, decoder in parts:

@@ -94,7 +94,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, because --staged writes no files")
     root = find_root(Path.cwd())
-    # Results with --templates are not cached, because they would evict the usual entries.
+    # Don't cache results with --templates, because they would replace the cached results of the usual templates.
     is_usual = templates is None and not no_cache
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
@@ -140,7 +140,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
 
 
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """Return the spec set with its settings overridden by the given command-line options."""
+    """Return the spec set with the given command-line options instead of its settings."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 
@@ -165,7 +165,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         with progress_bar(spec_set.package) as progress:
             cache: dict[str, Any] = {"use_cache": cache_root is not None, "cache_root": cache_root}
             packages.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
-    # Sets may share specs, so remove repeated problems.
+    # Remove repeated problems: several sets may use the same spec.
     problems = list(dict.fromkeys(problem for _, package in packages for problem in package.problems))
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:
@@ -178,7 +178,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
 
 
 def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, report files that will be missing or outdated in the commit. Return whether there are any."""
+    """In a commit hook, report files that will be missing or outdated in the commit. Return whether any were found."""
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 

@@ -118,7 +118,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """Return the breaking changes to released versions that the project's settings don't exempt."""
+    """Return the changes that break released versions, except those that the project's settings allow."""
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())

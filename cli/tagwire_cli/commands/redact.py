@@ -97,7 +97,7 @@ def command(
 
 
 def _capture(redaction: "Redaction", registry: "Registry", file: str, port: int) -> "Iterator[Part]":
-    """Yield each frame of a capture with two functions: the first redacts it, the second writes it as a line."""
+    """Yield each frame of a capture, with a function that redacts it and a function that writes it as a line."""
     for frame in captured_frames(file, registry, port=port, closes=True):
         redact: Redact = bytes if frame.is_close else redaction.request
         if frame.gap or not (frame.is_request or frame.is_close):
@@ -114,8 +114,8 @@ def _rejected(frame: "CapturedFrame", data: bytes) -> bytes:
 def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
     """Redact a response to `api`.
 
-    `rivals` are the APIs of other requests with the same correlation ID, which the response may answer instead. Raises
-    TagwireError if a response to one of them would be redacted differently.
+    `rivals` are the APIs of other requests with the same correlation ID; the response may answer one of these instead.
+    Raises TagwireError if it would then be redacted differently.
     """
     redacted = redaction.response(frame, *api)
     for rival in rivals:
@@ -148,7 +148,7 @@ def _write_row(frame: "CapturedFrame", data: bytes) -> None:
 
 
 def _stream(redact: "Redact", file: str, responses: ResponseApis | None, *, is_hex: bool) -> "Iterator[Part]":
-    """Yield each frame of a stream with two functions: the first redacts it, the second writes it."""
+    """Yield each frame of a stream, with a function that redacts it and a function that writes it."""
 
     def write(frame: bytes) -> None:
         data = len(frame).to_bytes(4, "big") + frame

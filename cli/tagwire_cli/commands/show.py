@@ -149,7 +149,7 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, row, struct versions) for each field, including the fields of inner structs.
 
-    A shared struct has its own version numbers. For a field in a shared struct, `struct versions` maps each version of
+    Shared structs have their own version numbers. For a field in a shared struct, the third value maps each version of
     the message to a version of the struct. For other fields, it is None.
     """
     for row in struct.FIELDS:
@@ -168,9 +168,9 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 
 
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
-    """Return the versions of a field's shared struct, each with the message versions that use it.
+    """Return the versions of a field's shared struct, as (message versions, struct version) pairs.
 
-    The result is a list of (message versions, struct version) pairs, empty if the field has no shared struct.
+    Each pair tells which message versions use the struct version. Returns [] if the field has no shared struct.
     """
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
@@ -281,7 +281,7 @@ def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None
 def _wire_rows(
     struct: "StructLayout", depth: int, prefix: str, groups: "dict[tuple[str, int], Bits]"
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a path and a table row for each field, and for each bit group and section title, whose path is "-".
+    """Yield a path and a table row for each field. Bit groups and section titles are also rows, with the path "-".
 
     Each bit group is added to `groups`, with (field name, mask) as its key, so that `_condition` can find its name.
     """

@@ -62,7 +62,7 @@ class FieldChange:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of change: `added`, `removed`, or any of `nullable`, `compact` and `moved` (to another tag)."""
+        """The kinds of change: `added`, `removed`, or any of `nullable`, `compact` and `moved` (if the tag differs)."""
         if self.old is None or self.new is None:
             return ("added",) if self.old is None else ("removed",)
         differs = {
@@ -178,7 +178,7 @@ def _default_size(message: type[Message], version: int) -> int | None:
 
 
 _NAMED: Final = 4
-"""The maximum number of fields that a summary lists for each kind of change; further fields are only counted."""
+"""The maximum number of fields that a summary lists for each kind of change, before it adds `and N more`."""
 _WORDS: Final = {
     "added": "adds",
     "removed": "without",

@@ -67,7 +67,7 @@ def print_text(
 
     console = Console(file=sys.stdout, soft_wrap=True, highlight=False, force_terminal=True, legacy_windows=False)
     for fact in facts:
-        # Don't break lines that contain a command: they must remain easy to copy.
+        # Don't wrap a line that contains a command, so that users can copy the command.
         lines = [f"# {fact}"] if "`" in fact or "tagwire " in fact else wrap(f"# {fact}", console.width, **_WRAPPED)
         console.print(Text("\n".join(lines), style="bold"))
     for trace in traces:

@@ -12,7 +12,7 @@ from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 
 _MOST_HEX = 64
-"""The maximum number of input bytes that a suggested command repeats as hex. For longer input, it names the file."""
+"""The maximum number of input bytes to repeat as hex in a suggested command. For longer input, the file is named."""
 _LISTED = 8
 """The maximum number of candidates (possible kinds of the input) that are listed if none is clearly the best."""
 
@@ -28,7 +28,7 @@ class Explained(NamedTuple):
     error: str = ""
     """The error if none of the bytes could be read; otherwise empty."""
     is_apart: bool = True
-    """Whether an empty line precedes this unit; False for batches, which are printed without empty lines."""
+    """Whether to print an empty line before this unit; False for batches."""
     missing: str = ""
     """The error if the records can't be shown because a library is not installed; otherwise empty."""
     data: bytes = b""
@@ -83,15 +83,15 @@ def _lazy(node: Node) -> dict[str, Any]:
 
 
 def lazy_trace(trace: Trace) -> dict[str, Any]:
-    """Return the same JSON as `Trace.to_json`, but create list elements only when `write_json_lazily` writes them."""
+    """Return the JSON of `Trace.to_json`, but create each list element only when `write_json_lazily` writes it."""
     return {**trace.facts(), "root": _lazy(trace.root)}
 
 
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
-    """Explain bytes whose kind was guessed, if one candidate is clearly the best.
+    """Explain bytes whose kind was guessed, if one of the possible kinds is clearly the best.
 
-    If none is clearly the best, but the best one is a request or record batches with an error, explain the bytes before
-    the error. Otherwise, return only the candidates.
+    If none is, but the best guess is a request or record batches with an error, explain the bytes before the error.
+    Otherwise, return only the list of possible kinds.
     """
     shown = guess.clear
     best = guess.best
@@ -129,8 +129,8 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
     """Yield lines that list the candidates, each with a command that explains the input as this candidate.
 
-    `again` contains the options and the input, to append to each command. It is None for a frame of a file that is too
-    long to repeat as hex; the lines then have no commands.
+    `again` contains the options and the input, to append to each command. If it is None, no commands are printed: the
+    bytes are a frame of a file, too long to repeat as hex.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

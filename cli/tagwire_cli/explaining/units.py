@@ -49,7 +49,7 @@ class ExplainSettings(NamedTuple):
     strict: bool
     limits: Limits
     where: Callable[[CapturedFrame], bool] | None = None
-    """A function that returns whether to explain a captured frame; None means that all frames are explained."""
+    """A function that returns whether to explain a captured frame; None to explain all frames."""
 
 
 class Input(NamedTuple):
@@ -67,7 +67,7 @@ class Input(NamedTuple):
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
     """Return a function that explains one unit, and the remaining arguments, which name the file.
 
-    The function is None for record batches, because input can't be split into batches without reading them. Raises
+    For record batches, the function is None, because the end of a batch is found only by explaining it. Raises
     click.UsageError if the arguments name an unknown message or version.
     """
     if settings.kind in ("message", "response"):
@@ -140,7 +140,7 @@ def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explain
     while True:
         try:
             one = next(units, None)
-        except DecodeError as error:  # show the error of this batch, and go on: the next segment may be valid
+        except DecodeError as error:  # yield this error, and go on with the next segment
             one = Explained("", (), error=str(error))
         if one is None:
             return
@@ -165,7 +165,7 @@ def _each(frames: Iterator[InputFrame], explainer: Explainer) -> Iterator[Explai
 def _with_errors(explainer: Explainer, frame: InputFrame) -> Explained:
     try:
         return explainer(frame)
-    except TagwireError as error:  # the package doesn't have the API or version
+    except TagwireError as error:  # for example, the package doesn't have the API
         return Explained(frame.title, (), error=str(error))
 
 
