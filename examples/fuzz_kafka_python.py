@@ -74,7 +74,7 @@ def target(data: bytes) -> None:
 
 
 def same(found: str) -> Callable[[bytes], bool]:
-    """Return a function that tests whether bytes cause this finding. Minimising keeps only bytes that do."""
+    """Return a function that tests whether bytes cause the finding `found`, for use in minimising."""
     return lambda data: finding(data) == found
 
 

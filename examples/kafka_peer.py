@@ -49,11 +49,11 @@ class OneTopic:
         return kafka.ListOffsetsResponse(topics=[topic])
 
     def fetch(self, request: Received) -> Reply:
-        if not request.message.topics:  # the client ends its fetch session
+        if not request.message.topics:  # a request without topics ends a fetch session
             return Reply(kafka.FetchResponse())
         start = request.message.topics[0].partitions[0].fetch_offset
         records = b"".join([batch.encode() for batch in self.batches if batch.last_offset >= start])
         partition = PartitionData(high_watermark=self.end, last_stable_offset=self.end, records=records)
         topic = FetchableTopicResponse(topic=TOPIC, topic_id=TOPIC_ID, partitions=[partition])
-        wait = 0 if records else request.message.max_wait_ms / 1000  # if there are no new records, a broker also waits
+        wait = 0 if records else request.message.max_wait_ms / 1000  # like a broker, wait for new records
         return Reply(kafka.FetchResponse(responses=[topic]), delay=wait)

@@ -30,7 +30,7 @@ def summarize(spark: SparkSession, logs: str, topic: str, report: str, table_for
     for name, rows in (("invalid", invalid.drop("message")), ("by_hour", by_hour)):
         rows.write.format(table_format).mode("overwrite").save(f"{report}/{name}")
     counts = Counter[str]()
-    for row in spark.read.format(table_format).load(f"{report}/by_hour").collect():  # only a few rows per hour
+    for row in spark.read.format(table_format).load(f"{report}/by_hour").collect():  # small: a few rows per hour
         counts[row["hour"]] += row["count"]
     Path(report, "day.svg").write_text(plot(sorted(counts.items())), encoding="utf-8")
     decoded.unpersist()

@@ -53,7 +53,7 @@ def tables(records: DataFrame, folder: str) -> StreamingQuery:
                     {"mode": "PERMISSIVE"},
                     fields=fields,
                     keep=[*PLACE, "value"],
-                ).persist()  # two tables are written from it, so decode it only once
+                ).persist()  # two tables are written from these rows; decode them only once
                 good = decoded.where("message is not null and message._error is null")
                 save(good.select(*PLACE, "message.*").drop("_error"), folder, name, number)
                 reason = F.concat_ws(" ", "message._error.path", "message._error.reason")
@@ -78,7 +78,7 @@ def header(name: str) -> Column:
 
 
 def save(rows: DataFrame, folder: str, table: str, number: int) -> None:
-    """Write the rows of micro-batch `number`. If an earlier attempt wrote some, they are replaced."""
+    """Write the rows of micro-batch `number`, and replace any rows that an earlier attempt wrote."""
     rows.write.mode("overwrite").parquet(f"{folder}/{table}/batch={number}")
 
 

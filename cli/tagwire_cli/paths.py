@@ -15,7 +15,7 @@ _COPIES: Final[list[str]] = []
 
 
 def given_name(text: str) -> str:
-    """Return `text` with "standard input" in place of the path of its temporary copy."""
+    """In `text`, replace the path of the temporary copy of standard input by "standard input"."""
     return text.replace(_COPIES[0], "standard input") if _COPIES else text
 
 
@@ -58,7 +58,7 @@ class InputPath(click.Path):
     ) -> None:
         """Create the parameter type. With `allow_dash`, `-` is accepted and passed to the command unchanged.
 
-        With `stdin_name`, standard input is copied to a temporary file of that name, whose path replaces `-`.
+        With `stdin_name`, `-` is replaced by the path of a temporary file of this name, a copy of standard input.
         """
         kind = None if is_text else Path
         super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)

@@ -40,7 +40,7 @@ def captured_frames(
 def frames_in(
     data: bytes, file: str, registry: "Registry", *, port: int, closes: bool = False, keeps_damaged: bool = False
 ) -> Iterator["CapturedFrame"]:
-    """Yield frames like `captured_frames`, but from the bytes of a capture; `file` is the name for error messages.
+    """Yield the frames in the bytes of a capture, as `captured_frames` does. `file` is the name for error messages.
 
     With `keeps_damaged`, a line that isn't a captured frame becomes a frame with an error. Raises InputError if the
     data isn't a capture.
@@ -86,7 +86,7 @@ def chosen_frames(file: str, registry: "Registry", where: str | None, port: int)
 
 
 def digest(frame: "CapturedFrame") -> str:
-    """Return the hash under which a frame is listed in `sender_faults.json` if its sender encoded it wrongly."""
+    """Return the hash that identifies a frame in `sender_faults.json`, the list of wrongly encoded frames."""
     from hashlib import sha256  # imported here, because the import is slow
 
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()

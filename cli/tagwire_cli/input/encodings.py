@@ -104,7 +104,7 @@ def is_json(data: bytes) -> bool:
 
 
 def file_hint(args: Sequence[str]) -> str:
-    """Return a hint (see `input_hint`) about the first argument that is an existing file; "" if none is."""
+    """Return the `input_hint` for the first argument that is an existing file; "" if no argument is."""
     file = next((arg for arg in args if Path(arg).is_file()), None)
     if file is None:
         return ""
@@ -202,7 +202,7 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a hex dump. The offsets show how many bytes each line has, and so where its text column begins."""
+    """Parse a hex dump. The next line's offset tells how many bytes to read before the text column of a line."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
@@ -227,8 +227,8 @@ def _dump(text: str) -> bytes:
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )
         next_line = _DUMP_LINE.fullmatch(lines[index + 1][1]) if index + 1 < len(lines) else None
-        # In xxd's lines, two blanks end the bytes. Other tools may also print two blanks between bytes, but at most 16
-        # bytes per line, so stop after 16.
+        # In the last line, the bytes of xxd end at two blanks. Other tools may also print two blanks between bytes, but
+        # at most 16 bytes per line, so stop after 16.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)

@@ -119,7 +119,7 @@ def frame_test(registry: "Registry", text: str) -> "Callable[[CapturedFrame], bo
 
 
 def _test_of(registry: "Registry", term: Term) -> "Callable[[CapturedFrame], bool]":
-    # A comma may separate alternatives or be part of a name, so compare with each part and with the whole value.
+    # Compare with the whole value and with its parts, because a comma may belong to a name or separate alternatives.
     values = [value.casefold() for value in (term.value, *term.values)]
     if term.key == "api":
         keys = api_keys(registry, term)

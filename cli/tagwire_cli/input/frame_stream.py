@@ -48,7 +48,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # Hex digits, read as a frame's size, would make the command wait for 800 MB or more, so check for them first.
+        # Check for hex digits: read as the size of a frame, they would make the command wait for 800 MB or more.
         if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)
@@ -110,11 +110,11 @@ class ResponseApis:
                 self._apis[data[4:8]].append(api)
 
     def checked(self, positioned: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-        """Find ambiguous correlation IDs, for which `__call__` then raises an error. Return the responses unchanged.
+        """Find ambiguous correlation IDs, so that `__call__` raises an error for them. Return the responses unchanged.
 
-        Requests of several APIs or versions may have the same correlation ID. This ID is ambiguous if the number of its
-        responses is not the number of its requests, because it is then unknown which requests the responses answer. To
-        count the responses, all of them are read before the first one is returned, but only if there is a shared ID.
+        Requests of several APIs or versions may share a correlation ID. If some of them have no response, it is unknown
+        which requests the responses answer, so the ID is ambiguous. If any ID is shared, all responses are read and
+        counted before the first one is returned.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

@@ -36,7 +36,7 @@ def response_of(
     """
     name, version, rest = _name_and_version(registry, args, expected)
     message = find_response(registry, name)
-    # If the response has a fallback version, servers also answer requests in unknown versions, so accept any version.
+    # Accept any version if the response has a fallback version, with which servers answer requests in unknown versions.
     if message.FALLBACK is None:
         require_version(message, version)
     return message, version, rest
@@ -65,8 +65,8 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
 
 
 def _hint(args: Sequence[str]) -> str:
-    """Return a hint if an argument is a file that another command reads, or if the first argument is hex; else ""."""
-    # Import this only for errors, so that successful commands don't load the detection of encodings.
+    """Return a hint if an argument is a file for another command, or if the first argument is hex; otherwise ""."""
+    # imported here, so that commands without errors don't load this module
     from tagwire_cli.input.encodings import file_hint
 
     return file_hint(args) or (HEX_ARGUMENT if args and looks_like_hex(args[0].encode()) else "")

@@ -46,7 +46,7 @@ class Selected:
         self._given = given
 
     def parts(self) -> "Iterator[Part]":
-        """Yield each frame of the input as a `Part`. If the input is one message, this message is the only `Part`."""
+        """Yield each frame of the input as a `Part`. Input without frames is a single `Part`, the message."""
         given = self._given
         if given.kind is None:
             return iter([(1, "", read_bytes(given.file, is_hex=given.is_hex), self._version_of)])
@@ -95,8 +95,8 @@ def source(
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
     """Parse the arguments MESSAGE and VERSION.
 
-    Return a function that creates a `Selected` from PATH arguments, and also return the remaining arguments. Raises
-    click.UsageError if the message or a required version is missing or wrong.
+    Return the arguments after them, and a function that creates a `Selected` from PATH arguments (as the first result).
+    Raises click.UsageError if the message or a required version is missing or wrong.
     """
     try:
         return _source(registry, args, given)

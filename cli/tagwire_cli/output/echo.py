@@ -51,11 +51,11 @@ def say_error(error: object) -> None:
 def say_patch(text: str) -> None:
     """Print a unified diff. Unprintable characters are escaped on a terminal, but not in a file or pipe."""
     is_watched = sys.stdout is not None and sys.stdout.isatty()
-    # Without `color`, click would remove escape sequences from the patch.
+    # `color=True` prevents click from removing escape sequences that the files contain.
     click.echo(printable(text, keep="\n\t") if is_watched else text, nl=False, color=True)
 
 
 def shown_value(value: object) -> object:
     """Escape unprintable characters in a string for an HTML page. jinja2 calls this as `finalize` for every value."""
-    # A value that is not a plain string is markup that tagwire itself wrote, so it is not escaped.
+    # Don't escape other types than str: they are markup that tagwire itself wrote.
     return printable(value, keep="\n\t") if type(value) is str else value

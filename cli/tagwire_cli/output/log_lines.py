@@ -38,7 +38,7 @@ _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
 """Matches strings that would look like a null or bytes, such as `<null>` and `<0aff>`. They are printed as hex."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes that are printed only for the records that have them, even if the format has a bit for the whole batch."""
+"""Attributes that are printed for single records, even if the format has a bit for the whole batch."""
 
 
 class DumpOptions(NamedTuple):
@@ -111,10 +111,8 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return the keys to add to a record's JSON, with their values as JSON text.
 
-    The key `message` has the decoded record. If the record contains secrets that must be hidden, there is also the key
-    `value`, with a placeholder to print instead of the record's value.
-
-    Fields in `registers`, which maps field paths to enums, are shown as names instead of numbers.
+    The value of `message` is the decoded record. If the record contains secrets to hide, the value of `value` is a
+    placeholder for the record's bytes. `registers` maps field paths to enums; these fields are printed as names.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)

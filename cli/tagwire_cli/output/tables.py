@@ -26,9 +26,9 @@ _COUNTS: Final = ("kept", "removed")
 """JSON members whose values map reasons to counts. The reasons are data, so `camel_keys` does not convert them."""
 _LONG: Final = 23
 _SHORT: Final = 11
-"""If a table is too wide, the columns wider than `_LONG` characters are narrowed until the table fits.
+"""If a table is too wide, columns wider than `_LONG` characters are narrowed until the table fits.
 
-Columns of paths keep at least `_LONG` characters, and other columns at least `_SHORT`.
+The minimum width is `_LONG` characters for a column of paths, and `_SHORT` for other columns.
 """
 _PROSE: Final = 30
 """Columns wider than this are wrapped between words."""
@@ -90,7 +90,7 @@ def fitted(
     if len(kept) < len(columns):
         left_out = ", ".join(column.title for number, column in enumerate(columns) if number not in kept)
         note_left_out(left_out)
-        # Lengthen shortened cells again, because leaving out columns has made room.
+        # Fit the remaining columns again: without the others, there is room for longer cells.
         return fitted([columns[number] for number in kept], [[row[number] for number in kept] for row in rows], width)
     return columns, [[each[at] for each in cells] for at in range(1, len(rows) + 1)]
 
@@ -151,9 +151,9 @@ def write_json(value: Any) -> None:
 
 
 def write_json_lazily(values: Iterable[Any], *, is_list: bool) -> None:
-    """Print values like `write_json`, but with only one of them in memory at a time.
+    """Print values like `write_json`, but with only one value in memory at a time.
 
-    Values may contain lazy lists, because the encoder only iterates over them.
+    A value may contain lists that create their elements during iteration.
     """
     encoder = json.JSONEncoder(indent=2, ensure_ascii=False, allow_nan=False)
     indent = "  " if is_list else ""

@@ -44,7 +44,7 @@ class Rule(Generic[S]):
     title: str
     explanation: str
     dialect: str = ""
-    """The only dialect of specs in which a design rule is on by default; "" if it is on by default in all dialects."""
+    """For a design rule: the only dialect of specs in which it is on by default; "" for all dialects."""
 
 
 def _severity(number: int) -> Severity:
@@ -184,7 +184,7 @@ def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
     """Drop problems that are only consequences of errors in another file.
 
     An invalid shared struct, for example, causes a problem in each spec that imports the struct. If `problems` contains
-    the errors of the other file, all their consequences are dropped. Otherwise, the first consequence is kept.
+    the errors of the other file, all their consequences are dropped. Otherwise, only the first consequence is returned.
     """
     problems = list(problems)
     if not any(each.because for each in problems):
