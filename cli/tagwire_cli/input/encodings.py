@@ -227,8 +227,8 @@ def _dump(text: str) -> bytes:
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )
         next_line = _DUMP_LINE.fullmatch(lines[index + 1][1]) if index + 1 < len(lines) else None
-        # In the last line, the bytes of xxd end at two blanks. Other tools may also print two blanks between bytes, but
-        # at most 16 bytes per line, so stop after 16.
+        # This limit is used for the last line. In xxd's lines, the bytes end at two blanks. Other tools may print two
+        # blanks between bytes, but at most 16 bytes per line.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)

@@ -112,9 +112,9 @@ class ResponseApis:
     def checked(self, positioned: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         """Find ambiguous correlation IDs, so that `__call__` raises an error for them. Return the responses unchanged.
 
-        Requests of several APIs or versions may share a correlation ID. If some of them have no response, it is unknown
-        which requests the responses answer, so the ID is ambiguous. If any ID is shared, all responses are read and
-        counted before the first one is returned.
+        Requests of several APIs or versions may share a correlation ID. The ID is ambiguous if it has more or fewer
+        responses than requests: it is then unknown which requests were answered. If any ID is shared, all responses are
+        read and counted before the first one is returned.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

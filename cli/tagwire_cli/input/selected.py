@@ -95,8 +95,8 @@ def source(
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
     """Parse the arguments MESSAGE and VERSION.
 
-    Return the arguments after them, and a function that creates a `Selected` from PATH arguments (as the first result).
-    Raises click.UsageError if the message or a required version is missing or wrong.
+    Return a function that creates a `Selected` from PATH arguments, and the arguments that follow VERSION. Raises
+    click.UsageError if the message or a required version is missing or wrong.
     """
     try:
         return _source(registry, args, given)

@@ -79,7 +79,7 @@ def _prefix(finding: "Finding") -> str:
 
 
 def excused_text(excused: "Excused[Finding]") -> str:
-    """Format a finding that an entry of [[tool.tagwire.exceptions]] excuses. The last line is the reason in this entry."""
+    """Format a finding that an entry in [[tool.tagwire.exceptions]] excuses. The last line is the entry's reason."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"
     prefix = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "

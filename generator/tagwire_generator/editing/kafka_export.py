@@ -1,4 +1,4 @@
-"""Rewrite specs for Kafka's own generator, and report what prevents this.
+"""Rewrite specs for Kafka's own generator, and report specs that can't be rewritten.
 
 The `kafka` property of a key in `spec.schema.json` determines how the key is exported. Keys with `"kafka": "left out"`
 are tagwire extensions that do not affect the wire format, and are removed. Keys with `"kafka": "inlined"` are
@@ -143,7 +143,7 @@ def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Inexpressib
 
 
 def _as_kafka(spec: SpecData, root: Object) -> str:
-    """Return the spec's text, with its dialect changed to "kafka". Spaces are added so that no position changes."""
+    """Return the spec's text with the dialect "kafka". Spaces are added, so that all positions stay the same."""
     text = spec.data.decode()
     dialect = root.get("dialect")
     if dialect is None:

@@ -50,7 +50,7 @@ class NewProject:
     files: Mapping[str, str]
     """File contents by path in the project folder. All files are new, except that pyproject.toml may exist already."""
     hooks: str
-    """Commit hooks to add by hand to the project's hook configuration; "" if the project had no such configuration."""
+    """Commit hooks that the user must add to the existing hook configuration; "" if none existed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
 
 def _joined(file: Path, before: str, added: str) -> str:
     text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # raises an error if a table in the existing file can't be extended
+    _toml(file, text)  # raises SettingsError if the result is invalid, for example because a table is repeated
     return text
 
 

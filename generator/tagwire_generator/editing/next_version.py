@@ -173,7 +173,7 @@ def _changed(
         )
     new = SpecData(data.file, data.component, after.encode())
     is_valid = not SpecReader().read([new], options, others=_others(files.values(), [new])).invalid
-    # If the old text was in canonical form, the new text must be too.
+    # Format the new text if the old text was in canonical form.
     if is_valid and format_spec(text, file=data.file, options=options) == text:
         after = format_spec(after, file=data.file, options=options)
     return SpecChange(spec.name, version, Path(data.file), text, after)

@@ -62,7 +62,7 @@ class SpecEdit:
     def _insert_only(self, items: Items, entry: Mapping[str, Any]) -> None:
         start = self._start(items)
         end = self._end(start) - 1
-        content = start + len(self._text[start:end].rstrip())  # keep any comments in the empty list
+        content = start + len(self._text[start:end].rstrip())  # after any comments in the list
         indent = self._indent(start)
         new = f"{self._line_end}{indent}{_STEP}{inline(entry)}{self._line_end}{indent}"
         self._edits.append((content, end, new))
@@ -95,7 +95,7 @@ class SpecEdit:
             self._edits.append((position, position, f"{gap}{new},"))
 
     def _set(self, entry: Mapping[str, Any], like: JsonNode, indent: str) -> str:
-        """Return the text of a new list entry, with the line breaks and spacing of the existing entry `like`.
+        """Return the text of a new list entry, with the line breaks and spacing of `like`, an existing entry.
 
         The first line is not indented.
         """
@@ -125,7 +125,7 @@ class SpecEdit:
         raise AssertionError("the end of a parsed value is unknown")
 
     def _comma(self, position: int) -> int | None:
-        """Return the position after the next comma; None if anything but comments comes before it."""
+        """Skip comments, and return the position after the comma that follows; None if no comma follows."""
         for found in TOKEN.finditer(self._text, position):
             if found.lastgroup != "comment":
                 return found.end() if found[0] == "," else None
@@ -194,7 +194,7 @@ def _comment_lines(comments: Comments) -> list[str]:
 
 
 def _move_homeless(comments: Comments, form: Mapping[str, Any]) -> None:
-    """Move the comments of redundant keys, which canonical text omits, to the top of the spec."""
+    """Move comments to the top of the spec if they belong to keys that canonical text omits."""
     paths = {(), ("end",), ("tail",), *((key,) for key in form), *_item_paths(form, ())}
     for path in [path for path in comments.above if path not in paths]:
         comments.above.setdefault((), []).extend(comments.above.pop(path))

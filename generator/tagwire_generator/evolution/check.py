@@ -43,7 +43,7 @@ class Check:
     known: frozenset[str] = frozenset()
     """Messages to leave out, because they passed an earlier check."""
     headers: Mapping[str, MessageSpec] = field(default_factory=dict)
-    """The protocol's header specs, in case `old` and `new` don't contain them."""
+    """The header specs to use if neither `old` nor `new` contains them."""
 
     @property
     def names(self) -> set[str]:

@@ -311,7 +311,7 @@ def _is_same_kind(old: object, new: object) -> bool:
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a placeholder for a field that this version doesn't have. It is only used to show a path in a finding."""
+    """Return a placeholder for a field that this version doesn't have, for the path in a finding."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 

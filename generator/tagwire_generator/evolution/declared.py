@@ -72,9 +72,9 @@ def tag_findings(
 
 
 def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> str | None:
-    """Describe the field that had the tag of `new` in the old spec.
+    """Describe `old`, the field that had the tag of `new` in the old spec.
 
-    Returns None if it is the same field, or if the layout comparison reports the change.
+    Returns None if both are the same field, or if the layout comparison reports the change.
     """
     if old is None or tag_holder(old) == tag_holder(new):
         return None
@@ -84,7 +84,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 
 
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
-    """Describe the earlier state of a tag, such as "was reserved"; None if it was free, or was the tag of `field`."""
+    """Describe how a tag was used before, such as "was reserved"; None if it was free or belonged to `field`."""
     if retired.get(tag):
         return None if retired[tag] == tag_holder(field) else f"was once {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
@@ -124,9 +124,9 @@ def _field_change(
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
-    """Return (range, purpose, spec key) for a changed version range that has no effect; None if there is none.
+    """Return (range, meaning, spec key) for a changed version range that has no effect; None if there is none.
 
-    The purpose is what the range is for, such as "null is allowed".
+    The meaning tells what is true in the range's versions, such as "null is allowed".
     """
 
     def is_dead(versions: Versions) -> bool:
@@ -157,7 +157,7 @@ def _changed_formats(
 
 
 def _structs(old: MessageSpec, new: MessageSpec, graph: StructGraph) -> Iterator[tuple[StructPair, Versions]]:
-    """Yield (pair of old and new struct, versions) for each struct of the new spec. The old struct has the same path.
+    """Yield (struct pair, versions) for each struct of the new spec, paired with the old struct at the same path.
 
     `versions` are the new spec's versions that use the struct.
     """

@@ -97,7 +97,7 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        # Allow gaps in tags: an imported struct may have the missing tag in versions of its own that aren't used here.
+        # Allow gaps in tags: an imported struct may have the missing tag only in struct versions that aren't used here.
         options = replace(self.options, tag_gaps=True)
         return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
@@ -313,8 +313,8 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 _DROPPED = ("TW960", "TW961")
 """Rules about dropped versions and messages.
 
-`lost` reports violations of these rules despite their low severity, because an edit that adds a version or a field must
-not drop any version or message.
+Their severity is low, but `lost` reports violations, because an edit that adds a version or a field must not drop any
+version or message.
 """
 
 
@@ -336,7 +336,7 @@ def lost(released: Iterable[Baseline], before: SpecSources, after: SpecSources) 
 
 
 def _covers(known: Finding, finding: Finding) -> bool:
-    """Return whether `known` is about the same rule and field as `finding`, and about all versions of `finding`."""
+    """Return whether `known` is about the same rule and field as `finding`, and includes all of its versions."""
     if (known.rule, known.message_name, known.path) != (finding.rule, finding.message_name, finding.path):
         return False
     return Versions.parse(finding.versions or "none") <= Versions.parse(known.versions or "none")

@@ -44,7 +44,7 @@ def as_released(
 class Stability:
     """Determines which version of a message is unstable: the latest, if the spec sets `latestVersionUnstable`.
 
-    A response has the unstable versions of its request.
+    For a response, the spec of its request determines this.
     """
 
     def __init__(self, old: Iterable[Released]) -> None:

@@ -72,7 +72,7 @@ def compare_messages(
 def _headers(
     old: Iterable[MessageSpec], new: Iterable[MessageSpec], known: Iterable[MessageSpec]
 ) -> tuple[HeaderSpecs, HeaderSpecs]:
-    """Return the header specs of the old and the new set. If only one set has a header, it is used for both."""
+    """Return the header specs of the old and the new set. A header that only one set defines is used for both."""
     before, now = HeaderSpecs(old), HeaderSpecs(new).or_those_of(HeaderSpecs(known))
     return before.or_those_of(now), now.or_those_of(before)
 
@@ -233,5 +233,5 @@ def _path(steps: Steps) -> str:
 
 
 def _names(steps: Steps) -> tuple[str, ...]:
-    """Return the JSON names on the path to a field, as in the new spec; a removed field keeps its old name."""
+    """Return the JSON names on the path to a field: the new names or, for removed fields, the old names."""
     return tuple(step.item.json_name for step in steps)

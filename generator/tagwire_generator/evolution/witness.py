@@ -63,8 +63,8 @@ class Proof:
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     """Find a value that one layout encodes and the other can't decode correctly. Return None if none is found.
 
-    Both layouts describe the same version. `steps` is the path to the field in which they differ. Only the
-    names of the fields in `steps` are used, so the path may come from another version.
+    Both layouts describe the same version. `steps` is the path to the field in which they differ. Only the field names
+    in this path are used, so it may come from another version.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}

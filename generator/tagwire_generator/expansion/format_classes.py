@@ -97,9 +97,9 @@ def _framing(
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
-    """Return the attribute name of the field that refers to the field `name` with the key `key`; "" if none does.
+    """Return the attribute name of the field that names the field `name` in its `key`; "" if none does.
 
-    For example, if `key` is `length_of`, this is the field that contains the length of the field `name`.
+    For example, if `key` is `length_of`, return the field that contains the length of the field `name`.
     """
     found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))

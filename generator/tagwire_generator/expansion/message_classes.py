@@ -19,7 +19,7 @@ from tagwire_generator.project.options import SpecOptions
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
-    """Return a message class with only field tables and versions, which is all that `field_table.layout_of` needs."""
+    """Return a message class that contains only what `field_table.layout_of` needs: field tables and versions."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
         structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))
