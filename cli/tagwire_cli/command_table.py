@@ -84,7 +84,7 @@ _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
 """Matches the `docs/` of a path such as `docs/logs.md` in a command's help, to replace it with the URL above."""
 
 _WHOLE: Final = 1000
-"""A maximum length that no summary reaches, so that click doesn't shorten summaries."""
+"""The maximum length of summaries, large enough that click never shortens one."""
 
 
 class CommandTable(click.Group):

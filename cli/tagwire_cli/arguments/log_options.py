@@ -21,7 +21,7 @@ _AUTO = "auto"
 class FormatName(click.types.StringParamType):
     """A click parameter type for record format names.
 
-    If `is_read` is set, the option is for input: `auto` and lists of names are also accepted.
+    With `is_read`, for options about input, `auto` and lists of names are also accepted.
     """
 
     name = "format"

@@ -316,7 +316,7 @@ def _stand_in(missing: Missing) -> Item:
 
 
 def _moved(members: Iterable[MatchedField], old_items: Sequence[Item]) -> set[str]:
-    """Return the new names of the fields that moved, assuming that as few fields as possible were moved."""
+    """Return the new names of the fields that moved: the smallest set that explains the new order."""
     positions = {item.name: position for position, item in enumerate(old_items)}
     kept = [
         (positions[step.old.name], step.new.name)
