@@ -93,7 +93,7 @@ Api = tuple[int, int]
 
 
 class ResponseApis:
-    """Finds the API key and version of a response, from the request with the same correlation ID."""
+    """A callable that finds the API key and version of a response, from the request with the same correlation ID."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file

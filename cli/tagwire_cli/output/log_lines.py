@@ -111,8 +111,8 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return the keys to add to a record's JSON, with their values as JSON text.
 
-    `message` is the decoded record. If the record contains secrets to hide, `value` is a placeholder to print instead of
-    the record's value. `registers` maps field paths to enums; these fields are printed as names.
+    `message` is the decoded record. If the record contains secrets to hide, `value` is a placeholder for the record's
+    value. `registers` maps field paths to enums; these fields are printed as names.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)

@@ -207,7 +207,7 @@ class _MessageComparison:
             yield change("TW962", self.new, self.unstable, text)
 
     def _clearest(self, versions: Versions) -> int:
-        """Return the version with the fewest differences, for a simple example. If several are equal, return the newest."""
+        """Return the version with the fewest differences, for a simple example; if there are several, the newest."""
         numbers = Counter(version for seen in self._seen.values() for version in seen.versions)
         return min(reversed(list(versions)), key=lambda version: numbers[version])
 
