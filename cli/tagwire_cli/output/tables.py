@@ -136,7 +136,7 @@ def _print_rich(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
 
 
 def camel_keys(value: Any) -> Any:
-    """Convert keys (`new_batches` to `newBatches`) at any depth, except in `kept` and `removed`, whose keys are data."""
+    """Convert keys (`new_batches` to `newBatches`) at any depth, except in `kept` or `removed`, whose keys are data."""
     if isinstance(value, dict):
         return {
             _SNAKE.sub(lambda found: found[1].upper(), key): each if key in _COUNTS else camel_keys(each)
