@@ -309,7 +309,7 @@ class _Tree:
         """Add the selected files and folders of a listing to the tree.
 
         A selected folder is added with all files below it, and a selected file with the other files in its folder.
-        Checkpoint files in the parent folders are also added.
+        The broker's checkpoint files in the parent of each folder are also added.
         """
         folders = {name.rpartition("/")[0] if name in found else name for name in selected}
         above = {name.rpartition("/")[0] for name in folders}
@@ -344,7 +344,7 @@ class _Tree:
         return _joined(self._url, "" if relative == "." else relative) + self._suffix
 
     def bring_from_above(self, path: Path) -> None:
-        """Fetch a file from the parent of the listed folder, if it exists. Raises PipelineError if reading fails."""
+        """Copy a file from the parent of the listed folder to `path`, if it exists. Raises PipelineError on failure."""
         if not self._name:
             return
         above, suffix = _above(self._url + self._suffix, 1)

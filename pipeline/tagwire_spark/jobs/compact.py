@@ -87,8 +87,8 @@ class _Log:
         self.compaction = compaction
         self.segments = found.listed_segments()
         self.sizes = [segment.size for segment in self.segments]
-        # If the offset `dirty_from` is given, one task compacts the whole log, because it needs the keys of all records
-        # at and after that offset.
+        # With `dirty_from`, one task must compact the whole log, because it needs the keys of all records from that
+        # offset on.
         self.is_apart = sum(self.sizes) > TASK_BYTES and compaction.dirty_from is None
         """Whether each segment is compacted in its own task."""
         self.begins = [0]
@@ -120,7 +120,7 @@ class _Log:
         ]
 
     def take_summaries(self, summaries: list[BatchSummary]) -> None:
-        """Store the summaries of all segments. If offsets don't ascend, plan to compact the partition in one task."""
+        """Store the summaries of all segments. If offsets don't ascend, one task will compact the whole partition."""
         for each in summaries:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
         self.known = survey(self.segments, summaries, bounds_of(self.compaction))
@@ -135,7 +135,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return units of work, with their sizes in bytes. A unit merges several segments, or copies one unchanged."""
+        """Return the last round's units, with their sizes in bytes. A unit rewrites several segments, or copies one."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             next_index = index + len(group)

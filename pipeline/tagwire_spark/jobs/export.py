@@ -53,7 +53,7 @@ class ExportReport(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """The files in `folder` that one task exports. If they are a segment, `partition` is its topic and partition."""
+    """The files in `folder` that one task exports. For a segment, `partition` is its topic and partition number."""
 
     part: ExportedFiles
     folder: Path

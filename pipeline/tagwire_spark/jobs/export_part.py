@@ -34,7 +34,7 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""The subfolder of an attempt's folder that contains tables of records. The subfolder `EXACT` contains exact bytes."""
+"""Subfolder for tables of records in the folder of a task attempt. Exact bytes are in the subfolder `EXACT`."""
 _CHUNK: Final = 4 << 20
 """Maximum number of bytes that one row of an `_exact` file stores."""
 _PIECES: Final = 10_000
@@ -61,7 +61,7 @@ class SegmentPartition(NamedTuple):
 def export_part(
     unit: dict[str, Any], attempts: str, options: list[Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Export a part to a new folder. Raises LogPathError, LogError or PipelineError if it is unreadable or changes."""
+    """Export files to a new folder. Raises LogPathError, LogError or PipelineError if one is unreadable or changes."""
     part = ExportedFiles(*unit["part"])
     folder = attempt(attempts)
     exact = _Pieces(folder / EXACT / part.name)

@@ -115,10 +115,10 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for an error such as EIO, but not for a missing or truncated file.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a read error such as EIO.
 
-    Such a file means that the export is incomplete. For a truncated file, pyarrow raises an OSError without an error
-    number.
+    Return without an error if the file is missing or truncated, because then the export is incomplete. For a truncated
+    file, pyarrow raises an OSError without an error number.
     """
     if error.errno not in (None, ENOENT):
         reason = error.strerror if isinstance(error, OSError) else error
@@ -201,7 +201,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Close and remove the file. If it stayed open, the writer could add a footer to the next file of this name."""
+        """Close and remove the file. An open writer could later add a footer to a new file with the same name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

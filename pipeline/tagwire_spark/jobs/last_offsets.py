@@ -52,8 +52,8 @@ def find_last_offsets(
 ) -> dict[int, int]:
     """Find each key's last offset, and write it to the job's folder. Return the number of keys in each partition.
 
-    A unit describes a segment to read: the partition's number in the job, the result of `sent_segment`, and the
-    partition's Survey (a summary of its batch headers) as JSON. Raises PipelineError if a task fails.
+    A unit is a list that describes a segment: the number of its partition in the job, the result of `sent_segment`, and
+    the summary of the partition's batch headers (Survey) as JSON. Raises PipelineError if a task fails.
     """
     if not units:
         return {}

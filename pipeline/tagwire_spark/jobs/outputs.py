@@ -35,10 +35,10 @@ from tagwire_spark.jobs.tasks import run_units
 
 # Upload a job's output to object storage: tasks upload the files, and a `kafka_log` commit publishes them.
 #
-# While a job runs, it moves and rereads its files, so it builds the output in a folder that the driver and all workers
-# can access. Tasks then upload the files below a hidden prefix, and one commit copies all of them into place. So a
-# `kafka_log` reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which appears
-# last.
+# A running job moves its files and reads them again, so it builds the output in a folder that the driver and all
+# workers can access. Tasks then upload the files below a hidden prefix, and one commit copies them all to their final
+# names. So a `kafka_log` reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which
+# is written last.
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:

@@ -79,7 +79,7 @@ def read_logs(
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
     """Let workers plan a query. Each returned row is a pickled group of splits. Raises PipelineError for a bad path."""
     units = _units(query)
-    if not units:  # a DataFrame without rows was written, so there are no partitions
+    if not units:  # no partitions: only a DataFrame without rows was written
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 

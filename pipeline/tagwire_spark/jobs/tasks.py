@@ -129,7 +129,7 @@ def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
             result = json.dumps(work(unit))
         except LogPathError:
             raise
-        except OSError as error:  # if the disk is full, `error.filename` is often None
+        except OSError as error:  # an error for a full disk often has no file name
             path = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
             text = f"{path} can't be written by a worker: {error.strerror or error}."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None

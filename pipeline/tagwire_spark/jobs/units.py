@@ -27,7 +27,7 @@ from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.log_read.splits import log_locations, settled_location
 
 _OF_BROKER: Final = ("-checkpoint", ".properties", ".kafka_cleanshutdown")
-"""Name suffixes of the files that a broker keeps next to partitions."""
+"""Name endings of the broker's own files in a log folder."""
 
 
 class FoundPartition(NamedTuple):
@@ -43,7 +43,7 @@ class FoundPartition(NamedTuple):
         return self.root.name_of(self.partition.path)
 
     def listed_segments(self, *, metadata: bool = False) -> list[Segment]:
-        """List the partition's current segments. If `metadata` is true, a metadata log's snapshots come first."""
+        """List the partition's current segments. If `metadata` is true, list a metadata log's snapshots before them."""
         listed = self.root.partition(self.partition.path)
         return read_steadily(listed, lambda now: [*(now.metadata_snapshots if metadata else ()), *now.segments])
 
@@ -70,10 +70,10 @@ class SegmentUnit(NamedTuple):
 def job_inputs(
     paths: str | Path | Iterable[str | Path], stack: ExitStack, options: Mapping[str, Any] | None = None
 ) -> list[Location]:
-    """Return the locations of a job's input paths and URLs. Raises LogPathError for a missing path.
+    """Return the locations of a job's input paths and URLs. Complete or undo interrupted commits there.
 
-    Raises PipelineError for a URL that can't be listed, or if an interrupted commit can't be finished. System errors
-    that are raised before `stack` is closed are also converted to PipelineError.
+    Until `stack` is closed, system errors are converted to PipelineError. Raises LogPathError for a missing path, and
+    PipelineError if a URL can't be listed or a commit can't be completed or undone.
     """
     stack.enter_context(_named_errors())
     found: list[Location] = []
@@ -166,7 +166,7 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
 def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
     """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
 
-    `what` is the word for such a folder in the error.
+    `what` is the name of such a folder in the error text.
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local, what)
@@ -181,7 +181,7 @@ def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Pa
 
 
 def fetch_companions(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
-    """For all remote partitions, fetch the broker's checkpoints and the files that `files` returns.
+    """Download, for all remote partitions, the files that `files` returns and the broker's files in the log folders.
 
     Raises PipelineError or LogPathError if a file can't be fetched.
     """

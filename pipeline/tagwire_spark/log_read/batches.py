@@ -1,4 +1,4 @@
-"""Read the batches of a split on a worker. In PERMISSIVE mode, also report the damaged ranges between them."""
+"""Read the batches of a split on a worker. In PERMISSIVE mode, also report ranges of damaged bytes."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -60,7 +60,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                # The file ends within this batch because the broker is still writing it.
+                # Stop without an error at a partial last batch, because the broker is still writing it.
                 if previous_offset is not None and split.is_last and error.rule == CUT_OFF:
                     return
                 if not query.permissive:
@@ -78,7 +78,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             if piece.batch.base_offset >= split.end_offset:
                 if previous_offset is not None and piece.batch.base_offset > previous_offset:
                     return
-                # No checksum protects a batch's offset, so stop only when a second batch is also beyond the end.
+                # A single offset may be wrong (no checksum covers it), so stop only at a second batch after the end.
                 previous_offset = piece.batch.base_offset
                 position += piece.batch.size
                 continue
@@ -93,10 +93,10 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 
 
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
-    """Raise LogError unless a batch's offsets are between the previous batch's offsets and the next segment's.
+    """Raise LogError unless a batch's offsets are above those of the previous batch and below the next segment's.
 
-    No checksum covers offsets, so they may be wrong in a valid batch. The order of two batches is checked only if the
-    query requests one of them.
+    No checksum covers offsets, so a batch with a valid checksum may have wrong offsets. The order of two batches is
+    checked only if the query requests one of them.
     """
     position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
@@ -157,9 +157,9 @@ def next_offset(split: Split, position: int) -> int | None:
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Return the position of the split's first batch, and the last offset before it.
 
-    Raises LogError for damage, unless the query is permissive. If a permissive read begins with damage, it compares
-    the offset of each possible next batch with the last offset, so that it doesn't mistake damaged bytes for a batch.
-    The task that reads the preceding split uses the same last offset, so both tasks find the same batch.
+    If the split begins with damage, a permissive read compares the last offset with the offset of each possible next
+    batch, so that it doesn't mistake damaged bytes for a batch. The task that reads the preceding split uses the same
+    last offset, so both tasks find the same batch. Raises LogError for damage, unless the query is permissive.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -213,7 +213,7 @@ def _start_hint(split: Split, query: LogQuery) -> tuple[int, int] | None:
     """Return the position and offset of the last index entry at or before the split's start; None if there is none."""
     if split.start == 0:
         return None
-    # A strict read starts one batch earlier, to compare the offsets of that batch and the first batch in the split.
+    # A strict read starts one batch before the split, to check that the offsets of the first batch are greater.
     position = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
@@ -272,7 +272,7 @@ class SplitPass(Pass):
             reached = self.rows.last_offset + 1
             if batch_end is not None and reached > batch_end:
                 return
-            # No checksum covers a batch's offset, so stop only when a second batch confirms that the end is reached.
+            # A single offset may be wrong (no checksum covers it), so stop only at a second batch at or after the end.
             batch_end = reached if reached >= split.end_offset else None
         self._check_end()
         end = self.rows.position
@@ -286,9 +286,9 @@ class SplitPass(Pass):
                 pass
 
     def failed(self, scan: Scan, error: LogError) -> Iterator[Any]:
-        """Handle an invalid batch. If it has no requested rows, skip it.
+        """Skip an invalid batch if it has no requested rows. Otherwise, yield the buffered rows and raise `error`.
 
-        Otherwise, yield the buffered rows. Then raise `error` or, if the query is permissive, yield a Damage object.
+        If the query is permissive, yield a Damage object instead of raising the error.
         """
         split, query, rows = self.split, self.query, self.rows
         reached = self._reached(rows.last_offset)
@@ -299,7 +299,7 @@ class SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # `batch` is None if it can't be decoded at all. Otherwise, only its records or its offsets are invalid.
+        # None means that not even the batch can be decoded; otherwise, only its records or offsets are invalid.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):
@@ -316,7 +316,7 @@ class SplitPass(Pass):
             yield damage
 
     def _reached(self, last: int) -> int | None:
-        """Return the offset after `last`. If `last` is -1, return the split's first offset, or None if it's unknown."""
+        """Return the offset after `last`. If `last` is -1 (no batch yet), return the split's first offset, if known."""
         return next_offset(self.split, self.start) if last < 0 else last + 1
 
     def _last_before(self, position: int) -> int | None:
