@@ -35,9 +35,9 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is an end found earlier in the same segment; the search continues from its last batch. The caller stores the
-    returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises LogError for damage
-    before the end, unless `permissive`.
+    If the end was found before, as `near`, the search continues from the batch that was last then. The caller stores
+    the returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises LogError for
+    damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -119,10 +119,9 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 
 
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
-    """Return the position from which to read a segment's batch headers, in order to get to `offset` quickly.
+    """Return the position of the last indexed batch at or before `offset` (None: in the whole segment).
 
-    This is the position of the last indexed batch at or before `offset`. If `offset` is None, it is the position of
-    the last indexed batch. Returns 0 if the index has no such batch or is damaged.
+    Reading batch headers from there reaches `offset` quickly. Returns 0 if the index has no such batch or is damaged.
     """
     try:
         entry = segment.index_entry(offset)

@@ -40,7 +40,7 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
             left.append(each)
             continue
         if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
-            left.append(each)  # Spark must apply the filter to error rows, which have no offset
+            left.append(each)  # so that Spark also filters error rows, whose offset is null
     return query, left
 
 

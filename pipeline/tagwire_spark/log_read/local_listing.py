@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Minimum age of a modification time, in nanoseconds. If it is younger, a later change may leave it the same."""
+"""Age, in nanoseconds, from which a modification time is reliable. Before that, a second change may not alter it."""
 
 
 class _Known(NamedTuple, Generic[_T]):

@@ -20,8 +20,8 @@ _Keys = Set[tuple[str, int]]
 def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
-    `seen` contains the partitions found so far. If an option names another partition, `there()` is called. It returns
-    all existing partitions, or None if the log may be empty. If it returns None, no error is raised.
+    `seen` contains the partitions found so far. If an option names another partition, `there` is called to list all
+    existing partitions. If it returns None, the log may be empty, and no error is raised.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     of_options = {

@@ -62,7 +62,7 @@ Offsets = dict[tuple[str, int], int]
 
 
 class LogQuery(NamedTuple):
-    """What to read from log segments, and how. None means no bound."""
+    """What to read from log segments, and how. Offsets, times and filters that are None do not limit the read."""
 
     paths: tuple[str, ...]
     by_batch: bool = False
@@ -125,7 +125,7 @@ class LogQuery(NamedTuple):
 
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop stream options from a batch read, with a warning. Spark's Kafka source also ignores them in batch reads."""
+    """Remove the options for streams, which batch reads ignore as in Spark's Kafka source, and warn about them."""
     ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
     if ignored:
         warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
@@ -274,7 +274,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # reject strings, which are iterable
+        if all(isinstance(partitions, list) for partitions in value.values()):  # strings are iterable too
             pairs = ((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
             if (found := frozenset(pairs)) and all(partition >= 0 for _, partition in found):
                 return found
@@ -288,8 +288,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     """Parse an option for offsets: a word such as `earliest` for all partitions, or JSON like {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound", so partitions with this word's number are left out of the result. If the
-    option is any word, returns None, so `stream_query` itself checks whether a stream starts at `latest`.
+    is the default and means "no bound", so partitions with this word's number are left out of the result. Returns None
+    if the option is a word; `stream_query` itself checks whether the word is `latest`.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:

@@ -165,8 +165,8 @@ class _Rows:
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """Read a split. Yield each Arrow batch as soon as it is full.
 
-        The last rows stay buffered until the next split or `rest`. In PERMISSIVE mode, each damaged range becomes an
-        error row. In FAILFAST mode, the rows before it are yielded, and then LogError is raised.
+        The last rows stay buffered; a call for the next split or of `rest` yields them. In PERMISSIVE mode, each
+        damaged range becomes an error row. In FAILFAST mode, LogError is raised after the rows before the damage.
         """
         name = encodable(scan.file)
         known = self._numbers.setdefault(name, number)
@@ -252,9 +252,9 @@ class _Rows:
         return "base_offset" if self._query.by_batch else "offset"
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
-        """Return, for each row, the attribute `name` of its split: `first_offset` or `end_offset`.
+        """Return, for each row, the `first_offset` or `end_offset` (selected by `name`) of its split, plus `more`.
 
-        `more` is added to each offset. For example, -1 turns the exclusive `end_offset` into an inclusive bound.
+        A `more` of -1 turns the exclusive `end_offset` into an inclusive bound.
         """
         bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)

@@ -145,7 +145,7 @@ def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partit
 
 
 def _settled(query: LogQuery, path: str, stack: ExitStack, shorter: Set[str]) -> tuple[list[Location], list[Split]]:
-    """List a path, and plan its segments. `shorter` lists folders of shorter replicas, which are left out."""
+    """List a path and plan the splits of its segments. Leave out the folders `shorter`, which are shorter replicas."""
     looks = 0
     while True:
         looks += 1
@@ -168,7 +168,7 @@ def settled_location(
 ) -> Generator[Sequence[Path]]:
     """Yield a location's partition folders. In the `with` block, no commit can move files in a local location.
 
-    A remote location can't be locked. Instead, raises PipelineError if its listing shows part of a commit. Raises
+    A remote location can't be locked, so PipelineError is raised if its listing shows an unfinished commit. Raises
     LogPathError if a folder can't be listed.
     """
     path, list_folders = location.local, list_folders or _folders
@@ -338,7 +338,7 @@ def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], locatio
 
 
 def _begun(query: LogQuery, requested: RequestedSegment, location: Location) -> Split | None:
-    """Return the split of a whole segment, with a hint from the indexes for where its task should start.
+    """Return the split of a whole segment, with a hint from the offset index: the position where to start reading.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """

@@ -244,9 +244,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _listed(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so that every deletion is noticed. If a segment was deleted before the listing, the
-        partition has a later start; if it is deleted after the listing, reading its split fails. Raises PipelineError
-        for an unreadable log.
+        Both come from one listing, so that no deleted segment goes unnoticed: after a deletion before the listing, the
+        partition starts later; after a deletion since the listing, reading the segment's split fails. Raises
+        PipelineError for an unreadable log.
         """
         found: dict[tuple[str, int], Log] = {}
         splits: list[Split] = []

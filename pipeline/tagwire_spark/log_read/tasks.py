@@ -39,7 +39,7 @@ def cut(splits: Sequence[Split], query: LogQuery) -> list[Split]:
 def _parts(split: Split, step: int) -> Iterator[Split]:
     """Cut a segment into splits of `step` bytes. Only the first split keeps the hint about where to start reading."""
     if is_remote(split.file) and split.offset_index is None:
-        step = split.end  # don't cut it: without an index, each task would fetch all bytes before its split
+        step = split.end  # one split: without an index, each task would fetch all bytes before its split
     begin = split.hint[0] if split.hint else 0
     last = split.end - step // 8  # a remainder of less than an eighth becomes part of the last split
     starts = range(begin + step, last, step) if split.end else ()

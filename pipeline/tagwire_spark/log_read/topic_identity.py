@@ -9,7 +9,7 @@ from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, 
 
 
 def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return a partition's topic ID and (leader epoch, start offset) pairs. Both are empty if a file is unreadable."""
+    """Return a partition's topic ID and (leader epoch, start offset) pairs, or "" and () if a file is unreadable."""
     try:
         epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
         return str(partition.topic_id or ""), epochs
@@ -47,8 +47,8 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
 def same_ends(logs: Mapping[tuple[str, int], Log], end: Mapping[str, Any], ends: Ends, *, fails: bool) -> Ends:
     """Return `ends`, the end offsets of a micro-batch, without those of recreated topics.
 
-    After a restart, a stream plans its last micro-batch again, up to the offset `end` from the checkpoint. If a topic
-    was recreated in the meantime, its old end offsets are meaningless, because its folders contain other records.
+    A restarted stream plans its last micro-batch again, up to the stream offset `end` in the checkpoint. If a topic was
+    recreated in the meantime, its old end offsets are meaningless, because its folders contain other records.
     Raises PipelineError in the same cases as `check_same`.
     """
     check_same(logs, end, dict(ends), fails=fails)

@@ -34,9 +34,9 @@ class Log(NamedTuple):
     topic_id: str = ""
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Pairs (leader epoch, its first offset).
+    """Leader epochs, each with its first offset.
 
-    If an offset belongs to another epoch than when its record was read, the record was replaced.
+    If the epoch at an offset has changed since the record there was read, another record has replaced it.
     """
     log_end: int = 0
     """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""

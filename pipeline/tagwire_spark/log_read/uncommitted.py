@@ -59,13 +59,13 @@ class Transactions(NamedTuple):
     stable: int
     """First offset of the earliest open transaction; greater than every offset if none is open."""
     indexed_to: int = 0
-    """Transactions below this offset were read only from transaction indexes, not from batches."""
+    """Below this offset, aborted transactions are known only from transaction indexes; batches were not read."""
 
     def within(self, base: int, end: int) -> "Transactions":
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
     def misses_abort(self, producer_id: int, offset: int) -> bool:
-        """Return whether an aborted transaction at `offset` is missing from the index that should list it."""
+        """Return whether an index should list a producer's aborted transaction at `offset`, but doesn't."""
         index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return offset < self.indexed_to and not (producer == producer_id and offset <= last)
@@ -107,12 +107,10 @@ _PASSES: Final[dict[Any, Pass]] = {}
 def check_abort(
     split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
 ) -> None:
-    """Raise PipelineError if an aborted transaction has records in the log, but isn't in the transaction index.
+    """Raise PipelineError for an abort marker that the index lacks, if its transaction has records in the partition.
 
-    Raises LogError if the log can't be read.
-
-    An abort marker without an index entry is accepted if the transaction has no records in this partition. `of_logs`
-    caches the transactions found in each folder's batches.
+    `producer_id` and `offset` are those of the marker. `of_logs` caches the transactions found in each folder's
+    batches. Raises LogError if the log can't be read.
     """
     folder = folder_name(split.file)
     if folder not in of_logs:
@@ -127,10 +125,10 @@ def check_abort(
 
 
 def check_unfinished(split: "Split", query: LogQuery, begun: dict[int, int]) -> None:
-    """Raise PipelineError if a task returned records of a transaction that is aborted after the task's split.
+    """Raise PipelineError if a task returned records of a transaction whose abort marker follows the task's split.
 
-    This happens only if the transaction index is incomplete. `begun` maps the producer ID of each transaction that is
-    open at the end of the split to an offset in the transaction. Raises LogError if a later batch can't be read.
+    This happens only if the transaction index is incomplete. `begun` contains the transactions that are open at the end
+    of the split: it maps producer IDs to an offset in the transaction. Raises LogError if a later batch is unreadable.
     """
     indexed_to = split.transactions.indexed_to if split.transactions else 0
     with ExitStack() as stack:
@@ -193,7 +191,7 @@ def transactions_of(
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    """Sort transactions and merge overlapping ones. The index and the log may disagree on a transaction's offsets."""
+    """Sort transactions. Merge overlapping ones: the index and the log may give one transaction different offsets."""
     found: list[tuple[int, int, int]] = []
     for producer, first, last in sorted(aborted):
         if found and found[-1][0] == producer and first <= found[-1][2]:
@@ -207,10 +205,9 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    Headers of batches that are neither transactional nor control batches may be left out. But each list ends with the
-    header of the last batch that was read, which may occur twice if it is a transactional or control batch. Raises
-    LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are ignored, because they
-    may be an unfinished batch.
+    A list may contain only transactional and control batches, followed by the last batch that was read (again, if it is
+    one of them). Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are
+    ignored, because they may be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):

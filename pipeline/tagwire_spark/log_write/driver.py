@@ -53,7 +53,7 @@ _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
 
 
 class Staged(WriterCommitMessage):
-    """A task's message to the driver: the segments it staged, and its micro-batch."""
+    """A task's message to the driver: the segments that the task staged, and the micro-batch they belong to."""
 
     def __init__(
         self, segments: list[StagedSegment], batch: MicroBatch | None = None, *, is_committed: bool = False
@@ -141,7 +141,7 @@ class _CommittedBefore(Exception):
 
 def _staging(job: Job, batch: MicroBatch) -> Attempt:
     attempt = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(job)):  # a commit after this check removes the new folder
+    if is_before(batch, noted_batches(job)):  # check last: a later commit removes the new folder
         attempt.close()
         abandon(job)
         raise _CommittedBefore
@@ -189,7 +189,7 @@ class _Commit:
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
-        for segment in sorted(self.segments, key=_order):  # a stable sort, so rows without offsets stay in task order
+        for segment in sorted(self.segments, key=_order):  # without offsets, segments stay in task order
             self.logs.setdefault(segment.log, []).append(segment)
 
     def carry_out(self) -> None:

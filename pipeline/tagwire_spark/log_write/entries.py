@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """(Sequence number - offset) mod 2^31, the same for all records of a batch; -1 without sequence numbers."""
+    """Sequence number that offset 0 would have: (sequence number - offset) mod 2^31; -1 without sequence numbers."""
     is_transactional: bool
     is_control: bool
     append_time: int | None
