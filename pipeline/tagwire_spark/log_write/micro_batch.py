@@ -1,8 +1,9 @@
 """Identify the micro-batch of a write, so that repeating the write has no effect. Also detect writes by saveAsTable.
 
 Spark assigns a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
-checkpoint. A commit's manifest notes the query's last micro-batch number, and keeps the previous manifest's notes about
-other queries. So all micro-batches up to that number count as written, even if one is repeated with other rows.
+checkpoint. A commit's manifest stores the number of the query's last micro-batch, and copies those of other queries
+from the previous manifest. All micro-batches up to that number count as written, even if one is repeated with other
+rows.
 """
 
 from collections.abc import Mapping
@@ -39,7 +40,7 @@ def batch_of_stream() -> MicroBatch:
     if not query or not number.isdecimal():
         text = "The task's micro-batch is unknown; write with foreachBatch, and set the options batchId and queryId."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-    # Without `run`, rows aren't compared: a query has only one sink, so a second write of a batch is a repetition.
+    # Leave `run` empty, so that rows aren't compared: a query has one sink, so a batch written twice is a repetition.
     return MicroBatch(query, int(number))
 
 
@@ -57,8 +58,8 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
 def reject_table() -> None:
     """Raise PipelineError if this task belongs to saveAsTable, because Spark could not read the resulting table.
 
-    The options don't show that a write comes from saveAsTable. But such a write runs inside the command that creates
-    the table. Apart from writes in foreachBatch, no other write runs inside another command.
+    The options don't reveal saveAsTable, but its write runs inside the command that creates the table. Apart from
+    writes in foreachBatch, no other write runs inside another command.
     """
     execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
     if execution != root and not streaming:
@@ -77,7 +78,7 @@ def _properties(*names: str) -> list[str]:
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
-    """Return whether the last manifest's notes (`before`) list this or a later micro-batch of the query."""
+    """Return whether the last manifest, in `before`, lists this micro-batch or a later one of the same query."""
     return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
 
 
@@ -99,7 +100,7 @@ def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[Sta
 
 
 def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
-    """Return the note that the manifest stores about a micro-batch."""
+    """Return what a commit's manifest stores about a micro-batch."""
     return {batch.query: {"batchId": batch.number, "runId": batch.run, "rows": _digest(segments)}}
 
 

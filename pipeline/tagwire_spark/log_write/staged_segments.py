@@ -34,7 +34,7 @@ class StagedSegment(NamedTuple):
     records: int
     bytes: int
     files: tuple[str, ...]
-    """File paths relative to the root. The segment comes last, after its indexes."""
+    """File paths relative to the log folder. The segment comes last, after its indexes."""
     epochs: tuple[tuple[int, int], ...]
     """The leader epochs that begin in the segment, with their first offsets."""
     has_transactions: bool
@@ -43,7 +43,7 @@ class StagedSegment(NamedTuple):
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
     content: int
-    """The `content_sum` of the records, added up per partition to detect whether two writes contain the same rows."""
+    """The `content_sum` of the records. Its total per partition shows whether two writes contain the same rows."""
     is_numbered: bool = False
     """Whether the rows came without offsets, so that the segment can be moved to later offsets."""
     offset_positions: str | None = None

@@ -255,7 +255,7 @@ class _Log:
         if not 0 <= base <= offset:
             text = f"A row of {self.name} has baseOffset {base}; expected 0 to its offset, {offset}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        # If the rows of one original batch are written as two batches, only the first has the original base offset.
+        # An original batch may be written as two batches; then only the first one has the original base offset.
         if self.next_offset is not None and base < self.next_offset:
             base = offset
         numbers: dict[str, Any] = {
@@ -272,7 +272,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
-            # Rows with offsets are copied from a log, which may have null values without KIP-87's tombstone flag.
+            # Accept null values without KIP-87's tombstone flag in rows with offsets, which are copied from a log.
             as_read=not self.segments.is_numbered,
             **numbers,
         )

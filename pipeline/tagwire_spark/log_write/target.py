@@ -70,7 +70,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
     "position": _INTEGERS,
     "headerNames": (ArrayType,),
 }
-"""The allowed columns, with their types. The last four describe a record that was read; they are not written."""
+"""The allowed columns, with their types. The last four are ignored: they describe a record that was read."""
 
 
 _HEADERS: Final = "includeHeaders"

@@ -40,7 +40,7 @@ class Side(NamedTuple):
 
 
 def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Exchange]:
-    """Yield each exchange as soon as it is complete, and at the end the frames without a captured counterpart.
+    """Yield each exchange as soon as it is complete. At the end, yield the frames whose counterpart is missing.
 
     A response may be captured before its request. Frames stay in memory until their counterpart is read. A gap in a
     capture is yielded as a separate exchange.
@@ -86,7 +86,7 @@ def _exchange(*frames: CapturedFrame) -> Exchange:
 
 
 def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: bool) -> dict[str, Any]:
-    """Convert an exchange to a table row without the column `file`. Frame positions are only for error messages.
+    """Convert an exchange to a table row without the column `file`. `position` is used only in error messages.
 
     `body` is the form in which message bodies are returned: json, bytes or none.
     """
@@ -169,7 +169,7 @@ def _read_request(frame: CapturedFrame, registry: Registry, body: str, strict: b
     try:
         header, start = registry.decode_header(frame.data, strict=strict)
         if body == "bytes":
-            # Raises an error for an unknown API: without the API's header version, the start of the body is unknown.
+            # Reject an unknown API: without its header version, the start of the body can't be found.
             registry.request_class(frame.data)
             return Side(header, header.request_api_version, frame.data[start:])
         read = registry.decode_request(frame.data, strict=strict)

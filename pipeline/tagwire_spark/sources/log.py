@@ -43,7 +43,7 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Spark rejects a reader with `pushFilters` unless pushdown is enabled, so only PushingLogReader has it.
+        # Only PushingLogReader has `pushFilters`, because Spark rejects a reader that has it if pushdown is disabled.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 
@@ -65,7 +65,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Leave out the options that only batch reads or only streams accept, because Spark calls `schema` for both."""
+    """Return the options that both batch reads and streams accept, because Spark calls `schema` for both."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 

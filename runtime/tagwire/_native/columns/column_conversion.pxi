@@ -70,7 +70,7 @@ cdef class Conversion:
         self, const tw_conversion *d, tw_frame *frame, int64_t row, int code, str errors, object first, object source,
         object options,
     ) except -1:
-        """Handle a row that the C loop rejected: raise its error, store a null, or store the interpreter's value."""
+        """Let the interpreter convert a row that the C loop rejected. If it fails, raise its error or store a null."""
         if code not in (TW_REJECTED, TW_NO_VERSION, TW_UNTRIED):
             raise_error(code, self.name, first + row, self.most)
         error = value = None

@@ -16,7 +16,7 @@ static int tw_take_unknown(const tw_struct *s, tw_walk *w, int64_t tag, int64_t 
     int error = 0;
     if (--r->unknown_tags < 0 || (r->unknown_tag_bytes -= size) < 0)
         return TW_REJECTED;
-    if (s->unknown_slot >= 0) { /* after a map column come three columns: its entries, keys and values */
+    if (s->unknown_slot >= 0) { /* a map column; the next three columns are its entries, keys and values */
         tw_frame *frame = w->frame;
         int32_t level = frame->columns[s->unknown_slot].inner;
         int64_t at = frame->levels[level].length;
@@ -149,7 +149,7 @@ static int tw_take_elements(const tw_field *e, tw_walk *w, int64_t base, int64_t
     int error = 0;
     if (width) {
         uint8_t *values = e->slot < 0 ? NULL : w->frame->buffers[e->slot].values;
-        if (values == NULL && e->kind != TW_BOOL) { /* nothing to store or check: any bytes are valid */
+        if (values == NULL && e->kind != TW_BOOL) { /* skip them: no column needs them, and any bytes are valid */
             w->r.p += width * count;
             return 0;
         }

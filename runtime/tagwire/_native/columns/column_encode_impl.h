@@ -120,8 +120,8 @@ static int tw_unknown_at(const tw_struct *s, const tw_emitter *e, int64_t at, in
     return tw_source_bytes(entries + 2, at, data, size);
 }
 
-/* Write the tagged fields from index `*next` up to the first field whose tag is at least `before`; set `*next` to the
- * index of that field. Field number i is skipped if bit i of `bits` is 0. */
+/* Write the tagged fields from index `*next` whose tag is less than `before`, and set `*next` to the index of the field
+ * after them. A field with index i is skipped if bit i of `bits` is 0. */
 static int tw_give_known(const tw_struct *s, tw_emitter *e, int64_t at, uint64_t bits, int32_t *next, int64_t before)
 {
     for (; *next < s->tagged_count && s->tagged[*next].tag < before; ++*next) {
@@ -140,7 +140,7 @@ static int tw_give_entries(const tw_struct *s, tw_emitter *e, int64_t at, uint64
     for (int64_t index = from; index < from + count; index++) {
         int error = tw_unknown_at(s, e, index, &tag, &data, &size);
         if (error == 0 && tag <= last)
-            return TW_UNTRIED; /* the tags aren't in ascending order; Python can sort them */
+            return TW_UNTRIED; /* tags out of order: leave the row to Python, which sorts them */
         last = tag;
         if (error == 0)
             error = tw_give_known(s, e, at, bits, &next, tag);

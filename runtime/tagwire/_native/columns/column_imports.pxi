@@ -111,7 +111,7 @@ cdef bint is_time(str format):
 
 
 cdef int read_type(tw_source *s, str format) except -1:
-    """Set `s.kind` and `s.width` for an Arrow format string. The kind of an unsupported format is TW_SOURCE_NULL."""
+    """Set the kind and width of `s` from an Arrow format string. The kind TW_SOURCE_NULL means "not supported"."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
