@@ -81,8 +81,8 @@ static inline double tw_source_float(const tw_source *s, int64_t at)
     return narrow;
 }
 
-/* Get the range that a value's offsets describe, in the child array or in `data`. Return 0, or TW_BAD_INPUT if the
- * offsets are negative or descend. */
+/* Get the start and size of a value in `data` or in the child array, from the value's two offsets. Return 0, or
+ * TW_BAD_INPUT if the offsets are negative or descend. */
 static inline int tw_source_range(const tw_source *s, int64_t at, int64_t *from, int64_t *size)
 {
     int64_t to;

@@ -59,7 +59,7 @@ int tw_grow_data(tw_frame *frame, tw_buffers *b, int64_t needed)
     if (room < needed)
         room = needed;
     if (room > frame->most)
-        room = frame->most; /* with more bytes, the column's int32 offsets would overflow */
+        room = frame->most; /* int32 offsets can't address more bytes */
     if (tw_resize(&b->data, room) < 0)
         return TW_NO_MEMORY;
     b->room = room;
@@ -133,7 +133,7 @@ void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);
-    /* A list column precedes the columns of its elements, so their length is known when the loop reaches them. */
+    /* A list column precedes its elements, so the loop knows the length of their level when it reaches them. */
     for (int32_t c = 0; c < frame->columns_count; c++) {
         const tw_column *column = frame->columns + c;
         tw_buffers *b = frame->buffers + c;

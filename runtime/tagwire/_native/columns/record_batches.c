@@ -29,7 +29,7 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* Return whether the batch at `p` may be in the format with a varint length, whose plan is `b->tried`. */
+/* Return whether the batch at `p` may be in the format whose batch length is a varint (see `b->tried`). */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -235,8 +235,8 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). The messages in
-     * such a wrapper keep their offsets, and the last message's offset becomes the last offset of the batch. */
+    /* Some clients write wrappers with offset 0 around messages with absolute offsets (KAFKA-5365). Keep the offsets of
+     * these messages, and use the last one as the last offset of the batch. */
     if (b->header[plan->base_offset] == 0) {
         b->header[plan->header->items_count + TW_SLOT_LAST_OFFSET] = last;
     } else if (plan->is_relative) {

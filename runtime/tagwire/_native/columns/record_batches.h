@@ -64,7 +64,7 @@ enum tw_halt {
 
 /* Slots of a record, in every format: its offset, and the size of its value. */
 enum tw_record_slot { TW_SLOT_OFFSET, TW_SLOT_VALUE };
-/* Slots for computed numbers of a batch, in every format. They follow slots 0 to N - 1 for the header's N fields. */
+/* Slots for numbers computed from a batch header, in every format. They follow the slots of the header's fields. */
 enum tw_batch_slot {
     TW_SLOT_POSITION, TW_SLOT_SIZE, TW_SLOT_BASE_OFFSET, TW_SLOT_LAST_OFFSET, TW_SLOT_MAX_TIMESTAMP, TW_BATCH_SLOTS
 };
@@ -94,10 +94,10 @@ typedef struct {
     int32_t base_offset, attributes;
     /* the slots of these batch header fields, or -1 if the format doesn't have the field */
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, payload;
-    /* indexes of the registers (framing.h) that receive these numbers; -1 for a number that the records don't need */
+    /* the registers (framing.h) for these numbers; -1 if the number is not needed to decode records */
     int32_t offset_base, timestamp_base, timestamp_scale;
     int64_t codec_mask, append_mask;
-    int64_t no_wrapper_mask; /* wrappers with any of these attribute bits are rejected */
+    int64_t no_wrapper_mask; /* attribute bits that must be 0 in a wrapper */
     int64_t least;           /* minimum size of an encoded record, in bytes */
 } tw_record_plan;
 

@@ -151,7 +151,7 @@ cdef class RecordPlan(Owner):
         return 0
 
     cdef int inputs(self, object records) except -1:
-        """Store in `c` which batch header fields are needed to read the records, and the register of each."""
+        """Store in `c` the batch header fields that are needed to read the records, each with its register."""
         from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 
         cdef dict registers = records.registers

@@ -91,7 +91,7 @@ static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record
         return 0;
     if (framing->is_number)
         return tw_put_number(w->frame, k->column, at, framing->absent);
-    tw_put_null(w->frame, k->column, at); /* for a list column that isn't nullable, this stores an empty list */
+    tw_put_null(w->frame, k->column, at); /* stores an empty list in a list column that isn't nullable */
     return 0;
 }
 

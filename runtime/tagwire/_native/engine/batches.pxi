@@ -51,7 +51,7 @@ cdef extern from "records/batch.h":
 
 
 cdef enum:
-    # Indexes into two arrays: BATCH_NAMES (the attribute names of a batch) and BATCH (the slots of these attributes).
+    # Indexes into BATCH_NAMES (the names of a batch object's attributes) and BATCH (the slots of these attributes).
     FORMAT = 0
     BUF = 1
     START = 2
@@ -78,10 +78,10 @@ define(&ITERATE, "__iter__", <void *>iterate, METH_NOARGS, b"__iter__($self, /)\
 cdef class Magic2:
     """Reads and builds magic 2 batches.
 
-    `batch` is the class of the batch objects. `records` reads and writes the records. It needs three inputs: the base
-    offset of the batch, a timestamp T and a factor F. A record with the timestamp delta D has the timestamp T + F * D.
-    Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T is the append time, and F is
-    0: all records then have the append time. `names` contains the names of the three inputs, in this order.
+    `batch` is the class of the batch objects. `records` reads and writes the records. It needs three inputs, whose
+    names are in `names`: the base offset of the batch, a timestamp T and a factor F. A record with the timestamp delta
+    D has the timestamp T + F * D. Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T
+    is the append time, and F is 0, so that all records have the append time.
 
     If `is_alone` is true, each batch object gets its own copy of its bytes, and doesn't keep other batches in memory.
     The method `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for them.
@@ -245,7 +245,7 @@ cdef class Magic2:
             elif flag is not False:
                 return None
         base_offset, last_offset = setting(builder, BASE_OFFSET), setting(builder, LAST_OFFSET)
-        # From here on, this thread never waits, so no other thread can append records before the batch is finished.
+        # From here on, this thread never waits, and so keeps the GIL or its lock: no other thread can append records.
         offset, requested = gathering.known[self.offset_register], gathering.first_offset
         last = gathering.highest[self.offset_register]
         if base_offset is not None and not tw_exact_int(base_offset, &requested):
@@ -278,7 +278,7 @@ cdef class Magic2:
 
 cdef object build(object builder, object nothing):
     batch = None
-    if BUILDER[GATHERED] != 0:  # it is 0 until `append_method` has looked up the slots of the builder class
+    if BUILDER[GATHERED] != 0:  # 0: `append_method` has not yet looked up the slots of the builder class
         plan, found = setting(builder, QUICK), setting(builder, GATHERED)
         if type(plan) is Magic2 and type(found) is Gathering:
             if TW_FREE_THREADED:
@@ -289,7 +289,7 @@ cdef object build(object builder, object nothing):
 
 
 cdef inline object setting(object builder, Py_ssize_t index):
-    """Return the builder's attribute at this index of BUILDER_NAMES; None if it was deleted."""
+    """Return the builder's attribute `BUILDER_NAMES[index]`; None if it was deleted."""
     return slot_value(builder, BUILDER[index])
 
 

@@ -119,7 +119,7 @@ cdef inline bint sort_arguments(
     """Store borrowed references to a method's arguments in `given`, in the order of the parameter names in `known`.
 
     The caller fills `given` with the defaults. `positional` is the number of parameters that may be passed by position.
-    Return False if only the Python method can interpret the arguments, or must raise a TypeError for them.
+    Return False if the arguments must be left to the Python method, which interprets them or raises TypeError.
     """
     cdef PyObject *name
     cdef Py_ssize_t index, position, size = 0 if names == NULL else TW_TUPLE_SIZE(names)
@@ -132,7 +132,7 @@ cdef inline bint sort_arguments(
         position, name = count, TW_TUPLE_GET(names, index)
         while position < known_count and name != TW_TUPLE_GET(<PyObject *>known, position):
             position += 1
-        if position == known_count:  # Python handles unknown keywords, and strings that aren't interned
+        if position == known_count:  # an unknown keyword, or one that isn't interned: leave the call to Python
             return False
         given[position] = args[count + index]
     return True

@@ -34,7 +34,7 @@ typedef struct {
 /* The selected fields of one struct. */
 struct tw_choice {
     const tw_struct *plan;
-    /* Copies of the plan's fields, with runs (tw_field.run) split so that no run contains a selected field. */
+    /* Copies of the plan's fields. Runs of fixed-width fields (tw_field.run) are split at the selected fields. */
     const tw_field *items;
     const tw_chosen **chosen; /* for each field: its selection, or NULL if the field is skipped */
     Py_ssize_t items_count, tagged_count, missing_count;

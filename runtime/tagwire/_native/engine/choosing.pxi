@@ -128,7 +128,7 @@ cdef class Choosing(Owner):
         return 0
 
     cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
-        """Add the values to use in the columns of `step` if the field is absent. `value` is the field's default."""
+        """Add to `holes` the values that the columns of `step` get if the field is absent. `value` is its default."""
         if value is None or step.each or step.column is not None:
             if value is not None and not can_be_shared(value):
                 raise NotNative(f"the engine does not support the default of {step.name}, because it is mutable")
@@ -194,7 +194,7 @@ cdef class Choosing(Owner):
         tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
         if not limit(&c.w.r, limits, &depth):
             return None
-        if depth < self.plan.depth:  # may be nested too deeply: walk.h checks this, collect.h does not
+        if depth < self.plan.depth:  # walk.h checks the nesting depth, because collect.h does not
             self.plan.reject(data, offset, True, limits)
         c.rows = <PyObject *>rows
         c.width = self.width

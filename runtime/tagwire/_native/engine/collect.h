@@ -109,8 +109,8 @@ static int tw_collect_element(const tw_chosen *s, tw_collect *c)
     return tw_collect_struct(s->inside, c);
 }
 
-/* Read an array element that becomes a row. For a rewrite, also record the position of the element's end and the index
- * of the first mark after it, so that splice.h can skip the row. */
+/* Read an array element that becomes a row. For a rewrite, also record where the element ends and which mark is next,
+ * so that splice.h can skip the row. */
 static int tw_collect_row(const tw_chosen *s, tw_collect *c)
 {
     Py_ssize_t end;
