@@ -99,7 +99,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
-    for protocol in sorted(known):  # for simplecache::/logs, only simplecache
+    for protocol in sorted(known):  # `known` has no paths, such as /logs in simplecache::/logs
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             raise PipelineError(
                 "INVALID_TAGWIRE_OPTION",

@@ -87,7 +87,6 @@ def _converted(
     how: Sequence[Any],
     storage: StorageOptions,
 ) -> tuple[list[SegmentUnit], list["_Done"]]:
-    """Convert the segments on workers. Return the units of work and their results."""
     found = [each for partition in partitions for each in segment_units(partition, partition.listed_segments())]
     units, sizes = [unit for unit, _ in found], [size for _, size in found]
     del found  # a million segment objects would fill the driver's memory

@@ -93,7 +93,6 @@ def job_inputs(
 
 @contextmanager
 def _named_errors() -> Generator[None]:
-    """Convert system errors in the `with` block, which lists a job's input, to PipelineError."""
     try:
         yield
     except OSError as error:
@@ -166,7 +165,7 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
 def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
     """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
 
-    `what` is the name of such a folder in the error text.
+    `what` describes such a folder in the error text, such as "partition" or "export".
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local, what)

@@ -35,9 +35,9 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    If the end was found before, as `near`, the search continues from the batch that was last then. The caller stores
-    the returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises LogError for
-    damage before the end, unless `permissive`.
+    `near` is an end found earlier in the same segment; the search then starts at the batch before that end. The caller
+    stores the returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises LogError
+    for damage before the end, unless `permissive`.
     """
     if not segments:
         return None

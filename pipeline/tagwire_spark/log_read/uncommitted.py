@@ -76,7 +76,6 @@ class Transactions(NamedTuple):
             return True
         if not is_transactional or is_control:
             return False
-        # Use bisection, because there may be thousands of transactions.
         index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))
         producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
         return producer == producer_id and base_offset <= last
@@ -205,9 +204,9 @@ def _headers(
 ) -> Iterator[tuple[Segment, Scan, list[_Header]]]:
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
-    A list may contain only transactional and control batches, followed by the last batch that was read (again, if it is
-    one of them). Raises LogError for damage, unless the query is permissive. Invalid bytes at the end of the log are
-    ignored, because they may be an unfinished batch.
+    A list may leave out batches that are neither transactional nor control batches. It ends with the last batch that
+    was read, twice if it is a transactional or control batch. Raises LogError for damage, unless the query is
+    permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):

@@ -55,7 +55,7 @@ typedef struct {
     int64_t length;
     int64_t capacity;
     int64_t touched;     /* validity bits from this index on are all 1, so tw_truncate need not set them */
-    int32_t first, end;  /* the columns from `first` up to `end` include all of this level, and perhaps some of inner levels */
+    int32_t first, end;  /* columns `first` up to `end`: all of this level, and perhaps some of inner levels */
 } tw_level;
 
 typedef struct {
