@@ -205,8 +205,8 @@ def _headers(
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
     A list may leave out batches that are neither transactional nor control batches. It ends with the last batch that
-    was read, twice if it is a transactional or control batch. Raises LogError for damage, unless the query is
-    permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
+    was read, which may occur twice if it is a transactional or control batch. Raises LogError for damage, unless the
+    query is permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):
