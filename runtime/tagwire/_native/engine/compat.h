@@ -16,7 +16,7 @@
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
 #  define TW_NOINLINE __attribute__((noinline))
-#  define TW_MAYBE_UNUSED __attribute__((unused)) /* for functions in headers: some C files don't call them */
+#  define TW_MAYBE_UNUSED __attribute__((unused)) /* no warning in C files that don't call the function */
 #  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)
@@ -116,8 +116,8 @@ static inline int tw_is_short_int(PyObject *value)
 #endif
 }
 
-/* Convert an int to 64 bits, and return 1. For any other value, including an instance of a subclass of int, return 0
- * without setting an exception. Also returns 0 for large ints if converting them is slow in this version of Python. */
+/* Store an exact int (not of a subclass) in `*x`, and return 1. Return 0 without an exception for any other value, for
+ * an int that needs more than 64 bits, and for large ints if converting them is slow in this version of Python. */
 static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))

@@ -16,8 +16,8 @@ typedef struct {
     Py_ssize_t slot;
     PyObject *name;       /* the attribute name, interned */
     PyObject *shown;      /* the attribute name as `repr` writes it: `name=` */
-    PyObject *fresh;      /* the attribute's value after constructing an object without arguments */
-    PyObject *parameter;  /* the argument's default in the constructor's signature */
+    PyObject *fresh;      /* the attribute's value in an object constructed without arguments */
+    PyObject *parameter;  /* the parameter's default in the constructor's signature */
     PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
     /* Whether callers of the constructor must pass the argument. If so, `parameter` is only used to read JSON in a
@@ -38,8 +38,8 @@ typedef struct {
     uint8_t atomic;       /* set if no field contains structs; objects may then stay untracked (tracking.h) */
 } tw_data_class;
 
-/* Return a class's attributes, for comparing objects (tw_data_class_of) or for writing their `repr`
- * (tw_shown_class_of). Return NULL without an exception if Python must do this. NULL with an exception is an error. */
+/* Return a class's attributes: tw_data_class_of for comparing objects, tw_shown_class_of for writing their `repr`.
+ * Return NULL without an exception if only Python can do this, and NULL with an exception for an error. */
 const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);

@@ -140,7 +140,10 @@ cdef class DataClass:
 
 
 cdef int takes(object row, object parameter) except -1:
-    """Return a tw_takes: how the constructor converts a field's argument. `row` is None for `unknown_tags`."""
+    """Return a tw_takes: how the constructor converts an argument.
+
+    `row` is the field's entry in `FIELDS`; None for `unknown_tags`, which isn't a field.
+    """
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -203,7 +206,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
-    Return False if C can't construct these objects, or if an earlier call had the same effect; otherwise True.
+    Return True if this call had an effect; False if C can't construct these objects, or already does.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)

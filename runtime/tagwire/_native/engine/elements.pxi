@@ -10,15 +10,15 @@ convert between the two, callers pass the base offset and similar numbers from t
 cdef class Elements:
     """Reads and writes array elements, such as the records of a batch. Raises NotNative if C can't handle them.
 
-    `layout` describes the fields of an element. Each other argument is a dict whose keys are names of number fields.
-    The values of these dicts describe how attributes of a Python object represent the numbers in the fields:
+    `layout` describes the fields of an element. Each other argument is a dict with an entry for each number field to
+    which it applies. The entry shows how attributes of a Python object represent the field's number:
     `bases`: a tuple (base, factor) with the names of two of the `inputs`. The attribute's value is
     base + factor * number. If the name of the factor is "", the factor is 1.
     `hidden`: a mask of the number's bits that the attribute doesn't contain.
-    `flags`: a tuple (name, mask). `mask` has one bit set. The bool attribute `name` contains this bit of the number.
-    `follows`: a sequence of tuples (mask, how, attribute, flag). `mask` has one bit set. Encoding computes this bit
-    from the values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see
-    tw_follows in framing.h).
+    `flags`: a tuple (name, mask). The bool attribute `name` contains the number's bit `mask`.
+    `follows`: a sequence of tuples (mask, how, attribute, flag). Encoding computes the number's bit `mask` from the
+    values of `attribute` and of the bool attribute `flag`. `how` is "empty", "given" or "flagged" (see tw_follows in
+    framing.h).
     """
 
     cdef const tw_struct *element
@@ -81,14 +81,13 @@ cdef class Elements:
     def read(self, data, Py_ssize_t pos, Py_ssize_t end, count, inputs, limits, rest, views=None):
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
-        If C rejects an element, it calls `rest(index, pos, elements, good)`. `index` is the number of the rejected
-        element, starting at 0, and `pos` the position where it begins. `elements` is the number of array elements
-        counted towards the limit so far. `good` describes the array elements that C found valid, in the form of
-        `LayoutReader.good`. `rest` returns an iterator that reads the rejected element with the layout interpreter and
-        raises the error.
+        Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits. `views` is a
+        memoryview of `data` if the elements' bytes fields become views of `data`, and None if they are copied.
 
-        `views` is a memoryview of `data` if the elements' bytes fields become views of `data`, and None if they are
-        copied. Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits.
+        If C rejects an element, it calls `rest(index, pos, elements, good)`, which returns an iterator that reads the
+        element with the layout interpreter and raises the error. `index` is the number of the rejected element,
+        starting at 0, and `pos` its position. `elements` is the number of array elements counted towards the limit so
+        far. `good` describes the array elements that C found valid, in the form of `LayoutReader.good`.
         """
         cdef Reading reading = Reading()
         if TW_FREE_THREADED and type(data) is bytearray:
@@ -122,9 +121,9 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        For each input, `highest` contains the highest attribute value that is encoded relative to it; for the base
-        offset, this is the highest offset of all records. If C rejects an element, `data` is None, and `is_unsure` is
-        true if the layout interpreter may still accept the element.
+        `highest` has a number for each input: the highest attribute value that is encoded relative to this input. For
+        the base offset, this is the highest offset of all records. If C rejects an element, `data` is None, and
+        `is_unsure` is true if the layout interpreter may still accept the element.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -268,7 +267,7 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        # `read` stores a function in `rest`; `Magic2.records_of` stores the batch.
+        # `rest` is a function if `read` has set it, or a batch if `Magic2.records_of` has set it.
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0

@@ -153,7 +153,7 @@ static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
     return failed;
 }
 
-/* Write a struct or a fixed-width value, after a null marker if the type has one. Without a marker, reject None. */
+/* Write a struct or a fixed-width value. If the type has a null marker, write it first; otherwise reject None. */
 static int tw_write_nested(const tw_field *f, PyObject *value, tw_writer *w)
 {
     if (f->marker != TW_NO_MARKER) {

@@ -1,8 +1,8 @@
-/* A tw_framing contains the properties that only fields of record formats have. It extends the field's tw_field.
+/* A tw_framing extends a field's tw_field with the properties that only fields of record formats have.
  *
- * A register is a numbered variable for a number that other fields depend on: presence bits, a length, a count, or the
- * base of deltas. Each of these numbers has its own register, so nothing is looked up by name. Register 0 receives the
- * numbers that nothing depends on.
+ * A register stores a number on which other fields depend: presence bits, a length, a count, or the base of deltas.
+ * Each of these numbers has its own register, so that nothing is looked up by name. Numbers on which nothing depends go
+ * to register 0.
  */
 #ifndef TAGWIRE_FRAMING_H
 #define TAGWIRE_FRAMING_H
@@ -40,7 +40,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* the bit group's value must be below `values`; if `values` is 0, any value is valid */
+    int64_t values;       /* the number in the bits of `mask` must be below this; 0 means no limit */
 } tw_bits;
 
 /* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */
@@ -48,16 +48,16 @@ typedef struct {
     int64_t mask;
     uint8_t how;          /* a tw_follows: the condition under which encoding sets the bit */
     Py_ssize_t slot;      /* slot of the attribute that this condition tests */
-    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of a bool attribute, which takes precedence unless it is None */
+    Py_ssize_t flag;      /* for TW_IF_FLAGGED: slot of the second attribute, a bool or None */
 } tw_follow;
 
 struct tw_framing {
     uint8_t frame;
     uint8_t fast_path;    /* a tw_fast_path: the field's fast path */
-    uint8_t is_usual; /* whether `is_number`, `keep`, `base` and `scale` are the only members that affect the field */
+    uint8_t is_usual; /* whether all members except `is_number`, `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
-    uint8_t algorithm;    /* a tw_algorithm; set for a checksum and for the first field that it covers */
+    uint8_t algorithm;    /* a tw_algorithm, for a checksum and for the first field that it covers */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
@@ -70,14 +70,14 @@ struct tw_framing {
     uint8_t base, scale;
     uint8_t extent;       /* register that contains the field's size in bytes */
     uint8_t counted_by;   /* for arrays: register that contains the element count; 0 if the array has its own count */
-    uint8_t last; /* for a field by which an array is sorted: register with its number in the previous element */
-    uint8_t ordered;      /* for an array sorted by a field: register with the field's number in the previous element */
+    uint8_t last; /* for the field by which an array is sorted: register with the previous element's number */
+    uint8_t ordered;      /* for an array sorted by a field: the register in that field's `last` */
     uint8_t sum;          /* for the first field that a checksum covers: the checksum's register */
     uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
-    int8_t measured;      /* index of the tw_mark for the length field that contains this field's size; -1 if none */
-    int8_t covered;       /* index of the tw_mark for the checksum of the bytes from this field on; -1 if none */
+    int8_t measured;      /* if a length field contains this field's size: index of its tw_mark; otherwise -1 */
+    int8_t covered;       /* if a checksum covers the bytes from here on: index of its tw_mark; otherwise -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
     int64_t absent;       /* the number to use in place of this field if it is absent */
@@ -85,7 +85,7 @@ struct tw_framing {
     int64_t codec_mask;
     uint8_t codec_shift;
     PyObject *codecs;     /* tuple of codec names, indexed by codec number; number 0 means uncompressed */
-    Py_ssize_t flag_slot; /* slot of a bool attribute that stores one bit of the encoded number: `flag_mask` */
+    Py_ssize_t flag_slot; /* slot of a bool attribute that stores the bit `flag_mask` of the encoded number */
     int64_t flag_mask;
     Py_ssize_t bits_count, follows_count;
     const tw_bits *bits;

@@ -19,7 +19,7 @@ cdef class Gathering:
 
     cdef Elements plan
     cdef readonly tuple inputs
-    cdef object model  # a record object; while a record is written, its slots contain borrowed references
+    cdef object model  # a reused record object; while a record is written, its slots contain borrowed references
     cdef tw_writer w
     cdef uint8_t stack[STACK]
     cdef int64_t known[TW_REGISTERS]
@@ -154,7 +154,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids an int object for `offset`
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # without an int object for `offset`
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
