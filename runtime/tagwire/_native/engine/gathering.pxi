@@ -291,14 +291,14 @@ cdef class BuilderConstructor:
     cdef tw_class made
     cdef object cls, init, usual_format
     cdef tuple parameters  # the names of the constructor's parameters; the first is the format
-    cdef Py_ssize_t slots[MOST_PARAMETERS]  # all slots of a builder: first those of the parameters, then the rest
+    cdef Py_ssize_t slots[MOST_PARAMETERS]  # all slots of a builder; those of the parameters come first
     cdef Py_ssize_t count
     cdef dict templates  # the template for each format, by format name
 
     cdef int learn(self, object cls) except -1:
         cdef Py_ssize_t index
         if self.cls is not None:
-            self.templates.clear()  # a test may have switched the engine since these builders were made
+            self.templates.clear()  # a test may have switched the engine since these templates were made
             return 0
         init = vars(cls)["__init__"]
         parameters = ("format", *init.__kwdefaults__)
@@ -341,7 +341,7 @@ cdef object construct_builder(object cls, PyObject **args, size_t flags, PyObjec
     ):
         return taken(tw_construct(NULL, init, <PyObject *>cls, args, flags, names))
     template = c.template(<object>given[0])
-    given[0] = NULL  # take the format from the template, which has a `Format` object instead of a name
+    given[0] = NULL  # copy the template's `Format` object instead of storing the name
     made = taken(tw_new_object(&c.made, False))
     for index in range(c.count):
         value = given[index] if given[index] != NULL else TW_SLOT(<PyObject *>template, c.slots[index])

@@ -212,8 +212,7 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Return `bytes` if it has the required `size`; a `size` of 0 means that any size is allowed. Otherwise release `bytes`
- * and return NULL without an exception. */
+/* Return `bytes` if it has this size (0 means any size). Otherwise release it, and return NULL without an exception. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)

@@ -20,7 +20,7 @@ cdef tuple LENGTHS = (
     (VARINT, TW_LENGTH_VARINT),
     (UVARINT, TW_LENGTH_UVARINT),
 )
-# The possible encodings of a length that precedes a struct, each with the layout type of the length field.
+# The supported encodings of the length before a struct, each with the layout type of the length field.
 cdef tuple ENCLOSING = (
     (INT16, Fixed(WIRE_TYPES["int16"])),
     (INT32, Fixed(WIRE_TYPES["int32"])),
@@ -82,7 +82,7 @@ cdef int length_of(object code) except -1:
 
 
 def enclosed(items):
-    """Split off the first item of a struct if it is the struct's length.
+    """Separate the first item of a struct from the others if it is the struct's length.
 
     Return (encoding of the length, tuple of the other items), or (None, tuple of all items) if there is no length.
     """

@@ -55,8 +55,8 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return the encoded size of an int32 array, minus the size of the shortest possible count prefix, which `looks_width`
- * already includes. Return 0 for null, and -1 if a slower check is needed. */
+/* Return how many bytes an int32 array adds to `looks_width`, which already includes the shortest possible count
+ * prefix. Return 0 for null, and -1 if a slower check is needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;
@@ -137,7 +137,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
     Py_ssize_t count = tuple == NULL ? 1 : TW_TUPLE_SIZE(tuple);
     int64_t all = count * s->looks_width, size = 0;
     int64_t last_size = 0;
-    PyObject *last = NULL; /* short int32 array of size `last_size`; replicas and in-sync replicas often share one */
+    PyObject *last = NULL; /* the previous short int32 array; replicas and in-sync replicas often share one */
     for (Py_ssize_t index = 1; index < count && index < TW_AHEAD; index++)
         TW_PREFETCH(TW_TUPLE_GET(tuple, index));
     for (Py_ssize_t index = 0; index < count; index++) {
@@ -163,7 +163,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
             if (value != last) {
                 if (TW_UNLIKELY(value == NULL || (last_size = tw_measure_int32s(look->item, value)) < 0))
                     return -1;
-                /* The size of null or of a long array depends on the field, so it can't be reused. */
+                /* Don't reuse the size of null or of a long array, because it differs between fields. */
                 last = value == Py_None || last_size > 4 * TW_SHORT ? NULL : value;
             }
             all += last_size;

@@ -51,7 +51,7 @@ struct tw_field {
     uint8_t wide;         /* in column plans: whether an unsigned integer is stored in a wider signed column */
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
-    int32_t run_count;    /* number of fields in the run that begins here; 0 if bools must be validated one by one */
+    int32_t run_count;    /* number of fields in this run; 0 if it contains bools, which must be validated one by one */
     int32_t number;       /* identifies this field or element type in traces; unique within the plan */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
@@ -100,7 +100,7 @@ struct tw_struct {
     uint8_t length;         /* a tw_length_code: how the length that precedes the struct is encoded */
     uint8_t entry_length;   /* a tw_length_code: how the KIP-482 draft encodes the length of an optional field */
     uint8_t counts_tag;     /* whether the length of an optional field includes the two bytes of the field's tag */
-    const tw_field *enclosing; /* the length field before the struct; only `name` and `number` are set, for traces */
+    const tw_field *enclosing; /* the length field before the struct, for traces: only `name` and `number` are set */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
     const tw_look *looks;   /* the fields grouped by tw_look_kind, for measure.h; NULL in record formats */
@@ -124,10 +124,10 @@ struct tw_struct {
     uint8_t is_short;       /* whether the values are objects and every field has a fast path */
 };
 
-/* Data that all plans share. The module owns it, because the headers have no mutable global variables. */
-/* `ints` has preallocated int objects for the numbers from TW_INTS_LOW to TW_INTS_HIGH. */
+/* The lowest and the highest number in tw_shared.ints, an array of preallocated int objects. */
 #define TW_INTS_LOW (-5)
 #define TW_INTS_HIGH 1023
+/* Data that all plans share. The module owns it, because the headers have no mutable global variables. */
 typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
@@ -146,7 +146,7 @@ typedef struct {
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
     int64_t count, elements; /* `count`: number of valid elements; `elements`: how many more the limits allow */
-    int64_t last;            /* for arrays sorted by an integer field: its encoded value in the last valid element */
+    int64_t last;            /* for arrays sorted by an integer field: the encoded integer in the last valid element */
 } tw_good;
 
 /* The maximum number of arrays whose valid elements are remembered: the last complete array, and up to three arrays
@@ -191,7 +191,7 @@ typedef struct {
     const tw_shared *shared;
 } tw_writer;
 
-/* Errors: functions return NULL or -1. If an exception is set, Python raised it. Otherwise, the bytes or the value
- * don't fit the layout. The layout interpreter then finds the position and raises the error. */
+/* Errors: functions that follow a plan return NULL or -1. If they set an exception, Python code raised it. Otherwise,
+ * the bytes or the value don't fit the layout, and the layout interpreter finds the position and raises the error. */
 
 #endif

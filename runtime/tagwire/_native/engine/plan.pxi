@@ -90,7 +90,7 @@ cdef class Builder(PlanBuilder):
         raise NotNative(f"{layout.name} has lengths, counts or checksums, which the engine supports only in record formats")
 
     cdef int fill(self, tw_struct *s) except -1:
-        """Set `filled`, the fields that decoding sets to defaults: tagged ones, and fields missing in this version."""
+        """Set `filled`: the tagged fields and the fields missing in this version, which decoding sets to defaults."""
         cdef tw_field *filled = <tw_field *>self.memory((s.tagged_count + s.missing_count) * sizeof(tw_field))
         cdef const tw_field *field
         cdef Py_ssize_t index
@@ -197,7 +197,7 @@ cdef bint is_atomic_field(const tw_field *field):
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
-    """Convert an enum's members to a C struct. Adds the owners of the struct's memory to `kept`."""
+    """Convert an enum's members to a C struct. Append the objects that own its memory to `kept`."""
     if kind_of(wire.base) == TW_UINT64:
         raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}; the engine supports only enums whose numbers fit in 63 bits")
     members = sorted(wire.enum)

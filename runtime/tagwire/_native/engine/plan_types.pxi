@@ -11,9 +11,9 @@ cdef class PlanBuilder(Owner):
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return where the values of the field `item` are stored, given `owner`, the destination of its struct.
+        """Return the `owner` for the values of a struct's field `item`. The argument is the `owner` for the struct.
 
-        If `item` is None, `owner` is the destination of an array; return that of its elements.
+        If `item` is None, return the `owner` for an array's elements. The argument is then the `owner` for the array.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""The serializers that `C.serializer(version)` returns for versions that the native engine can handle.
+"""The serializers that `serializer(version)` of a message class returns for versions that the native engine supports.
 
 The C code reports only success or failure. After a failure, the layout interpreter repeats the work and raises an error
 with a position. If the interpreter succeeds, the engine has a bug, and DisagreementError is raised.
@@ -306,7 +306,7 @@ cdef inline void start_writing(tw_writer *w, uint8_t *stack, const tw_shared *sh
     w.counted = 0
     w.counting = False
     w.expected = 0
-    w.implied_slot = -2  # `implied` is not used: no field has slot -2
+    w.implied_slot = -2  # no field has slot -2, so `implied` is not used
     w.shared = shared
     w.known = w.highest = NULL
     w.gap = 1
@@ -330,7 +330,7 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Clear the notes for errors: the valid array elements (`good`) and the struct with the error (`rejected`)."""
+    """Clear what reading notes for errors: the valid array elements (`good`) and the rejected struct (`rejected`)."""
     r.rejected = r.good[0].start = NULL
     r.good_count = 1
 
