@@ -110,10 +110,7 @@ def encode_column(
 
 
 def _version(message: type[Message], version: Any, versions: Iterable[int] | None) -> tuple[tuple[int, ...], Any]:
-    """Return the possible versions, and an Arrow array with each row's version.
-
-    The array is None if `version` is an integer, the version of all rows.
-    """
+    """Return the possible versions, and an Arrow array with each row's version; None if all rows have one version."""
     if isinstance(version, int):
         if versions is not None:
             raise ColumnError(

@@ -275,7 +275,7 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 
 
 def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Convert a field's value to the Python object from which pyarrow builds an element of `column`.
+    """Convert a message field's value to a Python object that pyarrow accepts as an element of `column`.
 
     `owner` is the message name and version, for error messages.
     """
@@ -294,7 +294,7 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Convert the Python object that pyarrow returns for an element of `column` to the value of a message field.
+    """Convert an element of `column`, as a Python object from pyarrow, to a message field's value.
 
     `owner` is the message name and version, for error messages.
     """
@@ -316,7 +316,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tupl
 
 
 def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Return `convert(value)`. If it raises Unfit, raise EncodeError with message name, version and path instead."""
+    """Return `convert(value)`. If the value is Unfit, raise EncodeError with message name, version and path."""
     try:
         return convert(value)
     except Unfit as unfit:

@@ -85,7 +85,7 @@ cdef allocfunc allocator(object cls) except NULL:
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return the data for allocating objects of `cls`, which `check_class` must accept, and which must stay alive."""
+    """Return the data for allocating objects of `cls`. It must pass `check_class`, and the caller must keep it alive."""
     cdef tw_class factory
     factory.cls = <PyTypeObject *><PyObject *>cls
     factory.alloc = allocator(cls)
@@ -149,7 +149,7 @@ cdef int check_uuid_class(object cls) except -1:
 
 
 cdef Py_ssize_t checked_uuid_slot(object cls, str name) except -1:
-    """Return the offset of a UUID slot. Test it with the slot's descriptor, because UUIDs reject `setattr`."""
+    """Return the offset of a UUID slot, after testing it with the slot's descriptor (UUIDs reject `setattr`)."""
     cdef Py_ssize_t slot = slot_of(cls, name)
     probe = object.__new__(cls)
     mark = object()

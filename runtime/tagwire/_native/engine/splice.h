@@ -24,7 +24,7 @@ typedef struct {
      * `drop` for a row that the user removed. */
     PyObject *rows, *changed;
     Py_ssize_t row;
-    /* `drop`: see `changed`. `appended`: a tuple of new elements to append to the array whose elements are the rows. */
+    /* `drop`: marks removed rows in `changed`. `appended`: a tuple of elements to append to the array of rows. */
     PyObject *drop, *appended;
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS]; /* old and new values of the current row, borrowed */
 } tw_splice;
@@ -38,8 +38,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
     return from == to ? 0 : tw_put(&x->w, x->start + from, (Py_ssize_t)(to - from));
 }
 
-/* Return whether the user's function has set a field that is absent or null in the old message. The old value of an
- * absent array is an empty list; an empty tuple as its new value leaves the array unchanged. */
+/* Return whether the user's function has set a field that is absent or null in the old message. The function gets an
+ * empty list for an absent array; if it returns an empty tuple, the array stays absent. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -158,8 +158,8 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write the new values of an array with `count` elements inside a row. For each selected column, the old values are a
- * list of this length, and the new values must be a tuple of this length. */
+/* Write the new values of an array with `count` elements inside a row. For each selected column, there is
+ * a list of `count` old values. Return -1 if the new values aren't a tuple of `count` values. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
@@ -206,8 +206,8 @@ static int tw_is_set(const tw_chosen *s, const tw_splice *x)
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Check that a tag section can be copied unchanged. Return -1 if the section contains a selected field, or if one must
- * be added to it, so that Python rewrites the message; otherwise return 0. */
+/* Check that a tag section can be copied unchanged. Return -1, so that Python rewrites the message, if the section
+ * contains a selected field, or if a selected field must be added to it; otherwise return 0. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;
@@ -226,7 +226,7 @@ static int tw_keep_section(const tw_choice *ch, tw_splice *x)
     return 0;
 }
 
-/* Return -1 if a row sets a field that this version does not have and that isn't ignorable. */
+/* Return -1 if a row sets a field that this version does not have, unless the field is ignorable. */
 static int tw_reject_new_missing(const tw_choice *ch, tw_splice *x)
 {
     for (const tw_chosen *s = ch->missing, *end = s + ch->missing_count; s < end; s++)

@@ -11,8 +11,8 @@
 
 #ifndef Py_LIMITED_API
 
-/* Return 1 if no element of a tuple is a container. Such a tuple is never part of a reference cycle, so untrack it,
- * as the garbage collector itself would. */
+/* Return whether no element of a tuple is a container, so that the tuple is never part of a reference cycle. Untrack
+ * such a tuple, as the garbage collector would. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
     if (!PyObject_GC_IsTracked(tuple))

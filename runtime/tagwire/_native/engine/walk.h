@@ -16,8 +16,8 @@
 /* Where the layout interpreter must continue in order to raise the error. tagwire.interpreter.error_positions uses the
  * same names.
  *
- * TW_AT_VALUE: at the first byte of the value at the end of `path`
- * TW_AT_SECTION: at the number of entries of a tag section
+ * TW_AT_VALUE: at the first byte of the value to which `path` leads
+ * TW_AT_SECTION: at the number of entries that begins a tag section
  * TW_AT_ENTRY: at the entry after tag `last` in a tag section, or in an optional buffer (KIP-482 draft)
  * TW_AT_ELEMENT: at the next element of an array without a count
  * TW_AT_TAG_END: after the value of tag `last`, which is shorter than its stated `size`
@@ -64,8 +64,8 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* After an error, as the recursion returns, each level calls these functions to record the field, element or trace span
- * that contains the error. They return -1. */
+/* Record the field, element or trace span that contains an error. Each level of the recursion calls one of these
+ * functions before it returns. They always return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)

@@ -43,7 +43,7 @@ __all__ = ["HeaderSearch", "RecordRun", "Rows", "facts", "lines", "totals"]
 tw_prepare_rows()
 
 cdef enum:
-    LINE = 160  # estimated length of a record's line without key, value, headers, and the text that all lines share
+    LINE = 160  # estimated length of a line, not counting key, value, headers, and the text that all lines share
 
 
 @final
@@ -51,9 +51,9 @@ cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
     The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple (base offset, timestamp, is_appended).
-    If `is_appended` is true, all records have this timestamp; otherwise, it is the base timestamp, to which the
-    records' deltas are added. `has_attributes` is false if the records have no attributes byte. Raises ValueError for
-    positions outside the buffer.
+    Timestamp deltas are added to this timestamp; if `is_appended` is true, they are ignored, and all records have the
+    same timestamp. `has_attributes` is false if the records have no attributes byte. Raises ValueError for positions
+    outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -147,15 +147,15 @@ def totals(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, 
 cdef class Rows:
     """Rows of Arrow columns, and references to the buffers that contain them.
 
-    A column is None if all its values are null. Otherwise it is a tuple of buffers and the index of the first row.
-    Bytes columns are `(valid, ends, data, first)`. Timestamps (in microseconds) and offsets (which must not be null)
-    are `(valid, numbers, first)`. The buffers have the format of Arrow buffers: `valid` is the validity bitmap (None if
-    the column has no nulls), `ends` the int32 offsets of the values in `data`, and `numbers` the int64 values.
+    A column is None if all its values are null. Otherwise, it is a tuple of Arrow buffers, and `first` is the index of
+    the first row in them:
+    bytes: `(valid, ends, data, first)`, where `ends` has the int32 offsets of the values in `data`
+    timestamps (in microseconds) and offsets: `(valid, numbers, first)`, where `numbers` has the int64 values
+    headers: `(valid, ends, first, count, keys, values)`, where `keys` and `values` are bytes columns with the keys and
+    values of all `count` headers, and `ends` has the indexes at which each row's headers begin and end
 
-    Headers are `(valid, ends, first, count, keys, values)`. Each row has a list of headers. `keys` and `values` are
-    bytes columns with the keys and values of all headers, `ends` has the indexes at which each row's headers begin and
-    end, and `count` is the total number of headers. Header keys must not be null. If there are no offsets, rows
-    are numbered, starting at `next_offset`. Raises ValueError for buffers that are too small.
+    `valid` is the validity bitmap; None if the column has no nulls. Offsets and header keys must not be null. If there
+    are no offsets, rows are numbered, starting at `next_offset`. Raises ValueError for buffers that are too small.
     """
 
     cdef tw_rows rows
@@ -252,7 +252,7 @@ cdef class Held:
 
 @final
 cdef class RecordRun:
-    """The encoded records of a new batch. If `base_timestamp` is None, the first record's timestamp is used."""
+    """The encoded records of a new batch. If `base_timestamp` is None, it is the first record's timestamp."""
 
     cdef tw_run run
 
@@ -271,11 +271,12 @@ cdef class RecordRun:
              most_records):
         """Append the records of an old batch to the new batch, until it reaches `most_bytes` or `most_records`.
 
-        The function `facts` must have accepted the old batch. If the new batch is empty, its first record may exceed
-        the limits. `kept` has one byte per record, which is 0 if the record must be omitted; None keeps all records.
-        Returns the position of the next record, the number of records left, and the next record's offset. The offset
-        is None if the next record can't be added, because its offset delta or timestamp delta would be out of range.
-        Raises ValueError for positions outside `data`.
+        Return the position of the next record, the number of records left, and the next record's offset. The offset is
+        None if the next record can't be added because its offset delta or timestamp delta would be out of range.
+
+        The function `facts` must have accepted the old batch. The first record of an empty new batch may exceed the
+        limits. `kept` has one byte per record, which is 0 for a record to omit; None keeps all records. Raises
+        ValueError for positions outside `data`.
         """
         cdef Source source = Source(data, pos, end, count, bases)
         cdef const uint8_t *kept_of = NULL
@@ -324,7 +325,7 @@ cdef class RecordRun:
 
     @property
     def base_timestamp(self):
-        """The timestamp to which deltas are relative; -1 if it was not given and there are no records yet."""
+        """The base timestamp of the new batch; -1 if it was not given and there are no records yet."""
         return self.run.base_timestamp if self.run.has_base else -1
 
     @property

@@ -3,7 +3,7 @@
 cdef enum:
     FORMS = 8
     CHUNK = 1 << 18  # number of bytes to read at once when computing checksums
-    PAGE = 1 << 12  # maximum size of `page`, the cached part of the file outside the window that `next` searches
+    PAGE = 1 << 12  # maximum size of `page`, a cached part of the file outside the window that `next` searches
 
 ctypedef struct Form:
     int64_t length_at, least, magic_after_length, sum_at, sum_begin
@@ -58,7 +58,7 @@ cdef class HeaderSearch:
         free(self.before[1])
 
     def next(self, bytes window not None, int64_t start, int64_t at, int64_t stop):
-        """Return the first position in the window, from `at` up to `stop`, where a batch may begin; -1 if none.
+        """Return the first index in the window, from `at` up to `stop`, where a batch may begin; -1 if none.
 
         `start` is the position of the window in the file. Batches with an offset of 2^56 or more are not found.
         """
@@ -110,7 +110,7 @@ cdef class HeaderSearch:
 
     cdef int64_t before_byte(self, int algorithm, const uint8_t *p, int64_t size, int64_t start,
                              int64_t at) except -1:
-        """Return the CRC of all bytes before file position `start + at`. `p` points to the byte at `start`."""
+        """Return the CRC of all bytes before file position `start + at`. `p` is the window, which begins at `start`."""
         cdef int64_t block = (start + at) // TW_SUM_BLOCK
         cdef int64_t first = block * TW_SUM_BLOCK, end = start + at
         cdef const uint8_t *known = p + first - start

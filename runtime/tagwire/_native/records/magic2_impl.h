@@ -22,8 +22,7 @@ typedef struct {
 /* A record. Its pointers refer to the bytes that it was read from. */
 typedef struct {
     int64_t timestamp, offset; /* deltas from the batch's base timestamp and base offset */
-    const uint8_t *body;       /* start of the key's length. When a record is moved, the bytes from `body` to `end` are
-                                * copied unchanged */
+    const uint8_t *body;       /* start of the key's length; moving a record copies the bytes from here to `end` */
     const uint8_t *key, *value;
     int64_t key_size, value_size; /* sizes of key and value in bytes; TW_NULL for null */
     tw_magic2_headers headers;

@@ -33,8 +33,8 @@ static uint32_t tw_product(uint32_t polynomial, uint32_t one, uint32_t other)
 
 static inline void tw_prepare_sums(tw_sums *sums, uint32_t polynomial)
 {
-    /* powers[byte] contains the powers of `step`, which is the polynomial x**(8 * 256**byte). The highest bit of a
-     * polynomial is the coefficient of x**0. */
+    /* powers[byte][value] is `step` to the power of `value`, where `step` is the polynomial x**(8 * 256**byte). The
+     * highest bit of a polynomial is the coefficient of x**0. */
     uint32_t step = 1u << 23;
     tw_crc_prepare(&sums->tables, polynomial);
     sums->polynomial = polynomial;
