@@ -234,8 +234,8 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time, because frames may be found late: after missing bytes, a frame is found only when later bytes
-    # confirm it. By then, newer frames of other connections may have been found.
+    # Sort by time: after missing bytes, a frame is found only when later bytes confirm it. By then, newer frames of
+    # other connections may have been found.
     found, failure = [], None
     try:
         for frame in frames_of_network(stream, registry, port):

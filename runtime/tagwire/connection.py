@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerError", "Connection", "RequestInfo", "ServerConnection", "UnusableConnectionError"]
 
 Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
-"""The steps that a driver, the code that owns the socket, carries out: send bytes, wait for the response to a request
+"""The steps that a driver (the code that owns the socket) carries out: send bytes, wait for the response to a request
 (`Sent`), or pause for a number of seconds. The last step is `Done`."""
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
@@ -223,7 +223,7 @@ class Connection(_Side):
         """Take bytes from the peer and return the responses that they complete. Empty bytes mean the end of the stream.
 
         Invalid bytes, or the end of the stream, make the connection unusable: this call still returns the responses
-        before them and sets `error`, and the next call raises UnusableConnectionError.
+        received before, and sets `error`; the next call raises UnusableConnectionError.
         """
         found = self._receive(data)
         if not data:
@@ -273,9 +273,9 @@ class Connection(_Side):
     def asking(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Steps:
         """Yield the steps that send a request. The last step has the response, or None if the request gets no response.
 
-        The default version is the highest that can represent the request. With `check`, a response with error
-        codes raises AnswerError. If all errors are retriable, the request is sent again, after pauses of at most
-        `retry` seconds in total.
+        The default version is the highest that can represent the request. If all errors in the response are retriable,
+        the request is sent again, after pauses of at most `retry` seconds in total. With `check`, errors in the last
+        response raise AnswerError.
         """
         for pause in pauses(retry):
             response = yield from self._exchanging(self.send(request, version))
@@ -289,11 +289,7 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Send all requests at once, and await the responses.
-
-        Like the other generators of this class, this method yields bytes to send and waits for received bytes. It
-        returns the list of responses.
-        """
+        """Yield the steps that send requests without waiting for each response. The last step has all responses."""
         sent = []
         for request in requests:
             data = self.send(request, version)
@@ -315,8 +311,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Clear `sent.response`, because `self.sent` refers to `sent` until the next request and would keep the response
-        # alive.
+        # Clear `sent.response`: otherwise, `self.sent` would keep the response alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()
@@ -328,8 +323,8 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # If this version never drops a value silently, just try to encode the request: any loss raises an error.
-            # Searching for losses would be slower.
+            # If this version never drops a value silently, don't search for losses, which is slow: encoding raises an
+            # error for any loss.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
@@ -429,7 +424,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the seconds to pause before each retry, `seconds` in total. A final 0 means that no retry is left."""
+    """Yield the seconds to pause before each retry, `seconds` in total; then 0, when no retry is left."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

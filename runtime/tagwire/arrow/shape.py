@@ -191,7 +191,7 @@ def _struct(
 def _names(structs: list[StructLayout]) -> list[str]:
     """Return the names of the fields that exist in any version of a struct, in spec order."""
     found = dict.fromkeys(field.name for struct in structs for field in struct.values)
-    # A schema defined at run time has no class to give the order. List its fields as they first occur in `structs`.
+    # The class lists the fields in spec order. A schema defined at run time has no class: keep the order of `structs`.
     rows = getattr(structs[0].cls, "FIELDS", ())
     ordered = [row.name for row in rows if row.name in found] if rows else list(found)
     return [*ordered, *([TAGS] if any(struct.section is not None for struct in structs) else [])]
@@ -236,7 +236,7 @@ def _format(name: str, type: Type, *, wide: bool) -> str:
     elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
-        # A struct or array that has another type in other versions. The caller raises SchemaError for it.
+        # The field is a struct or array, but has another type in another version. The caller raises SchemaError.
         format = str(type)
     if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} has type {type}, which Arrow can't represent; choose other fields")

@@ -35,16 +35,16 @@ _TOKEN: Final = re.compile(
 )
 """Matches bytes in hex (`hex`), a string (`text`), or an incomplete byte (`odd`), which is reported as an error.
 
-`hex` matches many groups of hex digits at once, because a line may have a million groups, and a match for each of them
-would be slow. It stops before a group that has a repeat count (`00*3`), because that group alone is repeated.
+`hex` matches many groups of hex digits at once, which is faster for long lines. It stops before a group with a repeat
+count (`00*3`), because only that group is repeated.
 """
 _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")
 _NO_MORE: Final = re.compile(r"\s*(#|$)")
 _PART: Final = re.compile(r"# \w+ v\d+")
-"""Matches the title line of a frame's header or body. The lines after a title line are a separate part of the frame.
+"""Matches the title line of a frame's header or body.
 
-Lengths are corrected in one part at a time, because the header and the body may have fields with the same path.
+Lengths are corrected separately in the header and in the body, because both may have fields with the same path.
 """
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]

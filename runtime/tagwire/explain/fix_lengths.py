@@ -19,7 +19,7 @@ _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinst
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 """Maps each type whose values begin with a length, such as `string`, to the integer type of that length.
 
-Used if the name of a type does not say how its length is encoded. In `compact string`, the word `compact` says it.
+Not used if the type's name shows how the length is encoded, as in `compact string`.
 """
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")
@@ -41,8 +41,8 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    If any line shows optional fields as in KIP-482's first draft, nothing is corrected, not even the length of a
-    string: such fields have no count, and the lines don't show how the lengths of the fields are encoded.
+    If any line shows optional fields (KIP-482's first draft), nothing at all is corrected, because such fields have no
+    count, and the lines don't show how their lengths are encoded.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -80,8 +80,8 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 def _fix_length(line: Line, code: str, opened: int) -> None:
     """Set the length at the start of a line to the number of bytes that follow it.
 
-    The length counts the other bytes on the line. In a records field, it also counts the record batches, whose bytes
-    are on later lines; `opened` is their size. If no bytes follow, a length that means null stays unchanged.
+    These are the other bytes on the line and, in a records field, the record batches on later lines (`opened` bytes).
+    If no bytes follow, a length that means null stays unchanged.
     """
     width = _width(code, line.data)
     content = line.data[width:]

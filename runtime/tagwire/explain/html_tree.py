@@ -48,7 +48,7 @@ class _Row(NamedTuple):
     """Which bytes `offset` refers to: 0 for the input, or N for the Nth run of decompressed bytes in the trace."""
     is_hidden: bool = False
     path: str | None = None
-    """The row's path; None if it is the parent's path followed by the name, because `tree.js` can then build it."""
+    """The row's path; None if `tree.js` can build it from the parent's path and the name."""
     about: str = ""
 
 

@@ -79,8 +79,8 @@ def _without_indexes(path: str) -> str:
 def abouts(struct: Any) -> Mapping[str, str]:
     """Return the documentation of a generated class and its fields, as a dict from paths to texts.
 
-    The paths have no array indexes, and the path of the class itself is "". The dict is empty if `struct` is None: only
-    generated classes are documented.
+    The paths have no array indexes, and the path of the class itself is "". If there is no generated class
+    (`struct` is None), the dict is empty.
     """
     if struct is None:
         return {}

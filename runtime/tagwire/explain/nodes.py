@@ -108,7 +108,7 @@ class Node:
 
     @property
     def _are_alike(self) -> bool:
-        """Whether the children are array elements of one fixed width. The trace doesn't store them one by one."""
+        """Whether the children are elements of a fixed-width array, which have no rows of their own in the trace."""
         return self._kind.width > 0 and self._number > 0 and self.complete and self._row + 1 == self._stop
 
     def element(self, index: int) -> "Node":
@@ -169,7 +169,7 @@ class Node:
         return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
-        """Replace the children of a records field with `nodes`, the traced batches. `count` is their number."""
+        """Replace the children of a records field with `nodes`. `count` is the number of batches."""
         self._spans.opened[self._row] = Opened(count, tuple(nodes))
         self._children = None
 
@@ -220,7 +220,7 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether bytes that were not decoded may contain sensitive values, and so must be hidden."""
+        """Whether bytes that were not decoded must be hidden, because they may contain sensitive values."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class SpanRow(NamedTuple):
     length: int
     kind: int
     step: int
-    """The span's index in an array, or the tag of a tagged field."""
+    """The index of an array element, or the tag of a tagged field."""
     value: int
     """The element count of an array, the size in bytes of a tagged field, 1 for a struct, or -1 for null.
 
@@ -91,7 +91,7 @@ class SpanKind:
 
     @property
     def steps(self) -> int:
-        """The number of names and indexes that this kind adds to its parent's path."""
+        """The number of names and indexes that a span of this kind adds to its parent's path."""
         return (self.name != "") + self.is_indexed
 
 
@@ -229,10 +229,9 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""Passed to a reader instead of a layout.
+"""Passed to a reader instead of a layout, which it needs only to raise errors.
 
-The reader would use the layout only for an error. No error can occur here, because the same bytes were already
-decoded without an error.
+No error can occur, because the same bytes were already decoded.
 """
 
 
@@ -318,7 +317,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > position:
-                    # Drop the row of a field that was read but then rejected, such as a checksum that is wrong.
+                    # Drop the row of a field that was read and then rejected, such as a wrong checksum.
                     spans.truncate(parts.pop())
             spans.set(row, length=max(position - begin, 0))
         self._open.clear()

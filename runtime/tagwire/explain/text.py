@@ -102,7 +102,7 @@ def annotated_lines(
 def column_widths(trace: Trace, bytes_a_line: int, most: int | None = None) -> tuple[int, int, int]:
     """Return the widths of the columns bytes, path and type, for the first `most` rows or for all rows.
 
-    Rows are computed here and again in `annotated_lines`: keeping them would take far more memory than the bytes.
+    `annotated_lines` computes the rows again, because storing them would take far more memory than the bytes.
     """
     size, path_width, type_width = 0, len("path"), len("type")
     for row in islice(_rows(trace, None), most):
@@ -196,7 +196,7 @@ def _node_rows(
             yield from _node_rows(child, node.decompressed, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # Bytes after a node's children are the end marker of optional fields or, after an error, an incomplete item.
+        # These bytes are the end marker of optional fields or, if there is an error, part of an incomplete item.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **marks)

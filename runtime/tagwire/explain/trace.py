@@ -64,8 +64,8 @@ class Trace:
     def has_opened(self, *, canonical: bool, error: DecodeError | None) -> None:
         """Add the results of tracing the record batches in a records field of the message.
 
-        `canonical` is whether their bytes are canonical, and `error` is the first error in them, or None. If the trace
-        already has an error, it keeps that one.
+        `canonical` tells whether the bytes of the batches are canonical, and `error` is the first error in them, or
+        None. The error is ignored if the trace already has one.
         """
         if not canonical:
             self._canonical = False
@@ -180,7 +180,7 @@ def trace_response(
 
 
 def _header_before(header: "type[Message]", offset: int) -> Layout:
-    """Return a layout of the header fields before `offset`. All versions of the header must begin with these fields."""
+    """Return a layout of the header fields that fit in `offset` bytes. All header versions must begin with these."""
     root = layout_of(header, header.VERSIONS.lowest).root
     items = []
     end = 0
@@ -220,9 +220,9 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message with the native engine. Return False if only the Python reader can do so.
+        """Trace a message with the native engine. Return False if only the Python reader can trace it.
 
-        For example, only the Python reader can continue a lenient trace after an error.
+        For example, only the Python reader can continue after an error, as lenient traces do.
         """
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
@@ -271,7 +271,7 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def reject_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before the body if its version is unknown. Hide its bytes, which may contain sensitive fields."""
+        """Stop before a body of an unknown version. Hide its bytes, because they may contain sensitive fields."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:
