@@ -16,7 +16,7 @@
 #  define TW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #  define TW_RARE __attribute__((cold, noinline))
 #  define TW_NOINLINE __attribute__((noinline))
-#  define TW_MAYBE_UNUSED __attribute__((unused)) /* no warning in C files that don't call the function */
+#  define TW_MAYBE_UNUSED __attribute__((unused)) /* avoids a warning in C files that don't call the function */
 #  define TW_PREFETCH(object) (__builtin_prefetch(object), __builtin_prefetch((const char *)(object) + 64))
 #else
 #  define TW_LIKELY(condition) (condition)

@@ -10,8 +10,8 @@ convert between the two, callers pass the base offset and similar numbers from t
 cdef class Elements:
     """Reads and writes array elements, such as the records of a batch. Raises NotNative if C can't handle them.
 
-    `layout` describes the fields of an element. Each other argument is a dict with an entry for each number field to
-    which it applies. The entry shows how attributes of a Python object represent the field's number:
+    `layout` describes the fields of an element. Each other argument is a dict from names of number fields to
+    descriptions of how attributes of a Python object represent these numbers:
     `bases`: a tuple (base, factor) with the names of two of the `inputs`. The attribute's value is
     base + factor * number. If the name of the factor is "", the factor is 1.
     `hidden`: a mask of the number's bits that the attribute doesn't contain.

@@ -70,8 +70,8 @@ static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *
     return tw_write_framed_array(f, value, w);
 }
 
-/* Leave a gap for a length or checksum. The width of a varint isn't known yet, so use the
- * width of the previous varint that filled a gap. */
+/* Leave a gap for a length or checksum. A varint's width isn't known yet, so use the width of the last
+ * varint that filled a gap. */
 static inline int tw_leave_gap(const tw_field *f, tw_writer *w, tw_mark *mark)
 {
     mark->gap = f->kind == TW_VARINT ? w->gap : tw_width[f->kind];

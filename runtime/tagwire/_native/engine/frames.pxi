@@ -101,7 +101,7 @@ cdef inline void fill_slot(object instance, Py_ssize_t slot, PyObject *value) no
 cdef PyMethodDef FRAME_METHODS[4]
 cdef tuple ENCODING = ("message", "version", "correlation_id", "header", "client_id")
 cdef tuple DECODING = ("strict", "views", "limits", "gc")
-cdef tuple REQUEST_DECODING = ("data", "message", None, *DECODING)  # None: no parameter "version"
+cdef tuple REQUEST_DECODING = ("data", "message", None, *DECODING)  # None: the request contains the version
 cdef tuple RESPONSE_DECODING = ("data", "api_key", "version", *DECODING)
 
 define(

@@ -1,8 +1,8 @@
 /* A tw_framing extends a field's tw_field with the properties that only fields of record formats have.
  *
- * A register stores a number on which other fields depend: presence bits, a length, a count, or the base of deltas.
- * Each of these numbers has its own register, so that nothing is looked up by name. Numbers on which nothing depends go
- * to register 0.
+ * A register stores a number that other fields depend on: presence bits, a length, a count, or the base of deltas. Each
+ * of these numbers has its own register, so that nothing is looked up by name. Numbers that nothing depends on go to
+ * register 0.
  */
 #ifndef TAGWIRE_FRAMING_H
 #define TAGWIRE_FRAMING_H
@@ -76,8 +76,8 @@ struct tw_framing {
     uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
-    int8_t measured;      /* if a length field contains this field's size: index of its tw_mark; otherwise -1 */
-    int8_t covered;       /* if a checksum covers the bytes from here on: index of its tw_mark; otherwise -1 */
+    int8_t measured;      /* if a length field contains this field's size: index of that field's tw_mark; else -1 */
+    int8_t covered;       /* if a checksum covers the bytes from here on: index of the checksum's tw_mark; else -1 */
     int64_t guard_mask, guard_equals;
     int64_t equals;
     int64_t absent;       /* the number to use in place of this field if it is absent */

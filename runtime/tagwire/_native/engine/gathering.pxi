@@ -154,7 +154,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # without an int object for `offset`
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # creates no int object for `offset`
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)

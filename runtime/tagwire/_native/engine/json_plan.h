@@ -1,8 +1,8 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
- * If functions that use the plan return NULL or -1 without an exception, Python must repeat the conversion, and raises
- * the error if there is one. Writing JSON returns this for values of types that decoding never creates, and reading
- * JSON for any invalid input.
+ * If a function that uses the plan returns NULL or -1 without an exception, Python repeats the conversion, and raises
+ * the error if there is one. Functions that write JSON do this for values of types that decoding never creates;
+ * functions that read JSON do it for any invalid input.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H

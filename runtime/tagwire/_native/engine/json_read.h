@@ -20,7 +20,7 @@ static inline void tw_json_blanks(tw_json_reader *t)
         t->p++;
 }
 
-/* Skip whitespace, and then this character if it follows. Return whether it did. */
+/* Skip whitespace. If this character follows, skip it too, and return 1; otherwise return 0. */
 static inline int tw_json_takes(tw_json_reader *t, uint8_t letter)
 {
     tw_json_blanks(t);

@@ -11,9 +11,9 @@ cdef class PlanBuilder(Owner):
     # Subclasses override the following methods.
 
     cdef object part(self, object owner, object item):
-        """Return the `owner` for the values of a struct's field `item`. The argument is the `owner` for the struct.
+        """Return the owner of a struct's field or of an array's elements.
 
-        If `item` is None, return the `owner` for an array's elements. The argument is then the `owner` for the array.
+        `owner` is the owner of the struct or array. `item` is the field; None for an array's elements.
         """
         return None
 

@@ -330,7 +330,7 @@ cdef inline void start_reading(tw_reader *r, int64_t *known, object limits) noex
 
 
 cdef inline void start_noting(tw_reader *r) noexcept:
-    """Clear what reading notes for errors: the valid array elements (`good`) and the rejected struct (`rejected`)."""
+    """Clear what is recorded for errors: the valid array elements (`good`) and the rejected struct (`rejected`)."""
     r.rejected = r.good[0].start = NULL
     r.good_count = 1
 

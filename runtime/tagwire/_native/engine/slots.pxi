@@ -85,7 +85,7 @@ cdef allocfunc allocator(object cls) except NULL:
 
 
 cdef tw_class class_of(object cls) except *:
-    """Return the data for allocating objects of `cls`. `cls` must pass `check_class` and stay alive."""
+    """Return the data for allocating objects of `cls`, which must pass `check_class` and stay alive."""
     cdef tw_class factory
     factory.cls = <PyTypeObject *><PyObject *>cls
     factory.alloc = allocator(cls)

@@ -158,8 +158,8 @@ static int tw_splice_row_array(const tw_chosen *s, tw_splice *x, int64_t from, i
     return tw_copy_to(x, end) < 0 ? -1 : tw_splice_appended(s->field, x);
 }
 
-/* Write the new values of an array with `count` elements inside a row. For each selected column, there is
- * a list of `count` old values. Return -1 if the new values aren't a tuple of `count` values. */
+/* Write the new values of an array with `count` elements inside a row. Each selected column has a list of
+ * `count` old values. Return -1 if a column's new value isn't a tuple of `count` values. */
 static int tw_splice_lists(const tw_chosen *s, tw_splice *x, int64_t count)
 {
     PyObject *old[TW_MOST_COLUMNS], *new[TW_MOST_COLUMNS];
