@@ -25,7 +25,7 @@ typedef struct {
     uint8_t required;
 } tw_attribute;
 
-/* The maximum number of attributes of a class whose objects C constructs: the arguments are copied to the C stack. */
+/* The maximum number of attributes of a class whose objects C constructs. The arguments are copied to the C stack. */
 #define TW_MOST_ATTRIBUTES 128
 
 typedef struct {

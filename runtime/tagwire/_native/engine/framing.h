@@ -53,7 +53,7 @@ typedef struct {
 
 struct tw_framing {
     uint8_t frame;
-    uint8_t fast_path;    /* a tw_fast_path: the field's fast path */
+    uint8_t fast_path;    /* a tw_fast_path */
     uint8_t is_usual; /* whether all members except `is_number`, `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */

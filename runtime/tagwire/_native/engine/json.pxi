@@ -181,7 +181,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message, or None if it breaks a rule that involves several fields: Python then raises the error."""
+        """Return the message; None if it breaks a rule that involves several fields: Python then raises the error."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
