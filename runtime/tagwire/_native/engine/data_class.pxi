@@ -1,4 +1,4 @@
-"""Construct, compare and copy objects of data classes, and write their `repr`. Encoding and decoding are done elsewhere.
+"""Construct, compare and copy objects of data classes, and write their `repr`. Other files encode and decode.
 
 `Struct` defines these methods in Python. When one of them is first used, `tagwire.message.binding` replaces it with a
 native method. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the
