@@ -289,7 +289,7 @@ class Connection(_Side):
                 return
 
     def asking_all(self, requests: Iterable[Message], version: int | None = None) -> Steps:
-        """Yield the steps that send requests without waiting for each response. The last step has a list of the responses."""
+        """Yield the steps that send requests without waiting for each response. The last step has the responses."""
         sent = []
         for request in requests:
             data = self.send(request, version)
