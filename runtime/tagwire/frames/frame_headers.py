@@ -27,7 +27,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _rejection(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # rare: remove fields that the class lacks; below, look for missing ones
+    except TypeError:  # rarely, the class lacks one of these fields, or requires another
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
@@ -43,7 +43,7 @@ def _has(cls: type[Message], header_version: int, name: str) -> bool:
 def names_request(cls: type[Message]) -> bool:
     """Return whether every header version begins with the API key and version of the request."""
     if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
-        return False  # in KIP-482's first draft, a frame begins with its optional fields
+        return False  # the optional fields come first, as in KIP-482's first draft
     first = cls.FIELDS[:2]
     ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
     return tuple(row.name for row in first) == _NAMES and all(
@@ -75,7 +75,7 @@ def check_class(message: Message, version: int, header: object, expected: type[M
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     """Raise EncodeError if a request header's API key or version differs from the message's."""
     for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
-        stated = getattr(header, path, actual)  # the header classes of some packages have no API key or version
+        stated = getattr(header, path, actual)  # some packages' header classes lack these fields
         if stated != actual:
             raise EncodeError(
                 f"the header has {what} {stated}, but the message has {what} {actual}",
@@ -118,7 +118,7 @@ def _rejection(message: Message, version: int | None, reason: str) -> EncodeErro
 if TYPE_CHECKING:
     from typing import Any
 
-    from typing_extensions import TypeVar  # only for type checkers; they know it even if it isn't installed
+    from typing_extensions import TypeVar  # never imported at run time; type checkers bundle it
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)

@@ -66,7 +66,7 @@ def header_keys() -> type[Register] | None:
 
 @lru_cache(1024)
 def header_key_name(key: str | int) -> str:
-    """Return the name that KIP-82's first draft gives an int32 header key. Other keys are returned as strings."""
+    """Return the name of an int32 header key in KIP-82's first draft; for any other key, the key as a string."""
     register = header_keys()
     name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
     return name or str(key)

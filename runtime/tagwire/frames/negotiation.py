@@ -76,7 +76,7 @@ def best_version(message: type[Message] | Message, theirs: Versions) -> int:
 
 @cache
 def drops_nothing(cls: type[Message], version: int) -> bool:
-    """Return whether this version has every ignorable field. If it does, encoding never silently drops a value."""
+    """Return whether encoding in this version never silently drops a value: it has every ignorable field."""
     from tagwire.message.field_table import layout_of
 
     return _rejects(layout_of(cls, version).root)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 SILENT: Final = (("ProduceRequest", "acks", 0),)
-"""Requests that get no response if a field has a certain value, as (message, field, value)."""
+"""Requests that a broker doesn't answer if a field has a certain value, as (message, field, value)."""
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class Pairing(Generic[T]):
         return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
 
     def miss(self, connection: Hashable) -> None:
-        """Handle missing bytes: drop the connection's requests whose responses can't be identified any more."""
+        """Drop the requests whose responses can't be identified after a gap in the connection's bytes."""
         for key in [key for key in self._waiting if key[0] == connection]:
             if not self.has_ids or len(self._waiting[key]) > 1:
                 self._forget(key)

@@ -76,7 +76,7 @@ class _Direction:
         self._time = 0.0
 
     def segment(self, sequence: int, data: bytes, time: float) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Yield (frame, time) for each frame that this segment completes. Gaps are yielded as `LostBytes`."""
+        """Add a segment. Yield (frame, time) for each frame that it completes, and (`LostBytes`, time) for each gap."""
         if not data:
             return
         ahead = 0 if self._next is None else (sequence - self._next + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
@@ -104,7 +104,7 @@ class _Direction:
         while self._waiting and self._waiting[0][0] <= self._next:
             sequence, _, data, time = heappop(self._waiting)
             self._waiting_bytes -= len(data)
-            new = data[self._next - sequence :]  # the segment may repeat bytes of an earlier one, which are skipped
+            new = data[self._next - sequence :]  # skip bytes that an earlier segment already contained
             if new:
                 self._next += len(new)
                 self._time = max(self._time, time)
@@ -175,7 +175,7 @@ def network_frames(
     try:
         for segment in tcp_segments(file):
             yield from _frames_of(segment, port, connections, registry)
-    except CaptureError as error:  # raised at the end, after the frames that are still held back
+    except CaptureError as error:  # save it, to yield the frames that are still held back first
         failure = error
     for connection in connections.values():
         yield from connection.close()
@@ -191,7 +191,7 @@ def _frames_of(
     is_request, sequence = segment.target_port == port, segment.sequence
     ends = (segment.source, segment.target)
     name = " -> ".join(ends if is_request else reversed(ends))
-    if segment.begins:  # the SYN packet takes one sequence number
+    if segment.begins:  # the SYN flag itself uses one sequence number
         sequence = (sequence + 1) % _NUMBERS
     connection = connections.get(name)
     if connection is None:

@@ -34,7 +34,7 @@ class Redaction:
             self._selections[cls] = Selection(cls, paths) if paths else None
         selection = self._selections[cls]
         if selection is None:
-            # Nothing to redact, but raise an error if the bytes aren't this message: other bytes may be secret.
+            # There is nothing to redact. But bytes that aren't this message may be secret, so raise an error for them.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
         return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, overload
 
-    # Only type checkers read this block. They know `typing_extensions` even if it isn't installed.
+    # Never imported at run time; type checkers bundle `typing_extensions`.
     from typing_extensions import TypedDict, TypeVar, Unpack
 
     from tagwire._engine import FramePlan
@@ -51,7 +51,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     """
 
     _header_names_request = False
-    """Whether the request header is known to begin with API key and version."""
+    """True once `request_class` has checked that request headers begin with API key and version."""
 
     def __repr__(self) -> str:
         return f"<registry of {self.package}: {len(self)} messages>"
@@ -110,8 +110,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
     def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Return the class and version of the request in a frame. Reads only the first four bytes.
 
-        The class doesn't necessarily have this version. Raises DecodeError for an unreadable frame, and if the request
-        headers of the package do not begin with API key and version.
+        The version may be unknown to the class. Raises DecodeError for an unreadable frame, and if the request headers
+        of the package do not begin with API key and version.
         """
         header = self.request_header
         if not self._header_names_request:
@@ -126,7 +126,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             self._header_names_request = True
         start = as_bytes(data)[:4]
         if len(start) < 4:
-            # The frame is too short to contain a header, so `decode_from` raises a DecodeError.
+            # The frame is too short for a header: let `decode_from` raise the DecodeError.
             header.decode_from(start, header.VERSIONS.lowest)
         api_key = int.from_bytes(start[:2], "big", signed=True)
         version = int.from_bytes(start[2:], "big", signed=True)

@@ -52,7 +52,7 @@ class RequestHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is almost certainly a request: with a registry, only its API keys and versions match."""
+        """Whether a match is almost certainly a request: true with a registry, because other API keys do not match."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -65,7 +65,7 @@ class RequestHeaders:
             return 0 <= key < _APIS and 0 <= version < _VERSIONS
         try:
             return version in self._registry.request(key).VERSIONS
-        except LookupError:  # UnknownMessageError is a LookupError
+        except LookupError:  # the registry has no request with this API key
             return False
 
     def follows(self, data: bytes | bytearray, at: int, next_at: int) -> bool:

@@ -27,7 +27,7 @@ KINDS: Final = ("request", "response", "batches", "message")
 """The kinds of candidates: a request or response with its header, record batches, or a message without a header."""
 
 CLEARLY: Final = 16.0
-"""If the best candidate is this many bits cheaper than the next (65,000 times as likely), it is beyond doubt."""
+"""The best candidate is certain if it is this many bits cheaper (65,000 times as likely) than the next."""
 
 _ALONE: Final = 30.0
 """The bits added to the cost of a message without a header, which is rarer than a request or response."""
@@ -197,7 +197,7 @@ class _Work:
         try:
             seen = list(trace_batches(self.data, limits=self.limits))
         except TagwireError:
-            return  # record batches are skipped if the library for their checksum is not installed
+            return  # without the library for checksums, record batches can't be recognized
         valid = sum(each.error is None for each in seen)
         bits = CHECKED
         if (error := seen[-1].error) is not None:
@@ -230,7 +230,7 @@ class _Work:
     def alike(
         self, message: "type[Message]", read: "Reader", see: "Callable[[type[Message], int], Trace]"
     ) -> Iterator[tuple[list[int], Trace]]:
-        """Group versions that decode the bytes to equal values. Yield each group and its highest version's trace."""
+        """Group versions that decode the bytes to equal values. Yield (group, trace of its highest version)."""
         groups: list[tuple[Any, list[int]]] = []
         for version in message.VERSIONS:
             try:

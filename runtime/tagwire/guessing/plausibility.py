@@ -36,7 +36,7 @@ _BYTE_COSTS[0] = _ZERO_BYTE
 _ELEMENT: Final = (-1, 0)
 """The key under which `_Field.children` stores the elements of an array if they have a fixed width."""
 _REMEMBERED: Final = 16
-"""Costs are remembered only for values whose encoding has at most this many bytes."""
+"""The maximum length in bytes of an encoded value whose cost is remembered."""
 
 NameOf = Callable[[int], "str | None"]
 
@@ -52,7 +52,7 @@ def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | Non
 
 
 class _Field:
-    """A field of a message. One object describes the field in all array elements, and remembers its latest value."""
+    """A field of a message, with its latest value. All elements of an array share one object for each field."""
 
     __slots__ = ("children", "costs", "path", "times", "value")
 
@@ -81,7 +81,7 @@ class _Field:
         return self.costs.get(value)
 
     def new_cost(self, cost: float) -> float:
-        """Store the cost of the value for which `known_cost` has just returned None. Return the cost."""
+        """Return the cost of the latest value. If the value is short, remember the cost for `known_cost`."""
         if not isinstance(self.value, bytes) or len(self.value) <= _REMEMBERED:
             self.costs[self.value] = cost
         return cost

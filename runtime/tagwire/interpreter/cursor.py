@@ -65,10 +65,7 @@ class LayoutCursor:
         )
 
     def deviate(self, found: str, expected: str, offset: int | None = None) -> None:
-        """Handle input that only lenient readers accept.
-
-        A strict reader raises DecodeError; a lenient reader sets `canonical` to False and continues.
-        """
+        """Raise DecodeError if the reader is strict. Otherwise, accept the input, but set `canonical` to False."""
         if self.strict:
             self.fail(found, expected, offset)
         self.canonical = False

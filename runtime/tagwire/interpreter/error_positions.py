@@ -1,7 +1,7 @@
-"""Turn an error position from the native engine into an error.
+"""Raise the error for an error position from the native engine.
 
 After an error, the native engine makes a separate pass (`_native/engine/walk.h`), which returns an `ErrorPosition`:
-what is invalid, and all that the interpreter needs to resume reading there. The interpreter then raises the error at
+what is invalid, and what the interpreter needs to resume reading there. The interpreter then raises the error at
 once. So only the interpreter contains error texts, and reporting an error takes no longer than reading one field,
 however many bytes precede it.
 """
@@ -105,7 +105,7 @@ def _struct(reader: LayoutReader, stage: int, struct: StructLayout, last: int, s
 def _inside(layout: Layout, path: list[str | int]) -> tuple[Type, Scopes]:
     """Return the type at `path`, and the initial `Scopes` of a reader that starts there.
 
-    They contain an empty dict for each enclosing struct, because the reader has not read any values yet.
+    The scopes contain an empty dict for each enclosing struct, because the reader has not read any values yet.
     """
     type: Type = Nested(layout.root)
     scopes: Scopes = ({},)
