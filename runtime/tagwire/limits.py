@@ -13,7 +13,7 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError"]
 
 
 class LimitsError(TagwireError, ValueError):
-    """Raised for a limit that is invalid. It must be an integer of 0 or more or, for most limits, None."""
+    """Raised for an invalid limit. A limit is an integer of 0 or more; most limits can also be None."""
 
 
 class Limits:

@@ -89,7 +89,7 @@ class FramedCursor(LayoutCursor):
         return value
 
     def within(self, item: Item, scopes: Scopes) -> Any:
-        """Read a field whose size an earlier field specifies. Raises DecodeError if the value is shorter."""
+        """Read a field whose size in bytes is in an earlier field. Raises DecodeError if the value is shorter."""
         end, self.end = self.end, self.pos + scopes[-1][item.extent]
         value = self.value(item.type, scopes)
         self.exhausted(item.name)
@@ -110,7 +110,7 @@ class FramedCursor(LayoutCursor):
             self.note(len(value))
         else:
             value = self.read(item.type, scopes)
-            # Return the bytes still compressed. For a trace, decode them as well, only to record their spans.
+            # The value stays compressed. For a trace, decode it too, but only to record the spans inside it.
             if self.recorder is not None and value is not None:
                 with self.decompressed(codec, self.pos - len(value), self.pos):
                     self.read(Array(Nested(self.layout.root), None, nullable=False), ())
@@ -155,9 +155,9 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Skip the array elements at `start` that the native engine has already found to be valid.
+        """Skip the elements that the native engine has already found valid in the array that begins at `start`.
 
-        Return their count, and the sort key (`key_of`) of the last one.
+        Return their number, and the sort key (`key_of`) of the last one.
         """
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
@@ -195,7 +195,7 @@ class FramedCursor(LayoutCursor):
         if self.recorder is not None:
             self.recorder.decompress(data, end)
         self.buf = self.raw = data
-        self.good = {}  # drop the positions in `good`, which refer to the compressed input
+        self.good = {}  # the old positions refer to the outer input
         self.pos, self.end, self.compressed_at = 0, len(data), start
         yield
         self.exhausted(f"the {codec} bytes")

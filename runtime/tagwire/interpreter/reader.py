@@ -155,7 +155,7 @@ class LayoutReader(TagSectionReader):
         try:
             return wire.value_of(raw)
         except Deviation as deviation:
-            odd = deviation  # raise outside this handler, so that `__context__` doesn't reveal the value
+            odd = deviation  # raise later: here, the new error's `__context__` would reveal the value
         is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
         self.deviate("invalid bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
         return odd.value
@@ -278,7 +278,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
     cls = struct.cls
     values.pop(CHECKSUM_STARTS, None)
     for name in struct.framing:
-        # If the struct is decoded to a dict, keep its checksums, so that users can inspect them.
+        # Delete lengths, counts and checksums. Only a dict keeps its checksums, so that users can inspect them.
         if cls is not None or name not in dict(struct.checks):
             del values[name]
     if cls is None:

@@ -53,7 +53,7 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
-        """Read the next optional field (KIP-482 draft). Return its tag, which must be above `last`; None at the end."""
+        """Read the next optional field (KIP-482 draft). Return its tag (above `last`) or, at the end, None."""
         start = self.pos
         size = self.optional_length(section)
         if size == 0:
@@ -67,7 +67,7 @@ class TagSectionReader(RuledCursor):
         return int(tag)
 
     def optional_length(self, section: OptionalBuffer) -> int:
-        """Read the length of the next optional field (KIP-482 draft). A length of 0 means that there are no more."""
+        """Read the length of the next optional field (KIP-482 draft). A length of 0 ends the buffer."""
         start = self.pos
         size = self.signed_length(section.length)
         if size < 0:

@@ -27,7 +27,7 @@ class Keys:
         self.first: dict[tuple[Any, ...], int] = {}
 
     def twin(self, index: int, element: Any) -> int | None:
-        """Return the index of an earlier element with the same key, or None. Remember this element's key."""
+        """Return the index of the first element with the same key. If there is none, store this key and return None."""
         key = tuple([_field(element, name) for name in self.names])
         first = self.first.setdefault(key, index)
         return None if first == index else first

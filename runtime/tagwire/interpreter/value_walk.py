@@ -44,7 +44,7 @@ class ValueWalk:
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
         yield
-        self.path.pop()  # not in a `finally`: after an error, its text needs the path
+        self.path.pop()  # not in a `finally` block: the text of an error needs the path
 
     def getter(self, struct: StructLayout, value: Any) -> Callable[[str], Any]:
         """Return a function that gets a field of `value`, a struct object or a mapping, by the field's name."""
@@ -130,4 +130,4 @@ class Recorder(Protocol):
         """Close the innermost open span, which ends at position `end`."""
 
     def decompress(self, data: bytes, end: int) -> None:
-        """Mark the innermost open span as compressed data that ends at `end`. Offsets inside it now refer to `data`."""
+        """Mark the innermost open span, up to `end`, as compressed. Offsets inside it refer to decompressed `data`."""

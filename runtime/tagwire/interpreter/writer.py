@@ -356,7 +356,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
-    """Return the checksum of `rest`, or four zero bytes if the writer only counts bytes."""
+    """Return the checksum of the later items (`rest`), or four zero bytes if the writer only counts bytes."""
     from tagwire.wire.checksums import checksum
 
     covered = list(rest.values())[list(rest).index(kind.first) :]

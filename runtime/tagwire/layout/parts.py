@@ -287,7 +287,7 @@ class Compression(FrozenData):
 
 
 class Order(FrozenData):
-    """The rule that the elements of an array are in strictly ascending order of one of their fields.
+    """The rule that the elements of an array are sorted by one of their fields, in strictly ascending order.
 
     `field` is the field's name. If `unsigned` is true, its values are compared as unsigned numbers.
     """

@@ -230,7 +230,7 @@ class StructLayout(FrozenData):
 
     @property
     def values(self) -> tuple[Item, ...]:
-        """The fields that are attributes of objects: all but lengths, counts and checksums."""
+        """The fields that objects have as attributes: all except lengths, counts and checksums."""
         return tuple(field for field in self.fields if field.name not in self.framing)
 
     @property

@@ -138,7 +138,7 @@ def is_within(first: int, last: int, base_offset: int) -> bool:
 
 
 def is_far(file: str, position: int, batch: RecordBatch, base_offset: int, skip: Skip | None) -> bool:
-    """Return whether offsets of a batch are too far from the segment's base offset for its index (TWL109).
+    """Return whether a batch's offsets are too far from the segment's base offset to fit in an index (TWL109).
 
     If they are, calls `skip` with a LogError, or raises the LogError if `skip` is None. Does not decompress the batch.
     """

@@ -223,7 +223,7 @@ class Survey:
         return batch.last_offset == producer.last_data_offset
 
     def between(self, first: int, end: int) -> dict[str, Any]:
-        """Return the part of the survey that concerns offsets from `first` up to `end` (excluded), as JSON values."""
+        """Return the part of the survey that concerns the offsets from `first` to `end - 1`, as JSON values."""
         producers = {
             str(each): producer.to_json()
             for each, producer in self.producers.items()

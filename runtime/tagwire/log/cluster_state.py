@@ -167,7 +167,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Maps each record type that removes an entry to the type that sets it, and to the fields that identify the entry."""
+"""Maps each record type that removes an entry to the type that sets the entry, and the fields that identify it."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,

@@ -290,9 +290,9 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def failed(self, scan: Scan, error: LogError) -> Iterable[Any]:
-        """Handle invalid bytes: raise `error` if the option `errors` is "raise"; otherwise, skip the bytes.
+        """Raise `error` if the option `errors` is "raise"; otherwise, skip the invalid bytes.
 
-        Returns the arrays to yield instead of the skipped rows. Here there are none, but a subclass may return some.
+        Returns the arrays to yield instead of the skipped rows: none here, but a subclass may return some.
         """
         if self.options.errors == "raise":
             raise error
@@ -374,7 +374,7 @@ class GatheredRows:
         self.leave(position, -1)
 
     def leave(self, position: int, last_offset: int | None) -> None:
-        """Continue at `position`, after a batch that ends with `last_offset`, or after invalid bytes (None)."""
+        """Continue at `position`. `last_offset` is that of the batch before it, or None after invalid bytes."""
         self.position = position
         if last_offset is not None:
             self.last_offset = last_offset
