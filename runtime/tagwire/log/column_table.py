@@ -285,7 +285,7 @@ class Payload:
         return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
-        """Decode an array of messages. `versions` is an array of their versions, or None if the options specify one."""
+        """Decode an array of messages. `versions` is an array, or None if the options specify one version."""
         return decoder_of(self.options).decode(data, versions, self.errors, True, self.limits)
 
     def with_messages(self, array: Any, root: Column, *, native: bool) -> Any:

@@ -218,7 +218,7 @@ def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
 
 
 class _Segments:
-    """Writes one converted segment. If it exceeds 2 GiB, the rest is written to a second segment."""
+    """Writes one converted segment. If it would exceed 2 GiB, its last batches are written to a second segment."""
 
     def __init__(self, folder: Path, segment: Segment, transactions: OpenTransactions) -> None:
         self.folder = folder
@@ -314,7 +314,7 @@ def _copy_mark(folders: Sequence[Path], target: Path, *, keeps_producers: bool) 
         (target / _CLEAN).unlink(missing_ok=True)
         return
     logs = (each.name for each in target.iterdir() if partition_name(each) and each.is_dir())
-    # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`. If an earlier run wrote
-    # others, keep its decision: leave the file there or missing.
+    # Copy .kafka_cleanshutdown only if all partitions in the target come from `folders`. If an earlier run wrote some
+    # of them, that run decided whether to copy the file.
     if all(any((folder / name).is_dir() for folder in folders) for name in logs):
         shutil.copyfile(folders[0] / _CLEAN, target / _CLEAN)

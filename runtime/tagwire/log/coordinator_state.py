@@ -68,7 +68,7 @@ def merged(ranges: list[Range], start: int) -> list[Range]:
     """Resolve overlaps of a share partition's ranges, join adjacent equal ranges, and drop offsets below `start`.
 
     Where ranges overlap, the range with the higher delivery count wins. If the counts are equal, the range with the
-    higher number as its delivery state wins.
+    higher delivery state (a number) wins.
     """
     edges = sorted({edge for each in ranges for edge in (max(each.first, start), max(each.last + 1, start))})
     pieces = []

@@ -29,7 +29,7 @@ from tagwire.records.header_positions import LONGEST
 NO_OFFSET: Final = -1
 _FIRST_WINDOW: Final = 1 << 12
 _LARGEST_WINDOW: Final = 1 << 19
-"""The maximum number of bytes to search at once. The first search covers less: the next batch is often near."""
+"""The maximum number of bytes to search at once. The first search covers fewer, as the next batch is often near."""
 
 
 class Found(NamedTuple):
@@ -90,7 +90,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
             return end
     except LogError:
         pass
-    refuted = position  # chains of batches that begin before this position reach no offset above `last`
+    refuted = position  # no chain of batches that begins before this position reaches an offset above `last`
     for each in _tried(scan, position + 1):
         batch = _whole(scan, each)
         if batch is None:
@@ -162,6 +162,6 @@ def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) 
 
 
 def _has_bytes_after_values(batch: RecordBatch) -> bool:
-    """Return whether this format's records end with a list of headers, whose count follows the value."""
+    """Return whether the batch's records end with a list of headers, whose count follows the value."""
     end = batch.record_format.record.items[-1].type
     return batch.record_format.records is not None and isinstance(end, Array) and end.length is not None

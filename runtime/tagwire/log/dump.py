@@ -26,9 +26,9 @@ _AT_ONCE: Final = 1 << 20
 
 
 def _header(file: str, batch: RecordBatch) -> str:
-    """Return the text with which each line of a batch begins: all that precedes the record's offset.
+    """Return the text that precedes the record's offset in each line of a batch.
 
-    For speed, the module `json` is not used.
+    The module `json` is not used, because it is slower.
     """
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '

@@ -14,7 +14,7 @@ from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
 from tagwire.records.reading import naming_hint
 
 _OF_WRITES: Final = {EDQUOT, EFBIG, ENOSPC, EROFS}
-"""Error numbers that only writing to a file can cause."""
+"""The `errno` values of errors that occur only when writing to a file."""
 
 
 class LogPathError(TagwireError):

@@ -93,7 +93,7 @@ class FileBytes:
         self._start, self._end = start, start + len(self._window)
 
     def window(self, start: int, least: int) -> bytes:
-        """Read `least` bytes or more, starting at `start`, or all bytes that remain. Raises LogPathError on failure."""
+        """Read at least `least` bytes, starting at `start`; fewer only at the end. Raises LogPathError on failure."""
         return self.read(start, min(max(least, _WINDOW), self._size - start))
 
     def read(self, start: int, size: int) -> bytes:
@@ -116,7 +116,7 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """Return at least `least` bytes of `data` from `start`, or all that remain. Raises LogPathError on failure."""
+    """Return at least `least` bytes of `data` from `start`; fewer only at the end. Raises LogPathError on failure."""
     return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 

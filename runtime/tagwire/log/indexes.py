@@ -62,7 +62,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     keep these files small, so a larger file is something else, or an attack (such as a sparse file).
     """
     try:
-        with FileIO(path) as file:  # unbuffered: one read follows, so a buffer would only cost memory
+        with FileIO(path) as file:  # unbuffered, because a single call reads the whole file
             size = file.seek(0, SEEK_END)
             data = pread(file, size, 0) if size <= most else None
     except OSError as error:

@@ -59,8 +59,8 @@ def as_they_are(batches: PositionedBatches) -> Iterator[Piece]:
 def rebatched(batches: PositionedBatches, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """Yield the records of a segment in new, uncompressed batches of at most `size`. Formats do not change.
 
-    If the caller will convert the new batches to another format, pass it as `to`, so that sizes are measured in that
-    format. Raises LogError for records that can't be read.
+    If the caller will convert the new batches to another format, it passes that format as `to`, so that sizes are
+    measured in that format. Raises LogError for records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:
@@ -214,7 +214,7 @@ class _Group:
 
     def _built(self) -> RecordBatch:
         changes: dict[str, Any] = {"base_sequence": self.base_sequence}
-        # In v0 and v1, only messages have offsets; there is no base offset to set.
+        # Set the batch's own offsets. v0 and v1 have none: only their messages have offsets.
         if self.format.records is not None:
             changes |= {"base_offset": self.base_offset, "last_offset": self.last_offset}
         # With append time, leave v0 and v1 messages compressed: decompression would lose the producer's timestamps.
@@ -299,7 +299,7 @@ class LossRow(NamedTuple):
     reason: str
     times: int
     file: str
-    """The segment of the first loss. The next two attributes are the batch position and the lost value."""
+    """The segment of the first loss. The next two attributes are the position of its batch and the lost value."""
     position: int
     value: str
 
