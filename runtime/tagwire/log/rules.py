@@ -75,7 +75,7 @@ class Problems:
             self.keep(position, rule, message)
 
     def keep(self, position: int, rule: str, message: str) -> None:
-        """Store a problem that `has_room` has already counted. Call this only if `has_room` returned true."""
+        """Store a problem, after `has_room` has counted it and returned true."""
         self._kept.append(LogProblem(position, rule, message))
 
     def rows(self) -> list[LogProblem]:

@@ -71,7 +71,7 @@ def salvage(
     with whole_folder(Path(output) / partition.path.absolute().name, partition.path) as folder:
 
         def salvaged(found: Partition) -> list[SalvageReport]:
-            for path in folder.iterdir():  # files of an earlier attempt, if the source changed while it was read
+            for path in folder.iterdir():  # remove files of an earlier attempt, during which the source changed
                 path.unlink()
             return list(_Salvage(folder, format, limits, tell).partition(found))
 
@@ -180,7 +180,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """Copy a metadata snapshot, but only if all of it is intact: an incomplete one would describe a wrong state."""
+        """Copy a metadata snapshot if it is intact. Part of a snapshot would describe a wrong state."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):

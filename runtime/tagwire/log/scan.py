@@ -113,7 +113,7 @@ class QuickBatch(LogBatch):
 _PREFIX_SIZE: Final = 17
 """The number of bytes from the start of a v0, v1 or v2 header up to and including its magic byte."""
 _OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
-"""For errors of these rules, check whether the batch is valid in another format with the same magic byte."""
+"""If a batch breaks one of these rules, it may be valid in another format with the same magic byte."""
 _ZEROS: Final = bytes(1 << 16)
 
 
@@ -158,7 +158,7 @@ class Scan:
             position += batch.size
 
     def next_batch(self, position: int) -> LogBatch | None:
-        """Return the batch at a position as `batch` does, or None if the data ends there."""
+        """Return the batch at a position, or None if the data ends there. Raises LogError, like `batch`."""
         batch = self._quick_batch(position)
         return batch if batch is not None or self.ends_at(position) else self.batch(position)
 
@@ -290,7 +290,7 @@ class Scan:
         offset = _number(header, known.offset_at or 0, 8)
         if known.last_delta_at is not None:
             offset += _number(header, known.last_delta_at, 4)
-        elif not offset:  # a compressed message with offset 0 may contain higher offsets
+        elif not offset:  # a compressed message may have offset 0, but contain higher offsets
             offset = self.batch(position).last_offset
         return BatchSpan(position, size, offset)
 
@@ -341,7 +341,7 @@ class Scan:
 
 @lru_cache(maxsize=64)
 def _native_reader(formats: FormatSet, engine: str) -> "BatchReader | None":
-    """Return the native reader of the batches that `Scan` returns; None without the native engine."""
+    """Return the native reader that `Scan` uses to read batches; None without the native engine."""
     return formats.native_reader_with(lambda plans: plans.quick_for(QuickBatch, is_alone=True))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["STATES", "entries", "state", "state_json_text"]
 
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
-"""For each kind of log (see `INTERNAL_TOPICS`), the JSON key of its state."""
+"""Maps each kind of log (see `INTERNAL_TOPICS`) to the JSON key of its state."""
 
 BatchInSegment = tuple[Segment, int, RecordBatch]
 """A segment, the position of a batch in the segment, and the batch."""
@@ -124,7 +124,7 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
 
 
 def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
-    """Report a partition whose first records are missing. Without them, its state would be incomplete.
+    """Report an error if the partition's first records are missing, because its state would be incomplete.
 
     Records below the log's start offset, and metadata records before a snapshot, were deleted on purpose and don't
     count as missing.

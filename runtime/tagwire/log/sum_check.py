@@ -42,7 +42,7 @@ class RangeSums:
         """Element n is x to the power of the number of bits in n blocks."""
 
     def of(self, start: int, end: int) -> int:
-        """Return the checksum of the bytes from `start` up to `end`, which is excluded."""
+        """Return the checksum of the bytes from `start` to `end - 1`."""
         if end - start <= _DIRECT:
             return extended(self._algorithm, 0, self._data[start:end])
         first, last = -(-start >> _BLOCK_BITS), end >> _BLOCK_BITS
@@ -131,9 +131,9 @@ class SumCheck:
     def _wrong(
         self, position: int, header: bytes, length_end: int, size: int, checksum: ChecksumPosition | None
     ) -> "_Wrong | None":
-        """Return both checksums, stored and computed, if the checksum of the batch at `position` is wrong.
+        """Return the stored and the computed checksum of the batch at `position` if they differ.
 
-        Returns None if it is right or can't be computed.
+        Returns None if they are equal, or if the checksum can't be computed.
         `length_end` is the index in `header` at which the batch's length field ends.
         """
         if checksum is None:

@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     name: str
     """The record's type: the name of its key's message, without the ending "Key".
 
-    In logs without keys, the name of the value's message. For a marker, the marker's type.
+    In logs without keys, it is the name of the value's message. For a marker, it is the marker's type.
     """
     key: Any
     """The message that the key encodes; None for markers, and in logs whose records have no keys."""

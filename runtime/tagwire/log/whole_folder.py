@@ -146,7 +146,7 @@ def reject_inside(targets: Iterable[Path], sources: Iterable[Path], what: str = 
     """Raise LogPathError if a target is a source folder or inside one, even via links. `what` names the sources."""
     read = set(_identities(sources))
     for target in targets:
-        real = Path(os.path.realpath(target))  # unlike Path.resolve, it does not fail if links form a loop
+        real = Path(os.path.realpath(target))  # unlike Path.resolve, `realpath` does not fail if links form a loop
         if not read.isdisjoint(_identities((real, *real.parents))):
             raise LogPathError(f"{target} is inside the {what} that is being read; choose another output")
 

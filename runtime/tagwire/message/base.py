@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, Literal
 
-    from typing_extensions import TypeVar  # only for type checkers, which include `typing_extensions`
+    from typing_extensions import TypeVar  # never imported at run time; type checkers bundle it
 
     from tagwire.frames.frame_headers import Frame
     from tagwire.layout import Layout
@@ -52,7 +52,7 @@ class _OnObjectOrClass:
 class Message(Struct, Generic[H]):
     """A message: a request, a response, a header, or a record.
 
-    `Message[H]` specifies the class of the header for type checkers. It is Any for a message without a header.
+    `Message[H]` tells type checkers the class of the header, which is Any for a message without a header.
 
     All methods that take a version raise UnsupportedVersionError if the version is not in `VERSIONS`.
     """
@@ -110,7 +110,7 @@ class Message(Struct, Generic[H]):
             from tagwire.message.engines import serializer_of
 
             version = int(version)  # a bool or an enum member becomes an int
-            # If several threads get here at once, they must all use the same serializer.
+            # `setdefault`, because all threads must use the same serializer, even if they get here at once.
             found = cls._serializers.setdefault(version, serializer_of(cls, version))
         return found
 
@@ -204,7 +204,7 @@ class Message(Struct, Generic[H]):
     def header_version(cls, version: int) -> int:
         """Return the header version that belongs to a version of this request or response.
 
-        A version above `VERSIONS` has the header version of the highest known one, because a broker must read the
+        A version above `VERSIONS` has the header version of the highest known version, because a broker must read the
         header even if it doesn't know the version. Raises UnsupportedVersionError if the message has no header.
         """
         for versions, header_version in cls.HEADER_VERSIONS:

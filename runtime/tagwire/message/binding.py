@@ -75,7 +75,7 @@ def _declaring(cls: type) -> type[Struct] | None:
 
 
 def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
-    """Return a `bind` function (see `FirstUse`). On the class that declares the fields, it sets `make(cls)`."""
+    """Return a `bind` function (see `FirstUse`) that sets the result of `make` on the class declaring the fields."""
 
     def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
         owner: Any = _declaring(cls)
@@ -169,7 +169,7 @@ def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
 
 
 def _bind_calls(message: type[Message], base: type[Message]) -> None:
-    """Set the engine's methods on a message class.
+    """Set the engine's methods on a message class, except for methods that it overrides.
 
     If several threads call this at once, the first thread's native codec is kept, because calls may already use it.
     """
