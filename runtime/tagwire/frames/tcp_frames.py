@@ -52,7 +52,7 @@ class RequestHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is almost certainly a request: true with a registry, because other API keys do not match."""
+        """Whether a match is almost certainly a request: true with a registry, because only its APIs match."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:

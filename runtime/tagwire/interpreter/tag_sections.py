@@ -53,7 +53,10 @@ class TagSectionReader(RuledCursor):
         self.close()
 
     def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
-        """Read the next optional field (KIP-482 draft). Return its tag (above `last`) or, at the end, None."""
+        """Read the next optional field (KIP-482 draft). Return its tag, or None at the end.
+
+        The tag must be above `last`, the previous tag.
+        """
         start = self.pos
         size = self.optional_length(section)
         if size == 0:

@@ -92,7 +92,7 @@ def serializer_of(message: type[M], version: int) -> type[Serializer[M]]:
         try:
             return Plan(layout_of(message, version))  # type: ignore[return-value]
         except NotNative:
-            pass  # the native engine doesn't support this layout
+            pass
     return python_serializer(message, version)
 
 
