@@ -52,7 +52,7 @@ class RequestHeaders:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a match is almost certainly a request: true with a registry, because only its APIs match."""
+        """Whether matches are almost certainly requests: true with a registry of API keys and versions."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
