@@ -207,7 +207,7 @@ class FieldRow:
         default = self.own_default
         if default is DEFAULT_STRUCT and self.struct is not None:
             return fresh(self.struct)
-        return self.default if isinstance(default, int) else default  # in a uuid field, an int stands for a UUID
+        return self.default if isinstance(default, int) else default  # a uuid field stores its default as an int
 
     @property
     def json_name(self) -> str:
@@ -253,7 +253,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
     if layout is None:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
-        version = int(version)  # a bool or an enum member becomes an int
+        version = int(version)  # `version` may be an enum member or a bool
         root = _Expansion(message, version).struct(message, message.NAME, version)
         # If several threads get here at once, they must all use the same layout.
         layout = known.setdefault(version, Layout(message.NAME, version, root))
@@ -343,7 +343,7 @@ class _Expansion:
         return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
     def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
-        """Return the layout type of an array. `name` is the type of its elements, which may be arrays."""
+        """Return the layout type of an array. `name` is the element type, which begins with [] for an array."""
         if name.startswith("[]"):
             element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
         elif row.struct is not None:

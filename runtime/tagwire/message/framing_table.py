@@ -1,4 +1,4 @@
-"""Make layouts from the field tables of record formats. `Framing` describes their lengths and checksums.
+"""Make layouts from the field tables of record formats. `Framing` describes the formats' lengths and checksums.
 
 Record formats have no versions, so the version of their layouts is None.
 """

@@ -157,7 +157,7 @@ def hidden_json(struct: Struct, members: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a primitive value as lossless JSON (a bool, int, string or None), without knowing its wire type."""
+    """Convert a primitive value to lossless JSON (a bool, int, string or None) according to its Python type."""
     if value is None or isinstance(value, bool | str):
         return value
     name = next((name for kinds, name in _KINDS if isinstance(value, kinds)), "")
@@ -206,9 +206,9 @@ def field_from_json(
 ) -> Any:
     """Parse the JSON value of one field, or of an array element if the path ends in [].
 
-    `version` is the message's version. `holder` is the version of the struct that has the field; a struct that several
-    messages share has its own versions. Both are None if no version is given, as in `partial_from_json`. Raises
-    EncodeError for an invalid value.
+    `version` is the version of the message, and `holder` that of the struct that contains the field, because a shared
+    struct has its own versions. Both are None if no version is given, as in `partial_from_json`. Raises EncodeError for
+    an invalid value.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)
@@ -271,9 +271,10 @@ class _Reader:
         return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
-        """Raise EncodeError if a union has more than one alternative set, or none.
+        """Raise EncodeError unless exactly one alternative of each union is set.
 
-        None is allowed if this version has no alternatives, or if there are unknown tags: one may be an alternative.
+        A union may be empty if it has no alternatives in this version, or if there are unknown tags, because one of
+        them may be the alternative.
         """
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
@@ -309,7 +310,7 @@ class _Reader:
     def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
         result = self.field_value(row, value, version)
-        self.is_hidden = around  # not reset after an error, because the error text must also hide the value
+        self.is_hidden = around  # not in a `finally`: after an error, the error text must still hide the value
         return result
 
     def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:

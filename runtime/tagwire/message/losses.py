@@ -104,9 +104,9 @@ class Projection(NamedTuple):
 
 
 def for_version(message: "Message", version: int) -> Projection:
-    """Return a copy with the default for each value that `version` can't represent, and the list of lost values.
+    """Copy a message, with defaults for the values that `version` can't represent. Also return the lost values.
 
-    Raises EncodeError if `version` can't represent a field's default either, such as null in a non-nullable field.
+    Raises EncodeError if `version` can't represent one of these defaults, such as null in a non-nullable field.
     """
     lost = losses(message, version)
     projected: Any = message

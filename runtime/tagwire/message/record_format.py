@@ -103,5 +103,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set only once: a temporary None would tell other threads that there is no plan
+            cls._plan = plan  # set only once: other threads would take a temporary None for "no plan"
         return cls._plan

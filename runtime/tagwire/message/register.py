@@ -37,7 +37,7 @@ class Register(IntEnum):
     _closed: bool
     _names: tuple[str, ...]
     text: str
-    """The display name of the key: the name of the constant, unless the register specifies a different name."""
+    """The member's display name: the name of its constant, unless the register specifies another name."""
     codec: str
     """The codec for values of record headers with this key, or "" if none is specified (see `tagwire.records`)."""
 

@@ -28,7 +28,7 @@ WRITE_ERRORS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyE
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
-    """Return `data` as bytes, and what bytes fields are slices of: a memoryview with `views`, else the same bytes."""
+    """Return `data` as bytes, and the object to slice bytes fields from: a memoryview if `views`, else the bytes."""
     if views:
         return bytes_and_view(data)
     buf = data if type(data) is bytes else as_bytes(data)
@@ -96,7 +96,7 @@ class Serializer(Generic[M]):
         if strict and (limits is DEFAULT_LIMITS or limits.allow_all_of(len(buf), cls.layout().root.depth)):
             try:
                 message, end = cls.read(buf, raw, 0)
-                # `end` can lie beyond the input, because generated code does not check whether a string is complete.
+                # Generated code does not check whether a string is complete, so `end` can lie beyond the end of `buf`.
                 if end == len(buf):
                     return message  # type: ignore[no-any-return]
                 del message  # free the message's memory before the interpreter decodes the bytes again

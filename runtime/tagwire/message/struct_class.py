@@ -1,8 +1,8 @@
 """The base class of generated data classes, for the structs of messages and for messages themselves.
 
-A data class consists of its declared fields and `unknown_tags`. This module has the methods that need nothing else:
-equality, repr, copies, pickling. They ignore slots and constructors that a subclass adds. The native engine replaces
-some of them (`tagwire.message.binding`).
+A data class consists of its declared fields and `unknown_tags`. The methods in this module
+(equality, repr, copies, pickling) use only these, and ignore slots and constructors that a subclass adds. The native
+engine replaces some of the methods (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Struct(Declarations):
     def _fresh(cls: type[S]) -> S:
         """Make an object with all fields at their defaults, even required fields.
 
-        Call `tagwire.layout.fresh` instead: this method is private because a public name might clash with a field.
+        Call it through `tagwire.layout.fresh`. It is private because a public name might clash with a field.
         """
         return made_of(cls, {})
 
@@ -195,8 +195,8 @@ class Struct(Declarations):
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 
-    # Generated code calls the following methods. If a method returns `R`, type checkers take the type from the
-    # annotation in the generated code, so no cast is needed.
+    # Generated code calls the following methods. Type checkers infer the return type `R` from the annotations in the
+    # generated code, so no casts are needed.
 
     def _reject_several(self, union: str, names: tuple[str, ...]) -> None:
         chosen: Any = self._alternative(union, names)

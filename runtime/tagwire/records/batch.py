@@ -57,8 +57,8 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    # A batch's records are decoded as a single bytes field, which is a view of `buf` to avoid a copy. Messages don't
-    # have this field.
+    # A batch's records are decoded as one bytes field: a view of `buf`, to avoid a copy. A message (v0 or v1) has no
+    # such field.
     has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
@@ -147,7 +147,7 @@ class RecordBatch:
     def unnamed_attributes(self) -> int:
         """The attribute bits that the format does not name.
 
-        Always 0 for an uncompressed message: its attribute bits belong to its record.
+        Always 0 for an uncompressed message, whose attribute bits are those of its single record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)

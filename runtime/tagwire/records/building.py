@@ -103,7 +103,7 @@ class BatchBuilder:
     ) -> None:
         """Set the properties of the batch. By default, offsets and timestamps are taken from the records.
 
-        `append_time` is the broker's timestamp, for `timestamp_type="append"`. The last three are for copying batches:
+        `append_time` is the broker's timestamp, for `timestamp_type="append"`. The last three arguments copy a batch:
         `as_read` allows a null value without the tombstone flag, which readers accept but producers may not write.
         `attribute_bits` are the original batch's unnamed attribute bits, and `wrapper_key` is the key of its wrapper
         message. Raises FormatError for an unknown format.
@@ -160,7 +160,7 @@ class BatchBuilder:
         return last + 1
 
     def _begin(self, first: Record) -> bool:
-        """Make the native engine encode records as they are appended, from `first` on. Return False if it can't."""
+        """Start encoding appended records natively, beginning with `first`. Return False if the engine can't."""
         self._gathering = gathering(self.format, first, *self.bases(first))
         return self._gathering is not None
 
@@ -233,7 +233,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """Encode the current records and then `more`, in chunks. Each call of `write` encodes one chunk.
+        """Encode the builder's records, and then those in `more`, by calling `write` for each chunk.
 
         Returns (encoded records, number of records).
         """
@@ -291,7 +291,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return `max_timestamp` for the header: as set, else the append time, else `highest`, the records' maximum."""
+        """Return the header's maximum timestamp: the caller's, else the append time, else `highest` (of the records)."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest
@@ -372,7 +372,7 @@ class BatchBuilder:
         return offset, timestamp
 
     def values(self, **roles: int) -> dict[str, Any]:
-        """Replace each role, such as `base_offset`, with its field name. Drop roles that the format does not have."""
+        """Replace role names, such as `base_offset`, with the format's field names. Omit roles without a field."""
         fields = self.format.fields
         return {fields[role].name: value for role, value in roles.items() if role in fields}
 

@@ -87,7 +87,7 @@ class _ClientRecord:
 
 
 _ALWAYS: Final = object()
-"""A default that no attribute equals, so that `repr` always shows the attribute."""
+"""A default in `_SHOWN` that no attribute equals, so `repr` always shows the attribute."""
 
 
 class ProducerRecord(_ClientRecord):

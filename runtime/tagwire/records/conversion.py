@@ -191,7 +191,7 @@ class _Conversion:
     def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
         """Return whether `name` is in `names`, the fields or bits of the target format.
 
-        If it isn't, report `lost` (by default, `value`) as a loss.
+        If it isn't, report the loss of `lost` or, if `lost` is None, of `value`.
         """
         if name not in names:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")
@@ -232,7 +232,7 @@ class _Conversion:
         return last[0].offset if last else batch.base_offset
 
     def max_timestamp(self) -> int:
-        """Return the batch's highest timestamp; if it doesn't fit in the target's field, the nearest that does."""
+        """Return the batch's highest timestamp, or the nearest value that fits in the target's field."""
         batch, item = self.batch, self.target.fields.get("max_timestamp")
         base = batch.base_timestamp if item is not None and item.relative_to else 0
         low, high = _range(self.target, "max_timestamp")
