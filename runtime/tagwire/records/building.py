@@ -291,7 +291,7 @@ class BatchBuilder:
         )
 
     def top(self, highest: int) -> int:
-        """Return the header's maximum timestamp: the caller's, else the append time, else `highest` (of the records)."""
+        """Return the header's maximum timestamp: the caller's, else the append time, else the records' `highest`."""
         if self.max_timestamp is not None:
             return self.max_timestamp
         return self.append_time if self.timestamp_type == "append" else highest

@@ -45,7 +45,7 @@ VOCABULARY: Final = {
     "records": ("records", "messages"),
     "count": ("count",),
 }
-"""The names that Kafka and proposals give to the fields of a batch or message. The key is the field's role."""
+"""For each role of a field in a batch or message, the names that Kafka and proposals give to the field."""
 
 _PACKED: Final = "payload"
 

@@ -1,6 +1,6 @@
 """The set of record formats that a reader accepts, by magic byte.
 
-A log may outlive its first format and contain several, even within one file. Each batch's magic byte identifies its
+Over time, a log may contain several formats, even within one file. Each batch's magic byte identifies its
 format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic
 byte, because readers can't distinguish formats with equal magic bytes.
 
@@ -83,9 +83,9 @@ class FormatSet:
         """Return the formats that the batch at `pos` may have, according to its magic byte.
 
         Several may match, because not all formats have the magic byte at the usual position (`MAGIC_AT`). A format with
-        another position is left out if, according to its length field, the batch would end after the data. If this
-        excludes every format, all that match are returned. `left` is the number of bytes from `pos` to the end of the
-        data; it can be None if `header` contains all of the data.
+        another position is left out if, according to its length field, the batch would end after the data. If
+        that leaves no format, all matching formats are returned. `left` is the number of bytes from `pos` to the end of
+        the data; it can be None if `header` contains all of the data.
         """
         if self.alone is not None:
             return [self.alone]
@@ -119,7 +119,7 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error: one with this magic byte, else the one with the highest magic byte."""
+        """Return the format to name in an error: one with the batch's magic byte, else the one with the highest."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
@@ -133,7 +133,7 @@ class FormatSet:
         return self.native_reader_with(lambda plans: plans.quick)
 
     def native_reader_with(self, functions: "Callable[[Plans], Magic2 | None]") -> "BatchReader | None":
-        """Return a reader like `native_reader`, but with the native functions that `functions` takes from the plans."""
+        """Return a reader like `native_reader`, but with the native functions that `functions(plans)` returns."""
         usual = self.alone or self.by_magic.get(2)
         quick = None if usual is None or not self.strict else functions(usual.plans)
         tried = [] if self.alone is not None else [each.header_positions for each in self.tried]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagwire.records.format import Format
 
 LONGEST: Final = 64
-"""In every format, this number of header bytes is enough to read the magic byte and the last offset."""
+"""The number of bytes that is enough to read a batch's magic byte and last offset in any format."""
 
 
 class ChecksumPosition(NamedTuple):

@@ -64,7 +64,7 @@ class MessageSet(RecordBatch):
 
 
 _MIXED = ("v0", "v1")
-"""Formats by magic byte. A wrapper of one may contain messages of the other; only lenient readers accept this."""
+"""The formats of magic 0 and 1. Lenient readers accept a wrapper of one with messages of the other."""
 MAGIC_AT = 16
 """The position of the magic byte in v0 and v1."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
@@ -140,7 +140,7 @@ class Messages:
         return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """Return the offsets of all messages. Reads every message, so errors appear before any record is yielded."""
+        """Return the offsets of all messages. Reads every message, so errors are raised before a record is yielded."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]

@@ -240,7 +240,7 @@ class _Conversion:
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
         """Convert all records in a struct and its nested structs. Return the struct, or a copy if anything changes.
 
-        The struct is the last of `holders`, after the structs that contain it, outermost first. `path` is its path.
+        `holders` are the structs that contain it, outermost first, and then the struct itself. `path` is its path.
         """
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:

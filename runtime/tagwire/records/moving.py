@@ -101,7 +101,7 @@ def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
 # The header is stored as bytes, because it has values that the records don't have, such as producer IDs.
 # When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
 # Compressed batches are stored whole, because their bytes depend on the version of the compression library.
-# Single messages, which have no batch header, and batches with records that don't fit `Record` are also stored whole.
+# Single messages, which have no batch header, and batches that can't be rebuilt exactly are also stored whole.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")
@@ -116,11 +116,11 @@ class BatchHeader(NamedTuple):
     size: int
     """The size of the whole batch, in bytes."""
     timestamps: tuple[int, ...] | None
-    """The records' own timestamps, if the broker replaced them or columns can't store one; else None."""
+    """The records' own timestamps. None unless the broker replaced them, or one doesn't fit in an Arrow column."""
 
 
 def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
-    """Return what is needed, besides its records, to rebuild this batch; None if the rebuilt bytes would differ.
+    """Return the data needed, besides the records, to rebuild a batch; None if the rebuilt bytes would differ.
 
     The batch is rebuilt once as a test. `latest` is the highest timestamp that an Arrow column can store, in
     milliseconds since 1970. The header includes the records' own timestamps if one of them does not fit in a column, or

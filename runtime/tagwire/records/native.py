@@ -35,11 +35,11 @@ _FOLLOWS: Final = {
 }
 """The attribute bits that the encoder computes, each with a rule and the `Record` fields that the rule uses."""
 _DEFAULTS: Final = {"timestamp": -1, "headers": (), "tombstone": None}
-"""The `Record` fields that a format may lack, and the values that they then have."""
+"""The defaults of the `Record` fields that a format may lack."""
 
 
 class Plans:
-    """The native engine's plans for a format's batch header and records; None for what the engine doesn't support."""
+    """The native engine's plans for a format's batch header and records. A plan is None if it isn't supported."""
 
     header: "Plan | None" = None
     """The plan for a batch, with its records as a single bytes field; in message set formats, for a whole message."""
@@ -79,7 +79,8 @@ class Plans:
     def quick_for(self, batch: "type[RecordBatch]", *, is_alone: bool = False) -> "Magic2 | None":
         """Return an object that reads and builds magic 2 batches as instances of `batch`, a subclass of RecordBatch.
 
-        Returns None if native code does not support this format or class. See `Magic2` for `is_alone`.
+        With `is_alone`, each batch has its own copy of its bytes. Returns None if native code does not support this
+        format or class.
         """
         from tagwire.records.format_set import format_of
 
@@ -144,7 +145,7 @@ def _names_read(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether native code supports an item. Of structs and arrays, it supports only `headers` (key, value)."""
+    """Return whether native code supports an item: `headers` as (key, value), or any item but arrays and structs."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)

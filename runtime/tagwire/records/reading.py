@@ -77,7 +77,7 @@ def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> I
 
 
 def other_formats(data: Any, pos: int, formats: FormatSet, limits: Limits) -> list[str]:
-    """Return the names of the formats, other than `formats`, in which there is a complete and valid batch at `pos`.
+    """Return the names of all formats not in `formats` in which the bytes at `pos` are a complete and valid batch.
 
     `data` may be any object that has a length and whose slices are bytes.
     """

@@ -162,9 +162,9 @@ def _put_sized(out: bytearray, data: bytes | None) -> None:
 
 
 def _varint(buf: bytes, pos: int, size: int = 5) -> tuple[int, int]:
-    """Read a zigzag varint of at most `size` bytes. It must be as short as possible.
+    """Read a zigzag varint of at most `size` bytes. Return its value and the position after it.
 
-    Return its value and the position after it.
+    Raises ValueError for a varint that is longer than necessary, or whose value is too large.
     """
     byte = buf[pos]
     if byte < 0x80:

@@ -163,7 +163,7 @@ class Walk:
         yield from self.by_layout(index, self.reader.pos, count or 0)
 
     def bounds_records(self) -> bool:
-        """Return whether the fast path can't be used, because it does not check limits on elements and depth."""
+        """Return whether there are limits on elements or depth, which the fast path does not check."""
         deepest = self.limits.depth
         return self.limits.elements is not None or (deepest is not None and deepest < self.format.root.depth)
 

@@ -26,7 +26,7 @@ class SelectionError(TagwireError, ValueError):
 
 
 class NoPathError(SelectionError):
-    """Raised if a string does not have the form of a path."""
+    """Raised for a string that is not a valid path."""
 
 
 class Step:

@@ -43,7 +43,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """Return the value at a path: None if a struct or array on it is null, a list of values if it enters an array."""
+    """Return the value at a path: None below a null struct or array, a list if the path enters an array."""
     for index, step in enumerate(line):
         if owner is None:
             return None

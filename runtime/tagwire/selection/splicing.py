@@ -174,7 +174,7 @@ class _Splicer(LayoutReader):
         self.path.pop()
 
     def reject_other_count(self, count: int, new: Any) -> None:
-        """Raise EncodeError unless `new` has one value per element. Elements can't be added or removed here."""
+        """Raise EncodeError unless `new` has `count` values, one for each element of an array inside a row."""
         if not isinstance(new, tuple | list) or len(new) != count:
             found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
             self.writer.fail(
