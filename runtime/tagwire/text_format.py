@@ -1,7 +1,7 @@
 """Short forms of values, for error messages and annotated dumps.
 
-They are never long, and making them never raises an error: a report about a bad value must neither fail because of that
-value nor copy a megabyte of it.
+These functions always return short texts and never raise errors, so a report about a bad value neither fails nor
+contains a megabyte of it.
 """
 
 from collections.abc import Iterable

@@ -272,7 +272,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value is unchanged. A struct may have been modified in place, so compare it with the input."""
+    """Return whether a value is unchanged. Structs are compared with the input: they may be modified in place."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 

@@ -41,7 +41,7 @@ def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
         known = {item.tag for item in struct.section.fields}
         fields["unknown_tags"] = _tags(known, is_draft=not isinstance(struct.section, TaggedSection))
     cls: Any = struct.cls
-    assert cls is not None  # true for message classes; in other layouts, such as a Schema's, structs may have no class
+    assert cls is not None  # a message's structs have classes; those of a Schema may have none
     fields |= {row.name: st.builds(row.fresh_value) for row in cls.FIELDS if row.required and row.name not in fields}
     if not alternatives:
         return st.builds(cls, **fields)

@@ -26,7 +26,7 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
     buf = _bytes_of(view)
     try:
         return buf, view.cast("B")
-    except (TypeError, ValueError):  # the view isn't contiguous, or has an item format that `cast` doesn't support
+    except (TypeError, ValueError):  # the view isn't contiguous, or `cast` doesn't support its item format
         return buf, memoryview(buf)
 
 

@@ -106,7 +106,7 @@ def _by_cramjam(module: str) -> Callable[[Any, int], bytearray]:
 
     def decompress(data: Any, most: int) -> bytearray:
         nonlocal ratio, library
-        if library is None:  # cached, because an import in each call would be slow for small batches
+        if library is None:  # imported only once: an import in each call would be slow for small batches
             library = required("cramjam", "records")
         size = min(most, max(_CHUNK, int(ratio * len(data))))
         while True:
@@ -207,7 +207,7 @@ def _unsnap(data: Any, most: int) -> bytes:
     out = bytearray()
     at = 0
     while at < len(compressed):
-        if compressed.startswith(_XERIAL, at):  # there may be several streams, each with a header
+        if compressed.startswith(_XERIAL, at):  # the data may consist of several streams, each with a header
             if len(compressed) - at < len(_XERIAL_HEADER):
                 raise DecompressionError("a truncated Xerial header", "16 bytes")
             at += len(_XERIAL_HEADER)

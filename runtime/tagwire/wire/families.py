@@ -1,6 +1,6 @@
 """The families of wire types, such as integers: how to check and convert the Python values of a type.
 
-A family is a subclass of `WireType`. A type is an instance of its family, and a row of the table in
+A family is a subclass of `WireType`. Each type is an instance of a family, and is listed in the table of
 `tagwire.wire.types`.
 
 Importing any message loads this module, so it imports rarely needed modules only in the functions that use them.
@@ -304,7 +304,7 @@ class TextType(WireType):
     def strategy(self) -> Any:
         from hypothesis import strategies
 
-        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # the codec excludes surrogates
+        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # `codec` excludes surrogates
 
 
 class BinaryType(WireType):

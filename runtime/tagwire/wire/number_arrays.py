@@ -64,7 +64,7 @@ class FixedArray:
 
 
 EMPTY: Final = ()
-"""The empty array. Serializers test for it with `is`: CPython has only one empty tuple."""
+"""The empty array. Serializers compare with it by `is`, because CPython has only one empty tuple."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 
@@ -78,9 +78,9 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Arrays of types other than numbers. One call reads or writes all elements. Readers take the number of elements, and
-# return the elements and the position after them, which is never lower than the start (`scalars` explains why). Errors
-# are raised without a position.
+# Functions for arrays of other types than numbers. One call reads or writes all elements. Readers take the number of
+# elements, and return the elements and the position after them, which is never lower than the start (`scalars` explains
+# why). Errors have no position.
 
 T = TypeVar("T")
 

@@ -68,7 +68,7 @@ def uuid_bytes(value: UUID) -> bytes:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""`value in EMPTIES` tests whether an array is empty, its default. Other empty values, such as "", aren't arrays."""
+"""The empty arrays, the default of array fields. Unlike `not value`, `value in EMPTIES` is false for "" or 0."""
 
 
 def check_null_length(length: int) -> None:
@@ -80,8 +80,8 @@ def check_null_length(length: int) -> None:
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
     """Read the rest of a varint after its byte `first` (0x80 or more). Return its value and the position after it.
 
-    Raises UnreadableBytes for a varint above 2^31 - 1, or one that is longer than needed (a zero of several bytes
-    would be mistaken for null).
+    Raises UnreadableBytes for a value above 2^31 - 1, and for a varint that is longer than needed, because a zero of
+    several bytes would be mistaken for null.
     """
     value = first & 0x7F
     for shift in (7, 14, 21, 28):

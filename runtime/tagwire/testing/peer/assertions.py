@@ -1,4 +1,4 @@
-"""Assertions about the journal of a mock peer. A failed assertion shows what was received instead."""
+"""Assertions about the journal of a mock peer. A failed assertion shows what the peer really received."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -39,7 +39,7 @@ def check_received(journal: Journal, expected: Expected, version: int | None, ti
 
 
 def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
-    """Return lines that show how received requests of the expected class differ from `expected`, the closest first."""
+    """Return lines that show how the most similar received requests of the same class differ from `expected`."""
     with showing_sensitive():  # test data is not secret, so sensitive values are shown
         compared = [
             (list(differences(expected, each.message)), each)
@@ -90,7 +90,7 @@ def check_no_problems(journal: Journal) -> None:
 
 
 def _unexplained(problem: PeerProblem) -> BaseException | None:
-    """Return the exception that caused a problem; None if tagwire raised it, not a callback in the test."""
+    """Return a problem's exception if a callback in the test raised it; None if tagwire did."""
     is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
     return None if is_ours else problem.cause
 
@@ -121,7 +121,7 @@ MISSING: Final = object()
 
 
 class FieldDifference(NamedTuple):
-    """A field whose values differ. If only one side has an array element, the other side's text is "nothing"."""
+    """A field whose values differ. If an array element is missing on one side, that side's text is "nothing"."""
 
     path: str
     expected: str

@@ -45,7 +45,7 @@ class Received:
     frame: bytes
     """Header and body as received, without the size."""
     address: Address
-    """The address that the client connected to, which a MetadataResponse should name."""
+    """The address that the client connected to, for use in a MetadataResponse."""
 
     @property
     def position(self) -> str:
@@ -145,7 +145,7 @@ class Journal:
 
 
 def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
-    """Call a callback, and return its exception or None. If the exception were raised, it would end the connection."""
+    """Call a callback. Return its exception, if any, because raising it would end the connection."""
     try:
         if callback is not None:
             callback(value)

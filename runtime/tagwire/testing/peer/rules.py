@@ -44,7 +44,7 @@ class AnswerRule:
         self._answers: Sequence[Any] = ()
 
     def reply(self, answer: AnswerTo = None, **faults: Any) -> AnswerRule:
-        """Set the answer: a response, a `Reply`, None (no answer), or a function that returns one for a request.
+        """Set the answer: a response, `Reply`, None (no answer), or a function that returns one of these for a request.
 
         A list or tuple has one answer per request, in order; its last answer is repeated. `faults` are arguments of
         `Reply`, which apply to each answer. Returns the rule. Raises PeerError for an invalid answer or fault, and for
@@ -60,7 +60,7 @@ class AnswerRule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {known}")
-        # Check the values of the faults here: if `answer` is a function, it is not called before a request arrives.
+        # Check the faults now, because a function `answer` is not called before a request arrives.
         with_faults(None, faults)
         for each in answers:
             self._check(each)
@@ -93,7 +93,7 @@ class AnswerRule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        # A class is callable, but as an answer it is a mistake: an instance was meant.
+        # A class is callable, but it isn't an answer function: the caller meant an instance.
         if callable(answer) and not isinstance(answer, type):
             return
         message = as_reply(answer).message

@@ -42,7 +42,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        # Don't let the callback end as cancelled: in Python 3.11, asyncio's streams log that as an error.
+        # Suppress the cancellation: in Python 3.11, asyncio's streams log a cancelled callback as an error.
         with suppress(asyncio.CancelledError):
             await _serve(peer, reader, writer)
         tasks.discard(task)
@@ -107,7 +107,7 @@ class _Waiting:
         self._has_room.set()
 
     def end(self) -> None:
-        """Make all waiting calls of `room` return. Call this when no more answers will be sent."""
+        """Make all waiting calls of `room` return, because no more answers will be sent."""
         self._is_over = True
         self._has_room.set()
 
