@@ -18,7 +18,7 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import python_serializer
 from tagwire.wire.types import KAFKA_TYPES, WIRE_TYPES
 
-pytestmark = pytest.mark.slow  # black formats about 30,000 lines
+pytestmark = pytest.mark.slow  # slow because black formats about 30,000 lines
 
 DEFAULTS = {
     "string": 'a "quoted"\\ text\n',
@@ -30,7 +30,7 @@ DEFAULTS = {
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
 ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
-"""Types that the test leaves out of structs, because they are encoded like int32 except for their size."""
+"""Types without struct fields in their specs, because they are encoded like int32 except for their size."""
 
 
 def spec_of(kind: str) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def spec_of(kind: str) -> dict[str, Any]:
     if kind not in NOT_TAGGED:
         fields.append({"name": "Tagged", "type": kind, "versions": "2+", "taggedVersions": "2+", "tag": 0})
         fields.append({"name": "TaggedMany", "type": f"[]{kind}", "versions": "2+", "taggedVersions": "2+", "tag": 1})
-        # This field becomes tagged in version 3, which happens in none of Kafka's messages.
+        # This field becomes tagged in version 3. Kafka's messages have no such field.
         fields.append({"name": "Moved", "type": kind, "versions": "1+", "taggedVersions": "3+", "tag": 2})
     dialect = {} if kind in KAFKA_TYPES else {"dialect": "tagwire"}
     return (

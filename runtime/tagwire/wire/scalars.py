@@ -108,12 +108,12 @@ _pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append an array's int32 count. Rejects all but tuples and lists, because a str also has a length."""
+    """Append an array's int32 count. Accepts only tuples and lists, because a str also has a length."""
     out += _pack_int32(_count(values))
 
 
 def put_compact_count(out: bytearray, values: Sequence[object] | None) -> None:
-    """Append an array's compact count. Rejects all but tuples and lists."""
+    """Append an array's compact count. Accepts only tuples and lists."""
     _put_compact_length(out, _count(values))
 
 

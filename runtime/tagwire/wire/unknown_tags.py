@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
 """No unknown tagged fields: one shared object, recognized by identity on the fast path."""
 WITHOUT_TAGS: Final[tuple[object, ...]] = (NO_TAGS,)
-"""`tags in WITHOUT_TAGS` is the fastest way to test whether `tags` is, or equals, `NO_TAGS`."""
+"""`tags in WITHOUT_TAGS` is the fastest way to test whether the mapping `tags` is empty."""

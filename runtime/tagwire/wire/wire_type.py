@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Unfit(ValueError):
-    """Raised for a value that the type does not allow. If `value` is set, `reason` says what was expected instead."""
+    """Raised for a value that the type does not allow. `reason` states the error or, with `value`, what was expected."""
 
     def __init__(self, reason: str, *value: object, hint: str = "") -> None:
         super().__init__(reason, *value)
@@ -117,8 +117,7 @@ class WireType:
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
         """Convert the raw elements of an array to values.
 
-        Generated code reads the array with another function, and passes its result as `read`: (raw elements, position
-        after them).
+        `read` is (raw elements, position after them), the result of the function that read the array in generated code.
         """
         return tuple(map(self.value_of, read[0])), read[1]
 

@@ -154,7 +154,7 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
     }
     [moved, _] = diff_versions(shifting, 1, 2).changes
     assert (str(moved.old), str(moved.new)) == ("int32", "int32, tag 0")
-    # `records` defaults to null, which version 3 does not allow, so a default message can't be encoded.
+    # Version 3 can't encode a default message: `records` defaults to null, which this version does not allow.
     assert diff_versions(shifting, 2, 3).new.default_size is None
     with pytest.raises(tagwire.UnsupportedVersionError):
         diff_versions(shifting, 3, 4)

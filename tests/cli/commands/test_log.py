@@ -52,7 +52,7 @@ def test_dump_equals_what_kafka_reads(logs: Path) -> None:
                     {"file": str(logs / row["file"])} | batch | {name: record[name] for name in RECORD_FIELDS}
                 )
     found = rows("dump", logs)
-    for row in found:  # Kafka's reader does not print these columns
+    for row in found:  # remove the columns that Kafka's reader does not print
         value = row["value"]
         ours = row.pop("deleteHorizonMs"), row.pop("hasHeaders"), row.pop("isTombstone")
         assert ours[1:] == (row["headers"] != [], value is None)

@@ -50,7 +50,7 @@ class Page(HTMLParser):
             self.inside[self.open[-1]].append(data)
 
     def dumped(self, space: int = 0) -> bytes:
-        """Return the bytes that all rows show, after checking that the rows are contiguous."""
+        """Check that the rows are contiguous, and return the bytes that they show."""
         data = b""
         for row in self.rows:
             if row["size"] and row["space"] == space:

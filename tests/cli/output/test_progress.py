@@ -28,7 +28,7 @@ COMMANDS = {
 LINES_ALL_ALONG = {"dump", "compact, explained", "compact, explained as json"}
 REJECT_DAMAGE = ("compact", "convert", "dump", "stat")
 BAR = "\x1b[?25l"
-"""The escape sequence that hides the cursor, with which a progress bar begins."""
+"""The start of a progress bar: the escape sequence that hides the cursor."""
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -36,7 +36,7 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 def words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Create three partitions, and return a command line that reads them.
 
-    Damage them, unless the command rejects damaged logs.
+    The partitions are damaged, unless the command rejects damaged logs.
     """
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]

@@ -12,7 +12,7 @@ from spec_projects import edit_spec, make_project, write_spec
 SCHEMA = json.loads(gzip.decompress((Path(__file__).parents[2] / "data/sarif/sarif-2.1.0.json.gz").read_bytes()))
 PROPERTY = r"(?:file|line|col|title)=[^:,\n]*"
 ANNOTATION = re.compile(rf"::(error|warning|notice) {PROPERTY}(?:,{PROPERTY})*::[^\n]+")
-"""Matches a GitHub workflow command. GitHub requires that `:`, `,` and line ends in properties are escaped."""
+"""Matches a GitHub workflow command. In properties, `:`, `,` and line ends must be escaped."""
 FORMAT_SPEC = """{
   "type": "format", "name": "OddBatch", "format": "odd", "discriminator": "Magic",
   "fields": [

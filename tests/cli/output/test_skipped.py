@@ -9,7 +9,7 @@ from tagwire_cli.output.skipped import Skipped
 def test_most_errors_are_reported_each(errors: int, lines: int, more: str, capsys: pytest.CaptureFixture[str]) -> None:
     skipped = Skipped()
     for position in range(errors):
-        for _ in range(2):  # a repeated error is reported once
+        for _ in range(2):  # a repeated error must be reported only once
             skipped(LogError("a.log", "TWL105", offset=position, found="nothing", expected="a record"))
     with pytest.raises(click.exceptions.Exit) as ended:
         skipped.end()

@@ -21,7 +21,7 @@ from tagwire_workbench.designs.lint import chosen, lint_set
 EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 SHOWN = [rule for rule, example in EXAMPLES.items() if not example.file]
 DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
-"""Rules that no short text can demonstrate."""
+"""Rules whose examples only describe a file in words, because no short text can demonstrate the rule."""
 
 
 def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResult]:

@@ -184,7 +184,7 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     # defaults.
     back = converted(meant, new.root, old.root, is_forward=False)
     if ("TW920", "semantic") in rules:
-        # A field has another type with the same bytes. Its value may be out of range for the old or the new type.
+        # A field's type was replaced by one with the same bytes. The value may be out of range for one of the types.
         return
     data_of_new = encode(new, meant)
     assert encode(old, back) == data_of_new
