@@ -1,8 +1,8 @@
 """The base class of generated data classes, for the structs of messages and for messages themselves.
 
-A data class consists of its declared fields and `unknown_tags`. The methods in this module
-(equality, repr, copies, pickling) use only these, and ignore slots and constructors that a subclass adds. The native
-engine replaces some of the methods (`tagwire.message.binding`).
+A data class consists of its declared fields and `unknown_tags`. The methods in this module (equality,
+repr, copies, pickling) use only these, and ignore slots and constructors that a subclass adds. The native engine
+replaces some of the methods (`tagwire.message.binding`).
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def batch_attributes(builder: "BatchBuilder") -> int:
 
 
 def _ignores_attributes(builder: "BatchBuilder") -> bool:
-    """Return whether to write records without their attributes byte. By default: if all attributes are 0."""
+    """Return whether to write records without an attributes byte: by default, if all attributes are 0."""
     has_any = builder.has_attributes
     if has_any is None:
         has_any = any(record.attributes for record in builder.records)

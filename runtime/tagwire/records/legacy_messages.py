@@ -64,7 +64,7 @@ class MessageSet(RecordBatch):
 
 
 _MIXED = ("v0", "v1")
-"""The formats of magic 0 and 1. Lenient readers accept a wrapper of one with messages of the other."""
+"""The formats of magic 0 and 1. Only lenient readers accept a wrapper of one with messages of the other."""
 MAGIC_AT = 16
 """The position of the magic byte in v0 and v1."""
 _OF_WRAPPERS = ("compression", "timestamp_type")

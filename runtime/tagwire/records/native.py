@@ -145,7 +145,7 @@ def _names_read(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether native code supports an item: `headers` as (key, value), or any item but arrays and structs."""
+    """Return whether native code supports an item: `headers` as (key, value), or any simple type."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)

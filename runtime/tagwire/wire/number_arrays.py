@@ -64,7 +64,7 @@ class FixedArray:
 
 
 EMPTY: Final = ()
-"""The empty array. Serializers compare with it by `is`, because CPython has only one empty tuple."""
+"""The empty array. Serializers test `value is EMPTY`, because CPython has only one empty tuple."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 
@@ -78,7 +78,7 @@ def fixed_array(name: str) -> FixedArray:
     return found
 
 
-# Functions for arrays of other types than numbers. One call reads or writes all elements. Readers take the number of
+# Functions for arrays of types other than numbers. One call reads or writes all elements. Readers take the number of
 # elements, and return the elements and the position after them, which is never lower than the start (`scalars` explains
 # why). Errors have no position.
 

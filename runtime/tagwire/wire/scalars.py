@@ -68,7 +68,7 @@ def uuid_bytes(value: UUID) -> bytes:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""The empty arrays, the default of array fields. Unlike `not value`, `value in EMPTIES` is false for "" or 0."""
+"""The empty arrays (the default of array fields). Unlike `not value`, `value in EMPTIES` is false for "" or 0."""
 
 
 def check_null_length(length: int) -> None:
