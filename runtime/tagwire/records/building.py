@@ -103,7 +103,7 @@ class BatchBuilder:
     ) -> None:
         """Set the properties of the batch. By default, offsets and timestamps are taken from the records.
 
-        `append_time` is the broker's timestamp, for `timestamp_type="append"`. Raises FormatError for an unknown format.
+        `append_time` is the broker's time, for `timestamp_type="append"`. Raises FormatError for an unknown format.
 
         The last three arguments are for copying a batch. `as_read` allows a null value without the tombstone flag,
         which readers accept but producers may not write. `attribute_bits` are the original batch's unnamed attribute
