@@ -48,8 +48,8 @@ def test_key_with_two_types_becomes_two_keys() -> None:
         # the component "clients" has no coordinator records
         ([data("3", GROUP, name="FooKey"), data("0", name="FooValue")], "clients"),
         ([data("3", GROUP, name="FooRecord"), data("0", name="FooValue")], "group"),  # a value without its key
-        ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a removed key
-        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # already in the modern form
+        ([data("none", name="FooKey"), data("0", name="FooValue")], "group"),  # a removed key has no versions
+        ([data("0", GROUP, name="FooKey", type="coordinator-key", apiKey=3)], "group"),  # already as in Kafka 4.1
     ],
 )
 def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> None:

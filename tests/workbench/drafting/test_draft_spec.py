@@ -54,7 +54,7 @@ def check_valid(spec: Spec) -> None:
         ("0+", "0+"),
         ("2+", "2+"),
         ("0-1", "0-1"),
-        ("0-2", "0-2"),  # 2 is the last remaining version
+        ("0-2", "0-2"),  # 2 is the last version after the cut
         ("1-3", "1+"),  # this range ends in a removed version, so it becomes open-ended
         ("2-4", "2+"),
         ("3+", None),

@@ -74,7 +74,7 @@ def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
 
 
 def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
-    """Return the spec of one record type's key. In `spec`, an old key spec, each version is a record type's key."""
+    """Return a spec for the key of one record type: version `type` of the old key spec `spec`."""
     name = spec.name if is_newest else f"Legacy{spec.name}"
     form = {
         **_at_version(spec.spec, type),
@@ -90,7 +90,7 @@ def _key(spec: ImportedSpec, type: int, *, is_newest: bool) -> ImportedSpec:
 
 
 def _at_version(node: Mapping[str, Any], version: int) -> dict[str, Any]:
-    """Return a message or field as it is in one version, with that version renumbered as 0."""
+    """Return a message or field with only the given version, renumbered as version 0."""
     found: dict[str, Any] = {}
     for key, value in node.items():
         if key in _RANGES:
@@ -183,7 +183,7 @@ def _take(messages: list[_Message], specs: Iterable[ImportedSpec], release: str)
             unknown.append(spec)
         else:
             _merge(message, spec, release)
-    # An unknown spec may describe a renamed message, but only one that has no spec of this release.
+    # An unknown spec may belong to a renamed message. Messages that already have a spec of this release are excluded.
     candidates = [message for message in messages if release not in message.releases]
     for spec in unknown:
         message = next((message for message in candidates if _is_renamed(message, spec)), None)
@@ -296,7 +296,7 @@ def _history(message: _Message, covered: Sequence[str]) -> MessageHistory:
 
 
 def _prove(message: _Message, version: int, text: str, release: str) -> None:
-    """Raise SpecError if merging has changed a version's wire format. `text` is the wire format in `release`."""
+    """Raise SpecError if a version's wire format in the merged spec isn't `text`, its wire format in `release`."""
     found = wire_forms(message.spec).get(version)
     if found != text:
         raise SpecError(

@@ -88,7 +88,7 @@ class ImportReport:
     history: History | None = None
     """The origin of each version; None unless several releases were merged."""
     undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """For each message, the paths of its fields and structs without `about`. Empty if no spec has an `about` string."""
+    """For each message, the paths of its fields and structs without `about`. Empty if no spec has any `about`."""
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:

@@ -225,7 +225,7 @@ class _Merge:
         ours = {v for v in sides.ours if new and v in Versions.parse(new["versions"])}
         theirs = {v for v in sides.added if old and v in Versions.parse(old["versions"])}
         if new is None and not theirs:
-            return None  # the field is in no version taken from the older spec
+            return None  # only the older spec has the field, and no version taken from that spec contains it
         base: Spec = new or old or {}
         every = sides.ours | sides.added
         where = f"{self.newer['name']}.{base['name']}"
@@ -323,9 +323,9 @@ def _interleaved(
 
 
 def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> set[int]:
-    """Select the versions in which `key`, such as "nullableVersions", applies to the field.
+    """Return those `versions` that are in the field's range `key`, such as "nullableVersions".
 
-    If a field has no `flexibleVersions`, the message's range applies.
+    A field without `flexibleVersions` has the message's range.
     """
     default = message.get(key, "none") if key == "flexibleVersions" else "none"
     declared = Versions.parse(field.get(key, default)) if field else NONE
@@ -333,9 +333,9 @@ def _within(versions: set[int], message: Spec, field: Spec | None, key: str) -> 
 
 
 def _version_range(declared: str | None, inside: AbstractSet[int], outside: AbstractSet[int], where: str) -> str | None:
-    """Return a range with all versions in `inside` and none in `outside`. If `declared` is such a range, return it.
+    """Return a range with all versions in `inside` and none in `outside`: if possible, the range `declared`.
 
-    Returns None if `inside` is empty and no range is declared.
+    Returns None if `declared` is None and `inside` is empty.
     """
     if declared is not None:
         versions = Versions.parse(declared)

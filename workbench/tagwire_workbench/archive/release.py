@@ -65,7 +65,7 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
         notes.append("has no flexibleVersions; assuming none")
-    if errors:  # these mistakes may have hidden others, so read the corrected spec again
+    if errors:  # read the corrected spec again, because these errors may have hidden others
         errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())
 

@@ -59,7 +59,7 @@ def _type(type: Type, *, names: bool) -> str:
     if isinstance(type, Array):
         return f"{_code(type.length)}[]{_type(type.element, names=names)}{'?' if type.nullable else ''}"
     if isinstance(type, Sized):
-        # A change between `bytes` and `records` does not affect the wire format.
+        # The types `bytes` and `records` have the same wire format, so give them the same name.
         name = "bytes" if type.wire.family == "binary" else type.wire.name
         return f"{_code(type.length)}{name}{'?' if type.nullable else ''}"
     return str(type)

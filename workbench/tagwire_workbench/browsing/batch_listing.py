@@ -39,7 +39,9 @@ def are_fine(settings: ExplainSettings, message: Any, version: int) -> bool:
 
 
 def decompressed_records(settings: ExplainSettings, message: Any, version: int) -> list[bytes] | None:
-    """Return the decompressed records of a message's compressed batches; None if one is v0 or v1 or decoding fails."""
+    """Return the decompressed records of a message's compressed batches.
+
+    Returns None if a compressed batch has format v0 or v1, or if decoding fails."""
     found = []
     try:
         for records in decode_records(message, version, format=settings.records, limits=settings.limits):
@@ -157,7 +159,7 @@ class BatchListing(Listing):
         self.count += 1
 
     def _add_rest(self, file: int, start: int, segment: Segment) -> None:
-        """Add one invalid entry for the bytes from `start`, where no batch begins, to the end of the segment."""
+        """Add one invalid entry for the rest of a segment, from `start`, where no batch begins."""
         self._add(file, start, segment.size - start, -1)
         self.states[-1] = INVALID
 

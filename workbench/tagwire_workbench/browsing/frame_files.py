@@ -184,8 +184,8 @@ class NetworkFile:
     ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
         """Store a frame's bytes in the temporary file.
 
-        Return (time, position in that file, size, is_silent, frame with only its first bytes). `is_silent` means that
-        the request gets no response.
+        Return (time, position in the temporary file, size, is_silent, frame with only its first bytes). `is_silent`
+        means that the request gets no response.
         """
         start = self._spooled
         if isinstance(each, NetworkGap):

@@ -158,7 +158,7 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        # A comma separates names in a filter, but a name may also contain commas. So compare the whole value as well.
+        # Commas separate the names in a filter. But a name may also contain commas, so compare the whole value as well.
         values = [value.casefold() for value in (term.value, *term.values)]
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.names, table.connections[entry], whole=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 REQUEST: Final = 0
 RESPONSE: Final = 1
 DAMAGED: Final = 2
-"""Marks rows that contain no frame, but stand for an invalid line or for a gap in a network capture."""
+"""The kind of a row without a frame, added for an invalid line or for a gap in a network capture."""
 NONE: Final = -1
 _WAITING: Final = 1 << 16
 """Maximum number of requests waiting for a response; older ones are never paired."""
@@ -82,10 +82,11 @@ class FrameTable:
         size: int | None = None,
         is_silent: bool = False,
     ) -> int:
-        """Add a row for a frame. `data` must contain at least its first 8 bytes; `size` defaults to `len(data)`.
+        """Add a row for a frame. `data` is the frame, or at least its first 8 bytes.
 
-        `is_silent` means that a request gets no response. `api` is the API key and version. By default, they are read
-        from the first bytes of a request, or copied from the request that a response answers.
+        `size` is the frame's size, by default `len(data)`. `is_silent` means that a request gets no response. `api` is
+        the API key and version. By default, they are read from the first bytes of a request, or copied from the request
+        that a response answers.
         """
         conn = self.connection_names.number(connection)
         partner = NONE

@@ -55,7 +55,7 @@ class PlainFile:
 
     @property
     def error(self) -> str:
-        """Always "". For a compressed file, it reports that the file ends within its gzip data."""
+        """Always "". `CompressedFile.error` reports a file that ends in the middle of its gzip data."""
         return ""
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class _Decompression:
     def _decompressed(self, data: bytes) -> tuple[bytes, bytes]:
         """Decompress as much of `data` as possible. Return the output, and the start of `data` that was given to zlib.
 
-        When zlib finds invalid bytes, the output before them is lost. So this retries with the first half of `data`.
+        At invalid bytes, zlib drops the output before them. So try again with half of `data`, until zlib succeeds.
         """
         while True:
             before = self._decoder.copy()

@@ -1,8 +1,8 @@
 """Let Kafka's own message classes read and write mutations.
 
-Kafka reads valid mutations and writes the same bytes. Of the other mutations, Kafka accepts exactly those that
-tagwire's lenient reader accepts, with one exception: if a tag belongs to a field of other versions, tagwire treats it
-as unknown, and Kafka rejects it. Versions missing from the release in `kafka_jars` are skipped.
+Kafka reads valid mutations and writes the same bytes. It accepts an invalid mutation exactly if tagwire's lenient
+reader accepts it, with one exception: if a tag is only defined in other versions, Kafka rejects it, but tagwire treats
+it as unknown. Versions missing from the release in `kafka_jars` are skipped.
 """
 
 import re
