@@ -34,7 +34,7 @@ class OpenOptions(NamedTuple):
 
 
 def open_listing(path: Path, options: OpenOptions) -> Listing:
-    """Return the listing of a path, without reading entries. Raises InputError if the type of the file is unknown."""
+    """Return the listing of a path; its entries are read later. Raises InputError if the type of the file is unknown."""
     if path.is_dir() or options.is_log:
         return _log(path, options)
     start = _start(path)
@@ -82,5 +82,5 @@ def _log(path: Path, options: OpenOptions) -> Listing:
     def find() -> list[Segment]:
         return [segment for found in partitions_of([path]) for segment in segments_of(found)]
 
-    find()  # raises an error if the folder has no partitions
+    find()  # raise an error now if the folder has no partitions
     return BatchListing(find, options.settings.formats, options.settings.limits, follows=options.follows)

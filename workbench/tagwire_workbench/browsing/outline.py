@@ -166,8 +166,8 @@ def _value(node: Node, details: _Details) -> str:
 def _telling(node: Node, details: _Details) -> str:
     """Return the text that identifies an array element in the tree.
 
-    This is the element's own value. An element that has fields is identified by its first string field or, if it has
-    no strings, by its first number.
+    An element without fields is identified by its value. An element with fields is identified by its first string
+    field or, if it has no strings, by its first number.
     """
     found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _TRIED_FIELDS):
@@ -244,7 +244,7 @@ class FieldTree(Tree[OutlineLine]):
         self.guide_depth = 2
 
     def show(self, items: Sequence[OutlineLine]) -> None:
-        """Show another capture entry. Open the branches that lead to its error. If it has none, open short branches."""
+        """Show another capture entry. Open the branches around its error or, if it has no error, short branches."""
         self.clear()
         self.root.expand()
         self._add(self.root, items)

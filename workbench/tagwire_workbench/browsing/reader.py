@@ -30,7 +30,7 @@ class Reader:
         """The entries on the screen, which are checked for errors first."""
         self._wake = Event()
         self._stopped = Event()
-        # Run the thread with the caller's context variables, which determine whether sensitive values are shown.
+        # The thread needs the caller's context variables, which determine whether sensitive values are shown.
         context = copy_context()
         self._thread = Thread(target=lambda: context.run(self._run), name="tagwire browse", daemon=True)
 

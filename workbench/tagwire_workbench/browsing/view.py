@@ -23,7 +23,7 @@ class View:
         self.text = text
         self._found = array("i")
         self._tried = 0
-        # Test the columns first. Tests for text and errors must read the entry's bytes, which is slow.
+        # Test columns first, because tests for text and errors must read the entry's bytes, which is slow.
         ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
         self._tests = [_test(listing, term) for term in ordered]
         self.skipped = ""

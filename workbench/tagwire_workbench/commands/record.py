@@ -158,7 +158,7 @@ class _Printing:
                 show()
             except OSError as error:  # standard output was closed by its reader
                 if (future := self._stopping.future) is not None:
-                    with contextlib.suppress(RuntimeError):  # the event loop has already ended
+                    with contextlib.suppress(RuntimeError):  # raised if the event loop has already ended
                         future.get_loop().call_soon_threadsafe(self._stopping.stop, error)
                 return
 

@@ -195,7 +195,7 @@ def _result(answer: "ReplayedAnswer", found: "list[FieldDifference]") -> str:
 
 
 class _Lines:
-    """Prints how each response differs. If an earlier response differs in the same way, the line refers to that one."""
+    """Prints how each response differs or, if an earlier response differs in the same way, refers to that response."""
 
     def __init__(self) -> None:
         self._shown: dict[tuple[str, tuple[FieldDifference, ...]], int] = {}

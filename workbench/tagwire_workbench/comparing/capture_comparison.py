@@ -36,7 +36,7 @@ class FieldUsage:
     """All values, including the default; None if there are too many, or if they are sensitive or composite."""
 
     def add(self, value: Any) -> None:
-        """Count a value if it isn't the default, and add it to `values`, which becomes None if it gets too large."""
+        """Count a value if it isn't the default. Add it to `values`, or set `values` to None if there are too many."""
         self.used += not same(value, self.default)
         if self.values is None:
             return
@@ -175,7 +175,7 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
     """Return three lists of values: seen only in the first capture, only in the second, and possible but never seen.
 
-    A capture without the field counts as having only the field's default. Returns None if the values can't be compared.
+    If a capture doesn't contain the field, its only value is taken to be the default. Returns None if the values can't be compared.
     """
     known = one or other
     assert known is not None, "a capture has it"

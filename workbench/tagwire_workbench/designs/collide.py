@@ -58,7 +58,7 @@ def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
 
 
 def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:
-    """Yield (field, bit, name, other name) for each bit of a field that two formats name differently."""
+    """Yield (field, bit, name, other name) for each bit of a field that has different names in the two formats."""
     others = {field.name: field for field in theirs.fields}
     for field in mine.fields:
         known = _named_bits(others[field.name]) if field.name in others else {}

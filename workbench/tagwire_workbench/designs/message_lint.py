@@ -126,7 +126,7 @@ def _stiff_length(use: _FieldInContext) -> _Found:
 
 
 def _implied_default(use: _FieldInContext) -> _Found:
-    """Find IDs, offsets and the like without an explicit default. The implied default, 0, is also a valid value."""
+    """Find IDs, offsets and similar fields without an explicit default. Their implied default, 0, is a valid value."""
     field = use.field
     if not use.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
         return

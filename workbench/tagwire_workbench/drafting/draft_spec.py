@@ -84,7 +84,7 @@ def restated(spec: Spec) -> Tree:
 
 
 def only_version(spec: Spec) -> Tree:
-    """Return the spec with only its highest version. Drop `ignorable`, which needs two versions or more."""
+    """Return the spec with only its highest version, and without `ignorable`, which needs two versions or more."""
     highest = _range(spec, "validVersions").highest
     kept = _restricted(spec, Versions(highest, highest))
     return _mapped(kept, lambda member: {key: value for key, value in member.items() if key != "ignorable"})
@@ -144,7 +144,7 @@ def _restricted(spec: Spec, window: Versions) -> Tree:
 
 
 def _restricted_member(member: Spec, window: Versions) -> Tree | None:
-    """Limit the version ranges of a field or common struct to `window`. Return None if no version of it is left."""
+    """Limit the version ranges of a field or common struct to `window`. Return None if no version is left."""
     ranges: Tree = {key: _clipped(member[key], window) for key in _RANGES if key in member}
     if "versions" in ranges and ranges["versions"] is None:
         return None
@@ -163,7 +163,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(values: Mapping[str, str], window: Versions) -> Tree:
-    """Limit the keys of `values`, which are version ranges, to `window`. The last range becomes open-ended."""
+    """Limit the version ranges that are the keys of `values` to `window`. The last range becomes open-ended."""
     rows = ((Versions.parse(text), value) for text, value in values.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)

@@ -110,7 +110,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A drafted spec, its new version (if it has one), and notes for the report, such as which versions were cut."""
+    """A drafted spec, its new version (if it has one), and notes for the report, such as removed versions."""
 
     spec: Spec
     notes: tuple[str, ...]
@@ -149,7 +149,7 @@ def plan_drafts(
         is_left_out = is_in_place or (only_new and source.summary.kind != "header")
         path = None if result.is_same and is_left_out else target / source.summary.component / source.path.name
         drafts.append(_draft(source, result, path, is_in_place=is_in_place))
-        # The new version may break rules that don't apply to the old versions.
+        # Check the draft: its new version may break rules that don't apply to the old versions.
         problems += _problems(drafts[-1], options)
     _reject(problems)
     plan = _plan(drafts)
@@ -288,7 +288,7 @@ def _draft(source: _Source, result: _Result, path: Path | None, *, is_in_place: 
         notes=result.notes,
         removed=tuple(
             field for field in removed if field.rpartition(".")[0] not in removed
-        ),  # list a removed struct, but not its fields
+        ),  # if a struct is removed, don't list its fields
         path=path,
         text=_draft_text(source, result.spec, is_in_place=is_in_place) if path else "",
     )

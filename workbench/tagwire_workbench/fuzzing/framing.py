@@ -131,7 +131,7 @@ class InputFraming:
         return FuzzInput(data, begin, self.prefix == "size", read, cls, version)
 
     def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
-        """Return an input's message class and version; None if they are unknown, or if the options exclude them."""
+        """Return an input's message class and version; None if they are unknown, or don't match the options."""
         cls, version = self.message, self.version
         if self._names_itself:
             at = 0 if self.prefix == "key" else begin

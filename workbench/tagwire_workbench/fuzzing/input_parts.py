@@ -88,7 +88,7 @@ class InputPart:
 
     @property
     def holder(self) -> InputPart:
-        """The innermost part that contains this one. Raises IndexError for a whole message."""
+        """The part that directly contains this part. Raises IndexError for a whole message."""
         return self.around[-1]
 
     def walk(self) -> Iterator[InputPart]:

@@ -102,9 +102,9 @@ def command(
 def _messages(
     registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
 ) -> "list[type[Message]]":
-    """Return the named messages or, without names, all messages whose kind is in `kinds`. None stands for every kind.
+    """Return the named messages or, without names, all messages whose kind is in `kinds`.
 
-    Raises click.UsageError for an unknown message.
+    If `kinds` contains None, messages of any kind are accepted. Raises click.UsageError for an unknown message.
     """
     found = list(dict.fromkeys(find_message(registry, name) for name in names))
     for cls in found:

@@ -31,11 +31,11 @@ class Shape:
     """The choices that determine the field values of a seed."""
 
     sample: int = 0
-    """Index in a type's list of sample values. If the list is shorter, its last value is used."""
+    """Index of the value to use in a type's list of samples. If the list is shorter, its last value is used."""
     is_null: bool = False
     elements: int = 1
     length: int = 1
-    """Number of copies of the sample value in a string or byte string."""
+    """How often the sample value is repeated in a string or byte string."""
     has_unknown_tags: bool = False
 
 
