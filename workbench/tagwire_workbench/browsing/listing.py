@@ -89,7 +89,7 @@ class Listing(ABC):
 
     @abstractmethod
     def test_of(self, term: Term) -> Test:
-        """Return a function that returns whether an entry matches a filter term. Raises FilterError for an invalid value."""
+        """Return a function that tests whether entries match a term. Raises FilterError for an invalid value."""
 
     @abstractmethod
     def searched_bytes(self, entry: int) -> Iterator[bytes]:

@@ -175,7 +175,8 @@ def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[Fiel
 def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
     """Return three lists of values: seen only in the first capture, only in the second, and possible but never seen.
 
-    If a capture doesn't contain the field, its only value is taken to be the default. Returns None if the values can't be compared.
+    If a capture doesn't contain the field, its only value is taken to be the default. Returns None if the
+    values can't be compared.
     """
     known = one or other
     assert known is not None, "a capture has it"
