@@ -117,13 +117,13 @@ class Spliced(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Offset of the replacement (the first patch) in the new input. The other patches may have shifted it."""
+        """Offset of the first patch, the replacement, in the new input. Patches before it may have shifted it."""
         start = self.patches[0].start
         return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
 
 
 def parts_of(read: FuzzInput) -> list[InputPart]:
-    """Return the parts that mutations may change. Batches have none, because their checksums would be wrong."""
+    """Return the parts that mutations may change. Batches are left out: a change would make their checksums wrong."""
     if not read.trace.structs:
         return []
     nodes = zip(read.trace.parts, read.trace.structs, strict=False)
@@ -206,7 +206,7 @@ def length_bytes(code: LengthCode, size: int) -> bytes:
 
 
 _NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
-"""A placeholder: `LayoutWriter` requires a layout, but uses only its name, in error messages."""
+"""A placeholder for `LayoutWriter`, which uses only the layout's name, and only in error messages."""
 
 
 def splice(
@@ -234,7 +234,7 @@ def splice(
 
 
 def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch | None:
-    """Return the patch that updates the count or size at the start of `holder`; None if the number stays the same."""
+    """Return the patch that updates the count or size at the start of `holder`; None if it doesn't change."""
     node, prefix = holder.node, Patch(holder.start, holder.content_start, b"")
     if not isinstance(node.value, int):
         return None
@@ -252,7 +252,7 @@ def _fitted(data: bytes, holder: InputPart, grown: int, elements: int) -> Patch 
 def _optional_prefix(data: bytes, holder: InputPart, grown: int) -> Patch:
     """Return the patch for the size of an optional field (KIP-482 draft).
 
-    The patch also contains the field's two-byte tag, which follows the size and does not change.
+    The patch includes the field's two-byte tag, which is between the size and the value, and does not change.
     """
     section = holder.struct.section if holder.struct is not None else None
     assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)

@@ -41,7 +41,7 @@ class Minimised(NamedTuple):
 def minimise(data: bytes, keeps: Keeps, framing: InputFraming | None = None, *, tries: int = 20_000) -> Minimised:
     """Return the smallest input found for which `keeps` is true, after at most `tries` calls of `keeps`.
 
-    Raises NothingToKeepError if `keeps(data)` is false. Exceptions of `keeps` are not caught.
+    Raises NothingToKeepError if `keeps(data)` is false. If `keeps` raises an exception, so does this function.
     """
     if not keeps(data):
         raise NothingToKeepError("`keeps` returns False for this input, so there is nothing to preserve")
@@ -83,14 +83,14 @@ class _Search:
         self.seen = {_digest(data)}
 
     def is_smaller(self) -> bool:
-        """Try the kinds of simplification in turn until one changes the input. Return whether one did."""
+        """Make the input smaller with the first kind of simplification that can. Return whether any kind could."""
         for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
             if self.take(candidates):
                 return True
         return False
 
     def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
-        """Replace the input with a candidate that keeps the property, until none does. Return whether it changed."""
+        """Replace the input as long as `keeps` accepts one of the candidates. Return whether the input has changed."""
         before = self.data
         while any(self.has(candidate) for candidate in candidates()):
             pass
@@ -144,7 +144,7 @@ class _Search:
                     yield splice(read, part.holder, part.start, part.end, value_bytes(part.type, default)).data
 
     def without_bytes(self) -> Iterator[bytes]:
-        """Yield inputs without some bytes: first many at once, then fewer."""
+        """Yield inputs in which a range of bytes is removed: first long ranges, then shorter ones."""
         for start, end in _ranges(len(self.data)):
             yield self.data[:start] + self.data[end:]
 
@@ -156,7 +156,7 @@ def _digest(data: bytes) -> bytes:
 def _runs(parts: list[InputPart]) -> Iterator[list[InputPart]]:
     """Yield lists of adjacent parts: all parts, then each half, each quarter ... and each single part.
 
-    A part is left out if decoding failed inside it.
+    Parts that could not be decoded completely are left out.
     """
     complete = [part for part in parts if part.node.complete]
     for start, end in _ranges(len(complete)):
@@ -172,7 +172,7 @@ def _ranges(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _shorter(value: Any) -> Iterator[Any]:
-    """Yield simpler values: empty, each half, all but the last or first character, and one plain character repeated."""
+    """Yield simpler values: empty, each half, without the last or first character, and one plain character repeated."""
     if not value:
         return
     yield value[:0]

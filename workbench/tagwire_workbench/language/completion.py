@@ -31,7 +31,7 @@ class Offer:
     detail: str = ""
     description: str = ""
     after_cursor: int = 0
-    """Where to put the cursor in the inserted text: the number of characters that follow the cursor."""
+    """Number of inserted characters after the cursor, such as 1 for a closing quote."""
 
 
 def completions(

@@ -23,7 +23,7 @@ _MOST: Final = 48
 """Maximum number of example bytes to show."""
 _ENTRIES: Final = 40
 _OMITTED_KEYS: Final = ("name", "type", "about", "$schema")
-"""Keys left out of the list of facts: the first lines show their values, and `$schema` is only for editors."""
+"""Keys left out of a hover's list of facts: its first lines already contain their values. `$schema` is for editors."""
 
 
 class Hover(NamedTuple):
@@ -135,7 +135,7 @@ def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover
 
 
 def _of_key_value(value: Value, key: str) -> Hover | None:
-    """Return the hover for a value that has no hover of its own: the schema's description of the value's key."""
+    """Return a hover with the schema's description of the value's key, for values without a hover of their own."""
     node = schema_node_of(value.parent) if value.parent is not None else None
     found = node.key(key) if node is not None and key else None
     return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None

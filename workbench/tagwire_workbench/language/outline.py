@@ -52,7 +52,7 @@ def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
 
 
 def _objects(value: Value | None) -> list[Value]:
-    """Return a list's items. A value that isn't a list counts as a list of one, and None as an empty list."""
+    """Return a list's items, [value] for a value that isn't a list, or [] for None."""
     if value is None:
         return []
     return value.items if value.kind == "list" else [value]

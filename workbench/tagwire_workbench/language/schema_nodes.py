@@ -80,7 +80,7 @@ class SchemaNode:
     def values(self) -> tuple[Any, ...]:
         """Return the `enum` values that an editor should suggest.
 
-        Null is left out. If a boolean may also be written as a string, only the booleans are returned.
+        Null is left out, and so are the strings if booleans may also be written as strings.
         """
         node = self.shaped("")._node
         values = [value for value in node.get("enum", ()) if value is not None]

@@ -17,7 +17,7 @@ MEMBERS: Final = ("fields", "optionalFields")
 """The keys whose values are the fields of a struct."""
 
 _FIELD_WORDS: Final = (("when", "field"), ("claim", "field"))
-"""Keys whose value is a field name although the schema doesn't mark it as one, as pairs (parent key, key)."""
+"""(Parent key, key) of values that name a field, although the schema doesn't mark them as names."""
 
 
 class Name(NamedTuple):

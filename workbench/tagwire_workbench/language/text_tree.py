@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(
 
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FOLLOWING: Final = ',:{}[]"/'
-"""Characters that may follow a string. If a quote is followed by any other character, it is not a closing quote."""
+"""Characters that may follow a string. A quote before any other character is not a closing quote."""
 _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
@@ -45,7 +45,7 @@ class Value:
     parent: "Value | None" = None
     """The object or list that contains the value."""
     entry: "KeyEntry | None" = None
-    """The entry of the parent object that has this value."""
+    """The key and value in the parent object, if the parent is an object."""
     entries: "list[KeyEntry]" = field(default_factory=list)
     items: "list[Value]" = field(default_factory=list)
 
@@ -92,7 +92,7 @@ class Slot(NamedTuple):
     entry: KeyEntry | None
     """The entry whose value may be written at the cursor; None if no value may be written there."""
     written: Span
-    """The token at the cursor, which a completion replaces; empty between tokens."""
+    """The token at the cursor, which a completion replaces. An empty span if the cursor is between tokens."""
 
 
 class TextTree:
@@ -163,7 +163,7 @@ class TextTree:
         """Return the span that a completion replaces in a string token.
 
         If the closing quote is missing, the token extends to the end of the line or to the opening quote of the next
-        string (recognized by the word after it). In both cases, the span ends with the word at the cursor.
+        string (recognized by the word after it). The span then ends with the word at the cursor.
         """
         follows = self.text[end:].lstrip()[:1]
         if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):

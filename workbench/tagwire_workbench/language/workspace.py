@@ -39,7 +39,7 @@ from tagwire_workbench.language.text_tree import TextTree
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetContext:
-    """The registers (named numbers) and shared structs of a spec set. `registers` is None for a spec in no set."""
+    """The registers (named numbers) and shared structs of a spec set. `registers` is None without a set."""
 
     registers: Registers | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -75,11 +75,11 @@ def context_of(files: Mapping[Path, bytes]) -> SetContext:
 
 
 _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
-"""Keys that only specs have. They identify specs outside of spec sets, where a JSON file may be anything."""
+"""Keys that only specs have. Outside of spec sets, a JSON file with such a key is taken for a spec."""
 
 
 _MOST_CHARACTERS: Final = 1 << 17
-"""Longer documents would block the editor. Kafka's longest spec has about 20,000 characters."""
+"""Maximum characters of a document: a longer one would block the editor. Kafka's longest spec has about 20,000."""
 
 
 class SetProblems(NamedTuple):
@@ -93,12 +93,12 @@ class SetProblems(NamedTuple):
 
 @dataclass(slots=True)
 class _Read:
-    """A cached result of reading a spec. `stamp` is the state of all files on which it depends."""
+    """A cached result of reading a spec. `stamp` is the state of the files that the result depends on."""
 
     stamp: tuple[object, ...]
     result: ReadResult
     linted: tuple[Settings, list[Problem]] | None = None
-    """The lint settings, and the lint problems that were found with them. None until they are first requested."""
+    """The lint settings, and the lint problems found with them; None until lint problems are requested."""
 
 
 class Workspace:

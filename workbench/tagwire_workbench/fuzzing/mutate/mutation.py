@@ -37,6 +37,6 @@ class Mutation(NamedTuple):
     error: ExpectedError | None
     """The rule that invalid bytes break; None for other bytes."""
     canonical: bool
-    """Whether an encoder would write the same bytes. Encoders omit tagged fields that have their default."""
+    """Whether an encoder would write the same bytes. For example, it would omit tagged fields with their default."""
     message: type[Message]
     version: int

@@ -117,9 +117,9 @@ def _null(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
 
 
 def _too_long(read: FuzzInput, part: InputPart, random: Random) -> _Broken | None:
-    """Make a string longer than Kafka allows. Only strings with compact lengths are changed.
+    """Make a string longer than Kafka allows.
 
-    Other lengths can't express such a size.
+    Only strings with compact lengths are changed, because other lengths can't be that large.
     """
     prefix, type = _length_prefix(read, part), part.type
     if prefix is None or prefix.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
@@ -132,7 +132,7 @@ def _too_long(read: FuzzInput, part: InputPart, random: Random) -> _Broken | Non
 
 
 def _varints(read: FuzzInput, part: InputPart) -> list[tuple[int, int, str]]:
-    """Return (start, end, error path) for each varint that precedes a part's content: a length, count or tag."""
+    """Return (start, end, error path) for each varint before a part's content, such as a length, count or tag."""
     if part.kind == "entry":
         middle = part.start + len(uvarint_bytes(int(part.node.type.removeprefix("tag "))))
         return [(part.start, middle, part.holder.path), (middle, part.content_start, part.holder.path)]

@@ -184,7 +184,7 @@ def _grow(read: FuzzInput, part: InputPart, random: Random) -> _Change | None:
 
 
 def _one(type: Array) -> bytes:
-    """Return the last byte of the encoded array count 1. The other bytes are the same as for the count 0."""
+    """Return the last byte of an encoded array count of 1, the only byte that differs from a count of 0."""
     empty = value_bytes(type, ())
     return bytes([empty[-1] + 1])
 
