@@ -168,7 +168,7 @@ class SpecServer(LanguageServer):
             self._publish(path, self.problems(path) if path in self._uris else elsewhere)
 
     def or_warn(self, answer: Callable[[], T], otherwise: T) -> T:
-        """Return `answer()`, or `otherwise` if it raises a TagwireError. Shows the error once in the editor."""
+        """Return `answer()`. If it raises a TagwireError, show the error once in the editor, and return `otherwise`."""
         try:
             return answer()
         except TagwireError as error:
@@ -187,7 +187,7 @@ class SpecServer(LanguageServer):
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
         """Send a file's problems to the editor.
 
-        If the file isn't open, only its errors are sent, except for errors whose cause is in another file.
+        For a file that isn't open, only errors are sent, and only those whose cause is in this file.
         """
         shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:

@@ -109,7 +109,7 @@ class AnswerMaker:
             self.tree.add_error(reached, error.reason)
 
     def _known(self, value: Any, cls: Any, steps: Steps) -> Any:
-        """Copy a scripted value without the parts that depend on a request. Report unknown field names."""
+        """Copy a scripted value, but leave out parts that depend on a request. Report unknown field names."""
         if isinstance(value, list):
             elements = [self._known(each, cls, (*steps, index)) for index, each in enumerate(value)]
             self.indexes[steps] = [index for index, each in enumerate(elements) if not isinstance(each, Later)]

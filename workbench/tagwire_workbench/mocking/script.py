@@ -39,7 +39,7 @@ def schema_text() -> bytes:
 def _validator() -> Any:
     """Return a validator that rejects 3.0 as an integer. JSON Schema accepts 3.0, but Python and messages do not."""
     kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend: Any = validators.extend  # typed as Any, because jsonschema has no types
+    extend: Any = validators.extend  # Any, because jsonschema has no type annotations
     return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
 
 
@@ -70,7 +70,7 @@ def _add(tree: Tree, error: Any) -> None:
             tree.add_error(steps, f"expected {error.validator_value} or more, got {found(error.instance)}")
         case "minItems":
             tree.add_error(steps, "expected an answer, got an empty list")
-        case _:  # the only rule left in the schema: tags must be numbers
+        case _:  # the schema's only other rule: tags must be numbers
             tree.add_error(steps, f"expected a tag number, got {found(error.instance)}")
 
 
@@ -115,7 +115,7 @@ class Script:
 class _RuleReader:
     """Reads a rule of the script and adds it to the peer. Errors are added to `tree`, the parsed script.
 
-    `kept` has the values that rules have stored so far, by name. `names` has all names under which rules store values.
+    `kept` maps names to the values stored so far. `names` contains all names under which rules store values.
     """
 
     def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:

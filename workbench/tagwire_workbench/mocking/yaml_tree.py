@@ -31,7 +31,7 @@ class _Scalar(NamedTuple):
     name: str
     pattern: str
     first: Sequence[str]
-    """Possible first characters of the scalar; "" if the scalar may be empty."""
+    """Possible first characters of the scalar, and "" if the scalar may be empty."""
     make: Callable[[str], Any]
 
 
@@ -82,7 +82,7 @@ class Tree:
         self.errors: list[tuple[Position, str]] = []
 
     def add_error(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
-        """Add an error at the position of a value, of its key (`of_key`) or, if the value is missing, of its parent."""
+        """Add an error at a value or, with `of_key`, at its key. If the value is missing, use its parent's position."""
         position = self.keys.get(steps) if of_key else None
         while position is None:
             position = self.values.get(steps)

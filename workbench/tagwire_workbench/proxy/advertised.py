@@ -46,7 +46,7 @@ class Advertised:
         """Return the response with all addresses replaced. Raises TagwireError if the response can't be read."""
 
         def move(host: str, port: int) -> tuple[str, int]:
-            return moved(host, port) if host and port in _PORTS else (host, port)  # keep values that aren't an address
+            return moved(host, port) if host and port in _PORTS else (host, port)  # an empty host or invalid port stays
 
         if api_key == self._announcing_key:
             frame = self._announcing().rewrite(frame, version, self._offered)

@@ -124,7 +124,7 @@ class CaptureFile:
         process = self._process
         assert process.stdin is not None and process.stderr is not None
         _widen(process.stdin.fileno())
-        with suppress(OSError), process.stdin:  # if the process has ended early, its stderr shows why
+        with suppress(OSError), process.stdin:  # raised if the process has ended early; its stderr says why
             while frames := self._next():
                 self._write(frames)
         why = process.stderr.read().decode(errors="replace").strip()
@@ -137,7 +137,7 @@ class CaptureFile:
                 self._changed.notify_all()
 
     def _next(self) -> list[RecordedFrame]:
-        """Wait for pending frames, and return about `_AT_ONCE` bytes of them; an empty list means the end."""
+        """Wait for frames. Return about `_AT_ONCE` bytes of them; [] if the file is being closed and none are left."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
             self._changed.wait_for(lambda: self._size >= _AT_ONCE or self._is_closing, _GATHERING)

@@ -97,7 +97,7 @@ class Passing:
         self._end_passed()
 
     def close(self) -> list[Bytes]:
-        """End the stream. Return the bytes of an incomplete frame that were held back; the frame isn't recorded."""
+        """End the stream. If it ends within a frame, don't record the frame, but return the bytes held back."""
         rest: list[Bytes] = [self._prefix] if self._prefix else []
         if self._left:
             if self._is_held:
@@ -205,7 +205,7 @@ class Passing:
         self._forget()
         if begun is not None and parts is not None:
             if begun.is_held:
-                self._end_passed()  # before this frame is recorded, record the earlier frames
+                self._end_passed()  # record the earlier frames before this one
                 changed = begun.ends(_joined(parts), self.offset)
                 going.insert(len(changed).to_bytes(_SIZE, "big") + changed)
             else:
@@ -275,7 +275,7 @@ KEEPING: Final = {"MALLOC_TRIM_THRESHOLD_": str(_KEPT), "MALLOC_MMAP_THRESHOLD_"
 
 def keep_freed_memory() -> None:
     """Make this process keep freed memory instead of returning it to the system. Does nothing without glibc."""
-    with suppress(OSError, TypeError, AttributeError):  # this system's C library isn't glibc
+    with suppress(OSError, TypeError, AttributeError):  # raised if the C library isn't glibc
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_TRIM_THRESHOLD, _KEPT)
         mallopt(_MMAP_THRESHOLD, _KEPT)

@@ -19,9 +19,9 @@ class RecordedFrame:
     """Number of the connection, from 1."""
     is_request: bool
     api_key: int
-    """The API key of the request, or of the request that this response answers."""
+    """The API key of this request, or of the request that this response answers."""
     version: int
-    """The version of the request, or of the request that this response answers."""
+    """The version of this request, or of the request that this response answers."""
     correlation_id: int | None
     client_id: str | None
     server: Address

@@ -38,7 +38,7 @@ async def serving(
     allow_remote: bool,
     on_listening: Callable[[Address, Address], object] | None,
 ) -> AsyncGenerator[Address]:
-    """Implement `RecordingProxy.serving`, which describes the parameters and errors."""
+    """Implement `RecordingProxy.serving`. See its docstring for the parameters and errors."""
     check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
     if proxy.listeners:
         raise ProxyError(f"the proxy already listens at {next(iter(proxy.listeners.values()))}; create another proxy")
@@ -151,7 +151,7 @@ class _Listeners:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         for link in [*self.links]:
             link.abort()
-        await asyncio.sleep(0)  # let asyncio call `connection_lost`, which it does in its next iteration
+        await asyncio.sleep(0)  # let the event loop call `connection_lost`
         for each in self._sockets:
             each.close()
         self.proxy.listeners.clear()
@@ -256,7 +256,7 @@ class _Side(asyncio.Protocol):
         self.other.resume("writing")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Close the other side: after an error at once, otherwise after sending the bytes that are queued for it."""
+        """Close the other side: immediately after an error, otherwise when its queued bytes have been sent."""
         self.is_closed = True
         self._end()
         self._link.close()
@@ -267,7 +267,7 @@ class _Side(asyncio.Protocol):
     # The link calls the following methods.
 
     def pause(self, why: str) -> None:
-        """Stop reading from this side. Reading continues when `resume` has been called for every reason (`why`)."""
+        """Stop reading from this side for the reason `why`. To continue, call `resume` for each such reason."""
         self._pauses.add(why)
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()

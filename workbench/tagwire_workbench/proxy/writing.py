@@ -31,7 +31,7 @@ _BLOCK: Final = 0xFFFF
 """Maximum number of bytes in a stored deflate block."""
 _PIECE: Final = _BLOCK // 2
 _MEMBER: Final = 1 << 20
-"""After this many frame bytes, a gzip member ends before `_PERIOD` is over. Longer writes would delay the traffic."""
+"""A gzip member with this many frame bytes ends before `_PERIOD` is over. Longer writes would delay the traffic."""
 _CACHED: Final = 1 << 27
 """Number of bytes at the end of the file that stay in the page cache, since they may not be on disk yet."""
 _PERIOD: Final = 0.5
@@ -40,7 +40,7 @@ _GZIP_HEADER: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
 def _members() -> Iterator[tuple[list[bytes], bool]]:
-    """Yield (lines to compress, is_full) for each gzip member. `is_full` means that it has reached its maximum size."""
+    """Yield (lines to compress, is_full) for each gzip member. `is_full` means that the member has its maximum size."""
     pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
@@ -112,8 +112,8 @@ def _write(data: bytes) -> None:
             end = os.lseek(1, 0, os.SEEK_CUR) - (len(data) - len(rest))
             os.ftruncate(1, end)
         raise
-    with suppress(AttributeError, OSError):  # not supported by this system or type of file
-        # `posix_fadvise` keeps unwritten pages in the cache, but starts to write them. The next call drops them.
+    with suppress(AttributeError, OSError):  # raised if the system or the type of file doesn't support this
+        # `posix_fadvise` keeps unwritten pages in the cache, but starts writing them to disk. The next call drops them.
         end = os.lseek(1, 0, os.SEEK_CUR)
         os.posix_fadvise(1, max(end - _CACHED, 0), 0, os.POSIX_FADV_DONTNEED)
 

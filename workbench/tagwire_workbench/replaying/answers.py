@@ -28,7 +28,7 @@ _HEADER: Final = "header."
 
 class _Path(NamedTuple):
     message: str
-    """Name of the response to which the path applies; empty for all responses."""
+    """Name of the response to which the path applies; "" for all responses."""
     path: str
 
 
@@ -148,9 +148,9 @@ def _without_time(data: bytes) -> list[bytes]:
 
 
 def is_worth_a_retry(registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes) -> bool:
-    """Return whether a request should be sent again, because all errors of the received response are retriable.
+    """Return whether to send a request again: its response has errors, and all of them are retriable.
 
-    Return False if the response has no errors, or if the recorded response also has only retriable errors.
+    Return False if the recorded response also has only retriable errors.
     """
     try:
         before, now = (

@@ -38,7 +38,7 @@ _EPOCHS: Final = {
 }
 """Fields that contain an epoch, with the kind of the ID in the same struct."""
 _NAMES: Final = ("name", "topic", "group_id", "transactional_id")
-"""Fields that name what an ID belongs to. Two structs must agree in these fields for their IDs to be paired."""
+"""Fields that name the owner of an ID. The IDs of two structs are paired only if these fields are equal."""
 
 
 class IdMapping:

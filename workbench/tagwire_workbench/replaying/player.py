@@ -116,7 +116,7 @@ def steps(
 ) -> Iterator[RecordedEvent]:
     """Yield the steps of a capture. Raises CaptureError for a frame that is too short to have a correlation ID.
 
-    Gaps in a network capture and responses without a recorded request are passed to `left_out` instead.
+    Gaps in a network capture, and responses without a recorded request, are passed to `left_out`, not yielded.
     """
     pairing = Pairing[bytes](registry)
     for frame in frames:

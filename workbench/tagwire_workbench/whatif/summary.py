@@ -14,7 +14,7 @@ class SummaryTable(NamedTuple):
     title: str
     rows: list[tuple[str, Measure]]
     more: int = 0
-    """Number of further rows, which the table leaves out because of `top`."""
+    """Number of rows left out because of the limit `top` of `Summary`."""
 
 
 class Summary:
