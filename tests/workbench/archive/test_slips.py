@@ -50,7 +50,7 @@ def test_slips_are_corrected_and_reported(text: str, notes: list[str]) -> None:
         ("{} {}", {"TW113", "TW204"}),
         ("3 {}", {"TW109"}),
         (f"{{ {HEAD}, \"flexibleVersions\": \"often\" }} }}", {"TW201"}),
-        # Besides slips that can be corrected (a duplicate key, no flexibleVersions), these specs have other errors.
+        # These specs have errors that can't be corrected, besides slips (a duplicate key, no flexibleVersions).
         (f'{{ {WHOLE}, "fields": 7 }}', {"TW111"}),
         (f'{{ {WHOLE}, "fields": [{{"name": "A"}}] }}', {"TW113", "TW405"}),
         (f'{{ {WHOLE}, "name": {{}} }}', {"TW111"}),

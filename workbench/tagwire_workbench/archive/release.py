@@ -207,7 +207,7 @@ def _imported(text: SpecText, tree: dict[str, Any], mended: Sequence[str]) -> Im
     notes = list(mended)
     facts = normal_form(_facts(tree), notes.append)
     if facts["validVersions"] == "none":
-        # The API was removed, and the spec only reserves its key.
+        # The spec of a removed API only reserves its key.
         facts = {key: facts[key] for key in ("apiKey", "type", "name", "validVersions") if key in facts}
     name = facts["name"]
     if text.name != name:

@@ -211,7 +211,7 @@ class Browser(App[None]):
 
     def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
         item, cursor = event.item, self.fields.cursor_node
-        if cursor is not None and cursor.data is item:  # the cursor may have moved to another entry
+        if cursor is not None and cursor.data is item:  # the cursor has not moved in the meantime
             self.bytes.show(item.buffer, item.begin, item.end)
             facts = "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
             self.field.update(f"{facts}\n{item.about}" if item.about else facts)

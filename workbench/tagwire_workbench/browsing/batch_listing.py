@@ -144,7 +144,7 @@ class BatchListing(Listing):
                     if not self.count % _AT_ONCE:
                         yield True
         except LogError as error:
-            if not (self._follows and error.rule == _CUT):  # the last batch of a growing log may be incomplete
+            if not (self._follows and error.rule == _CUT):  # not just an incomplete batch of a growing log
                 self._add_rest(number, position, segment)
                 self._next[number] = None
         yield True

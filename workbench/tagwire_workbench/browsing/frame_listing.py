@@ -200,7 +200,7 @@ class FrameListing(Listing):
         self.file.close()
 
 
-@cache  # cached because it is called for each frame
+@cache  # called for each frame
 def _has_records_field(message: "type[Message]") -> bool:
     from tagwire.records.message_records import has_records_field
 

@@ -183,7 +183,7 @@ async def _serve(
         printing.add(lambda: write_json_line(row) if as_json else write_line(text))
 
     for each in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C ends the event loop instead
+        with contextlib.suppress(NotImplementedError):  # raised on Windows, where Ctrl-C ends the event loop
             loop.add_signal_handler(each, stopping.stop)
     async with proxy.serving(*listen, allow_remote=allow_remote, on_listening=show):
         with contextlib.suppress(TimeoutError):

@@ -133,7 +133,7 @@ def read_tree(path: Path) -> Tree:
         mark = error.problem_mark or error.context_mark
         position = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         raise ScriptError(f"{path}{position}: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:  # for example, bytes that aren't text
+    except yaml.YAMLError as error:  # raised, for example, if the bytes aren't text
         raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
     if node is None:
         raise ScriptError(f"{path}: the file is empty")

@@ -105,7 +105,7 @@ async def _serve(
     peer.journal.on_received = printing(printer.request)
     peer.journal.on_problem = printing(say_error)
     for each in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C ends the event loop instead
+        with contextlib.suppress(NotImplementedError):  # raised on Windows, where Ctrl-C ends the event loop
             loop.add_signal_handler(each, stop)
     async with peer.serving(*at, allow_remote=allow_remote) as address:
         printer.address(address)

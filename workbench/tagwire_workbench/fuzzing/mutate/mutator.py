@@ -62,8 +62,8 @@ class Mutator:
         """Return a mutation of `data` or, if `data` is not a valid input, of a seed from the corpus.
 
         `rule`, one of `RULES` or `DIALECT_RULES`, is the rule that the result must break. If the message can't
-        be changed as requested, another seed is used. If no result fits in `max_size`, a truncated mutation of the kind
-        "near" is returned, valid or not. Without `max_size`, raises FramingError if no message can be changed so.
+        be changed in this way, another seed is used. If no result fits in `max_size`, a truncated mutation of the kind
+        "near" is returned, valid or not. Without `max_size`, raises FramingError if no message can be changed.
         """
         if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"unknown rule {rule!r}; rules are {', '.join(RULES)}")
