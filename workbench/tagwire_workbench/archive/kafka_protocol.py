@@ -94,7 +94,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map ranges of message versions to header versions. The first range begins at 0, even if version 0 was dropped."""
+    """Map ranges of message versions to header versions. The first begins at 0, because dropped versions have headers."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))

@@ -32,7 +32,7 @@ _COMMAND: Final = "--command"
 
 
 class _Version(click.Argument):
-    """The argument VERSION, which the usage line shows as `[MESSAGE VERSION]`, but errors without the bracket."""
+    """The argument VERSION. The usage line shows `[MESSAGE VERSION]`, but errors show `VERSION` without the bracket."""
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         return "VERSION"
