@@ -94,7 +94,7 @@ def _ranges(starts: Mapping[int, str]) -> dict[str, str]:
 
 
 def _header_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Map ranges of message versions to header versions. The first begins at 0, because dropped versions have headers."""
+    """Map ranges of message versions to header versions. The first begins at 0: dropped versions have headers too."""
     plain, flexible = _HEADERS[spec["type"]]
     valid = Versions.parse(spec["validVersions"])
     flexible_versions = Versions.parse(spec.get("flexibleVersions", "none"))
