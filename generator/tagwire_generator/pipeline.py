@@ -196,7 +196,7 @@ def _package_entry(
 ) -> CacheEntry:
     history_path = spec_set.specs / HISTORY_FILE
     history = history_path.read_bytes() if history_path.is_file() else b""
-    # The package's own modules don't depend on `numbers` and `named`, so leave these out of the cache key.
+    # Leave `numbers` and `named` out of the cache key: the package's own modules don't depend on them.
     facts = [{**each, "numbers": (), "named": ()} for each in summaries]
     key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):

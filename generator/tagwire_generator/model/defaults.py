@@ -39,7 +39,7 @@ IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Tells `FieldSpec` to use the default of the field's type."""
 
 _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
-"""Maps families of types to the rule that a default of the wrong type violates. For all other families, it is TW506."""
+"""The rule that rejects a default of the wrong type, for each family of types; TW506 for the families not listed."""
 
 
 def implicit_default(type: FieldType, semantic: str = "") -> Default:
@@ -55,7 +55,7 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return the wire type of a field; None for arrays. Ignores invalid semantic types, which other rules report."""
+    """Return a field's wire type; None for arrays and structs. Ignores an invalid semantic type: other rules report it."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 
@@ -125,7 +125,7 @@ def _content(name: str, type: FieldType, value: object) -> Violation:
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")
 """Primitives that can't be keys: bytes may be unhashable memoryviews, and the float NaN is not equal to itself."""
 _WRITTEN: Final = ("property", "which")
-"""Names of a decorator and a method that classes with unions use. A field with such a name would hide them."""
+"""A decorator and a method that classes with unions use. Fields with these names would hide them."""
 
 
 def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
@@ -177,7 +177,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
 
 
 def value_violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
-    """Yield violations that depend on a field's struct, such as a default for a struct that has required fields."""
+    """Yield violations for struct defaults that lack required fields, and for `unique` arrays without suitable keys."""
     for position, _, index, spec in graph.members():
         target = graph.target(spec)
         struct = None if target is None else message.structs[target]

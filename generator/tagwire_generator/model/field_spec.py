@@ -69,7 +69,7 @@ class FieldSpec:
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
     is_optional: bool = False
-    """Whether the field is one of the draft dialect's optionalFields, which have other keys and limits."""
+    """Whether the field is one of the draft dialect's optionalFields. Such fields have their own keys and limits."""
     semantic: str = ""
     """The value of the spec's key `semantic`. The property `meaning` adds precision and scale."""
     precision: int | None = None
@@ -97,7 +97,7 @@ class FieldSpec:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether at least one dialect allows null for the field's type. Other rules check the dialect of the spec."""
+        """Whether any dialect allows null for the field's type. `field_rules` checks the spec's own dialect."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property

@@ -1,4 +1,4 @@
-"""Rules for record formats that concern several fields: lengths, checksums, counts and compression.
+"""Rules for the references between fields of a record format: lengths, checksums, counts and compression.
 
 The keys `lengthOf`, `countOf` and `covers` name a later field of the same struct. The keys `when`, `deltaOf` and
 `compression` name an earlier field of the same struct or of an enclosing struct. If several earlier fields have this

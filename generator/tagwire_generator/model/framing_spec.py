@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""Stands for all following bytes of a struct. Specs use it in place of a field name, a length or a count."""
+"""The word for all remaining bytes of a struct. Specs write it instead of a field name, a length or a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class FramingSpec:
     With "rest", no length is encoded: the value consists of all remaining bytes.
     """
     count: str = ""
-    """The encoding of an array's count. The possible values are those of `length`."""
+    """The encoding of an array's count. It has the same possible values as `length`."""
     length_of: str = ""
     includes_itself: bool = False
     count_of: str = ""

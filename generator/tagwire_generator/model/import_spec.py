@@ -97,8 +97,8 @@ def _is_by_version(row: object) -> bool:
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
     """Merge the version ranges that two imports list for the same struct.
 
-    If they list different struct versions for the same version of the importing spec, return the lowest such version
-    of the importing spec, as an int, instead of the merged ranges.
+    If the imports contradict each other, return an int instead: the lowest version of the importing spec for which
+    they list different struct versions.
     """
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []

@@ -38,7 +38,7 @@ _WINDOWS_DEVICES: Final = frozenset(
 
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}
 _NEGOTIATING: Final = "ApiVersionsResponse"
-"""The response with which Kafka peers negotiate versions. Readers recognize it by this name (KIP-511)."""
+"""The response that tells a client which versions a broker supports. Readers recognize it by this name (KIP-511)."""
 
 
 def name_violation(name: str) -> Violation | None:

@@ -86,7 +86,7 @@ class MessageSpec:
     """The name of the subfolder that contains the spec. API keys of records are unique within a component."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why the message is deprecated, or only its `deprecated_versions` if there are any; None if it is not."""
+    """Why the message is deprecated (only its `deprecated_versions`, if there are any); None if it is not."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False
@@ -99,14 +99,14 @@ class MessageSpec:
     structs: tuple[StructSpec, ...] = ()
     """Inline, common and imported structs. Each struct comes after the structs that it contains."""
     imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
-    """All imported shared structs. The message's own fields can only use those that it imports directly."""
+    """All imported shared structs, direct and indirect. The message's own fields can only use direct imports."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()
     """Ascending version ranges, each with its header version; empty if the spec lists no header versions."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """The attributes of a record format. It has only version 0, which users never see."""
+    """The attributes of a record format; None for other messages. Its only version, 0, is never shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)

@@ -13,7 +13,7 @@ from tagwire_generator.model.violations import Violation
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the format's proposal says about a size: the value `value` of `field` is encoded in `bytes` bytes."""
+    """A size that the format's proposal states: `field` with the value `value` is encoded in `bytes` bytes."""
 
     field: str
     value: int

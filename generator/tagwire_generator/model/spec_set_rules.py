@@ -17,7 +17,7 @@ from tagwire_generator.project.options import SpecOptions
 
 _DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
-"""The kinds of messages that are found by their API key. Other rules check the API keys of coordinator records."""
+"""The kinds of messages that must have an API key. For coordinator records, other rules check this."""
 
 
 def check_set(

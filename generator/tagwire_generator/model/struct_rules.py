@@ -72,7 +72,7 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         target = graph.target(spec)
         if target is None:
             declare = "give the field its fields ([] for none), or declare it in commonStructs"
-            # A type of another language, such as Java's `String`, may look like a struct's name.
+            # The name may be a type of another language, such as Java's `String`.
             foreign = foreign_type_hint(spec.struct)
             hint = suggestion(spec.struct, graph.positions, f"{declare}; or {foreign}" if foreign else declare)
             text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
@@ -160,7 +160,7 @@ def _widest_path(struct: StructSpec, message: "MessageSpec", graph: StructGraph,
 
 
 def _empty_element_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation]:
-    """Yield violations for arrays whose elements take no bytes. A short input could claim any number of them."""
+    """Yield violations for arrays whose elements take no bytes. A short input could claim to have millions of them."""
     found: set[tuple[int | None, int]] = set()
     for version in _turning_points(message, graph):
         if version in message.flexible_versions or version in message.optional_versions:
@@ -195,7 +195,7 @@ def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
 
 
 def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> set[int]:
-    """Return the structs that take no bytes. In flexible versions, there are none, because tag sections take bytes."""
+    """Return the structs that take no bytes. Not for flexible versions, in which every struct has a tag section."""
     empty: set[int] = set()
     for position in graph.order:
         takes_bytes = any(

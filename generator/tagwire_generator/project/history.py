@@ -106,8 +106,7 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # The table "layouts" contains the layouts as strings. If a component is also named "layouts", its messages
-        # are subtables of this table.
+        # The strings in the table "layouts" are layouts. Subtables are messages of a component named "layouts".
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

@@ -32,9 +32,9 @@ class SpecOptions:
     unanswered_versions: bool = False
     """Whether a request may have versions that its response does not have, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
-    """How to compare the header keys of a record format if they are integers: as signed or as unsigned numbers.
+    """Whether integer header keys are sorted as signed or as unsigned numbers.
 
-    KIP-82's first draft has such keys, and requires them to be in ascending order.
+    The record format of KIP-82's first draft has such keys, which must be in ascending order.
     """
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types, each with its wire type; "" allows any wire type.
