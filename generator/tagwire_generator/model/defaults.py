@@ -55,7 +55,7 @@ def implicit_default(type: FieldType, semantic: str = "") -> Default:
 
 
 def _wire(type: FieldType, semantic: str) -> WireType | None:
-    """Return a field's wire type; None for arrays and structs. Ignores an invalid semantic type: other rules report it."""
+    """Return a field's wire type; None for arrays and structs. Other rules report invalid semantic types."""
     return type.scalar and (wire_type(type.name, semantic) or type.scalar)
 
 

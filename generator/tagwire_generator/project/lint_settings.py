@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Return whether a rule is enabled. `is_default` tells whether the rule is on if the settings select no rules."""
+        """Return whether a rule is enabled. `is_default` means that it is on if the settings select none."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False
