@@ -32,7 +32,7 @@ def formatter_of(text: str) -> str:
 
 
 def is_same_code(name: str, before: str, after: str) -> bool:
-    """Return whether two versions of a file differ only in formatting. Comments and docstrings must not differ."""
+    """Return whether two versions of a file differ only in formatting, with the same comments and docstrings."""
     if name == MARKER:
         return _LINE.sub("", before).split() == _LINE.sub("", after).split()
     if not name.endswith((".py", ".pyi")):
@@ -93,7 +93,7 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """The formatters of the files on disk ("" if unknown) and of the new files; None unless only formatting differs."""
+    """The formatters of the old files ("" if unknown) and the new files, if only formatting differs; otherwise None."""
 
     def apply(self) -> None:
         """Write new and changed files. Delete stale files, and folders that become empty.

@@ -1,7 +1,7 @@
 """Find tagwire's own folders of templates and specs, and the root folder of a project.
 
-In a wheel, tagwire's folders are inside `tagwire_generator`, to which `hatch_build.py` moves them. In a checkout, they
-are at the top of the repository. No other module depends on this difference.
+In a wheel, tagwire's folders are inside `tagwire_generator`, because `hatch_build.py` moves them there. In a checkout,
+they are at the top of the repository. Only this module knows the difference.
 """
 
 from pathlib import Path

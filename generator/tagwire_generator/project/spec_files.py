@@ -111,7 +111,7 @@ def _component(parts: tuple[str, ...], parent: str) -> str:
 
 
 def _named(path: Path) -> Path:
-    # The first line of a generated module is a comment with this path. A line break would end the comment.
+    # The path is in a comment at the start of the generated module. A line break in the path would end the comment.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
     if path.exists() and not path.is_file():  # reading a pipe would block

@@ -73,7 +73,7 @@ def staged_differently(files: Iterable[Path]) -> list[Path]:
 
 
 def copy_staged(folder: Path, target: Path) -> Path:
-    """Write a folder's staged files to `target`, and return its path there. Raises GitError outside a work tree."""
+    """Write a folder's staged files to `target`. Return the copied folder. Raises GitError outside a work tree."""
     top = _top(folder)
     if top is None:
         raise GitError(f"{folder} is not in a git work tree, so it has no staged files")

@@ -1,8 +1,8 @@
 """Collect the problems in a spec while it is read.
 
-A key that violates a rule is reported, and the object is built again without it, so that the rest of the file can still
-be checked. Violations that depend on such a key (`Part.broken_keys`) are not reported, because they may only follow
-from the first problem.
+If a key violates a rule, the violation is reported, and the key's object is built again without the key. So the rest of
+the file can still be checked. Violations that depend on such a key (`Part.broken_keys`) are not reported, because they
+may only follow from the first problem.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.register import Registers
 
 EVERYWHERE: Final = Versions(0, HIGHEST)
-"""All versions. Used instead of a version range that is missing or invalid, and never shown in error messages."""
+"""All versions. It replaces a missing or invalid version range, and is never shown in error messages."""
 
 
 class _Checked(Protocol):
@@ -36,7 +36,7 @@ T = TypeVar("T", bound=_Checked)
 class Part:
     """An object of a spec while it is read: its node in the tree, and its invalid keys (`broken_keys`).
 
-    `spelled` maps attributes of the model to keys of the spec, where the names differ.
+    `spelled` maps attributes of the model to the spec's keys, if they have different names.
     """
 
     def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
@@ -45,7 +45,7 @@ class Part:
         self._spelled = spelled or {}
 
     def node_of(self, key: str) -> JsonNode:
-        """Return the node at which to report a problem with a key: the key's value, or the object if it is absent."""
+        """Return the node at which to report a problem with a key: its value or, if the key is absent, the object."""
         member = self.node.members.get(self._spelled.get(key, key))
         return self.node if member is None else member.value
 
@@ -91,7 +91,7 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: JsonNode, message: str, *, because: str = "") -> None:
-        """Add a problem at a node. If only errors in another file cause the problem, `because` is that file's name."""
+        """Report a problem at a node. `because` names another file if only that file's errors cause the problem."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 

@@ -40,7 +40,7 @@ _FIRST_KEYS: Final = ("name", "versions", "reservedTags", "fields")
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return a spec's tree in which imported structs are common structs, copied from the trees in `shared`."""
+    """Return a copy of a spec's tree in which common structs, made from the trees in `shared`, replace the imports."""
     result = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -169,7 +169,7 @@ class SharedStructs:
         return result
 
     def is_circular(self, name: str) -> bool:
-        """Return whether a shared struct imports itself or, directly or indirectly, a struct that imports itself."""
+        """Return whether a shared struct, or any struct that it imports directly or indirectly, imports itself."""
         waiting, seen = [name], {name}
         while waiting:
             known = self.get(waiting.pop())

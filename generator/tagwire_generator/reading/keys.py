@@ -18,7 +18,7 @@ Convert: TypeAlias = Callable[[JsonNode], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
 """The kinds of values that have no converter here, because `reading.struct` and `reading.imports` read them."""
 _FOR_EDITORS: Final = "schemaReference"
-"""The kind of value of the key `$schema`, which is not read, because only editors use it."""
+"""The kind of value of `$schema`, a key that only editors use."""
 
 
 def _strings(node: JsonNode) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # a stand-in; the flexible versions of the importing spec apply
+        attributes["flexible_versions"] = EVERYWHERE  # a stand-in: each importing spec has its own flexible versions
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -166,7 +166,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             # A range such as 9-12 counts as 9+ if 12 is the message's last version.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
-            # A range that ends earlier is an error. Report it once, for the message. For fields, the range has no end.
+            # A range that ends earlier is an error, which is reported only for the message, not again for its fields.
             reading.broken_message_keys.add("versionsWithOptional")
 
 

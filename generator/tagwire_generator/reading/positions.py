@@ -27,7 +27,7 @@ class Spot:
 
 
 WHOLE: Final = Spot()
-"""The position of the message itself."""
+"""The `Spot` of a finding about the message itself."""
 
 
 class _Found(Protocol):
@@ -46,8 +46,8 @@ F = TypeVar("F", bound=_Found)
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
     """Return the findings with lines and columns in the spec files. A finding without a `Spot` is returned unchanged.
 
-    `texts` has the text of each spec file. `shared` has the file of each shared struct, because a finding about a
-    shared struct is positioned in the struct's file.
+    `texts` maps spec files to their texts. `shared` maps shared structs to their files, because a finding about a
+    shared struct gets a position in the struct's file.
     """
     positions = _Positions(texts, shared or {})
     return tuple(map(positions.placed, findings))
@@ -80,10 +80,10 @@ class _Positions:
         return document.root
 
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, JsonNode]:
-        """Find the field at the path `spot.names`. Return the file that declares it, and its value for `spot.key`.
+        """Return the value of the key `spot.key` in the field at the path `spot.names`, with the file that contains it.
 
-        If the field does not have this key, return the value of its key `name`. If the spec does not have the field,
-        return the name of the struct where it was looked for.
+        If the field does not have this key, return its name instead. If there is no such field, return the name of the
+        field or message that should contain it.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:

@@ -58,7 +58,7 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
 
 
 class _Scope(NamedTuple):
-    """The context of a value, on which its normal form depends: the spec's dialect, the path and the field's type."""
+    """What determines a value's normal form: the spec's dialect, the value's path, and the field's type."""
 
     note: Note
     draft: bool

@@ -40,7 +40,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error at `node`. If `unusable` is set, the reader must ignore the value at that node."""
+    """A schema error at `node`. `unusable` is the node whose value the reader must ignore; None if there is none."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 
@@ -121,7 +121,7 @@ _TYPES: Final[Mapping[str, frozenset[type]]] = {
 _UNTESTED: Final = frozenset(
     {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
 )
-"""Keywords that need no test of their own: they cause no errors, or only errors that `shape_errors` ignores."""
+"""Keywords without a test of their own: `if` tests "then" and "else"; the others cause no error to report."""
 
 
 @functools.cache
@@ -131,7 +131,7 @@ def _accepts(allow_extensions: bool) -> _Test:
 
 
 def _test_of(part: Mapping[str, Any], allow_extensions: bool, known: dict[str, _Test]) -> _Test:
-    """Convert a part of the schema to a function that tests a value. `known` has the function of each `$ref`."""
+    """Convert a part of the schema to a function that tests a value. `known` maps each `$ref` to its function."""
     tests = [
         _keyword_test(keyword, part, lambda other: _test_of(other, allow_extensions, known), known)
         for keyword in part
@@ -147,7 +147,7 @@ def _keyword_test(
     match keyword:
         case "$ref":
             if operand not in known:
-                # A definition may refer to itself, so `known` must have an entry for it before it is converted.
+                # Add an entry to `known` before converting the definition, because a definition may refer to itself.
                 known[operand] = lambda value: known[operand](value)
                 known[operand] = test_of(schema()["$defs"][operand.rpartition("/")[2]])
             return lambda value: known[operand](value)

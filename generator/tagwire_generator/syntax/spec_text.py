@@ -17,7 +17,7 @@ Path = tuple[str | int, ...]
 
 WIDTH: Final = 120
 _MARK: Final = "\0"
-"""Encloses a line's final comment until `_finished` moves the comment after the line's commas and brackets."""
+"""Written before and after a line's final comment, until `_finished` moves the comment to the end of the line."""
 
 
 class Comments:
