@@ -143,7 +143,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path`, or to the enclosing item if it has no line of its own."""
+        """Attach the pending comments to the item at `path`, or to the item around it if `path` has no line of its own."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -210,7 +210,7 @@ def _is_block_end(closed: _Open) -> bool:
 
 
 def _owner(path: Path) -> Path:
-    """Return the item to which a comment at `path` belongs: the innermost one with its own line in canonical text."""
+    """Return the item to which a comment at `path` belongs: the innermost item with a line of its own."""
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]

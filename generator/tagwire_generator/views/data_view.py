@@ -44,7 +44,7 @@ class StructView:
 
     name: str
     base: str
-    """The base class. For a request or response, its type argument is the header class if the package has headers."""
+    """The base class. For a request or response, its type argument is the package's header class, if there is one."""
     doc: str
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
@@ -72,7 +72,7 @@ class DataModuleView:
     doc: str
     imports: list[list[str]]
     type_imports: list[str]
-    """Import statements for `if TYPE_CHECKING`, because only annotations need them. This speeds up imports."""
+    """Imports that only annotations need. They are in `if TYPE_CHECKING`, so the module itself is imported faster."""
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """The structs. Each comes after the structs that it contains, and the message comes last."""
@@ -102,7 +102,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # In a class body, a struct or attribute hides an import of the same name, so such imports get other names.
+        # Imports with these names get other names: in a class body, structs and attributes would hide them.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = ModuleImports(taken)

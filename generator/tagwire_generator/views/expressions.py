@@ -40,7 +40,7 @@ class _Helpers(NamedTuple):
     value_of: str
     raw_of: str
     call: str
-    """The format string for applying a helper (`value_of` or `raw_of`) to a value, in this order, such as `{}({})`."""
+    """The format string that inserts a helper (`value_of` or `raw_of`) and its argument, such as `{}({})`."""
     read_many: str
     put_many: str
 
@@ -181,7 +181,7 @@ class Expressions:
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
-        if isinstance(default, float):  # like `==` of data objects, compare bits
+        if isinstance(default, float):  # compare bits, as `==` of data objects does
             return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"
@@ -191,7 +191,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return expressions that are true if message `m` breaks the rule of a union or of an array's unique keys."""
+        """Return conditions that are true if `m` breaks the rule of a union, or has equal keys in a `unique` array."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
@@ -285,7 +285,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return the suffixes of the helper functions for one value and for arrays, such as `string` and `strings`."""
+    """Return two suffixes of helper functions: for one value, such as `string`, and for arrays, such as `strings`."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
     return _SIZED.get(wire.family, _SIZED["binary"])

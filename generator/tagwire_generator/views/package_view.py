@@ -39,9 +39,9 @@ class PackageView:
     marker_doc: str
     level: int
     registry: str
-    """The type annotation of the package's registry. It contains the names of the header classes."""
+    """The type annotation of the package's registry, with the names of the header classes."""
     type_imports: tuple[str, ...]
-    """Import statements for the registry type."""
+    """Import statements for the names in `registry`."""
     messages: tuple[MessageEntry, ...]
     """The messages by name. Messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]

@@ -62,7 +62,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How generated code reads a length or count `n`: a format code of `struct`, and expressions that interpret `n`."""
+    """How generated code reads a length or count `n`: its `struct` format code, and expressions that use `n`."""
 
     code: str
     is_null: str
@@ -166,7 +166,7 @@ class _Steps:
         self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
 
     def marked(self, target: str, marker: str, call: str) -> None:
-        """Add the steps that read a value. If `marker` is not empty, a null marker precedes the value."""
+        """Add the steps that read a value. `marker` is the type of the null marker before the value; "" for none."""
         if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))

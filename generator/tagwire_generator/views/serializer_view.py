@@ -17,7 +17,7 @@ __all__ = ["FunctionView", "SerializerModuleView", "VersionView", "serializer_vi
 
 @dataclass(frozen=True)
 class FunctionView:
-    """Template data for the functions that read and write a struct. Versions with equal layouts may share them."""
+    """Template data for the functions that read and write a struct. Versions with equal layouts may share functions."""
 
     name: str
     struct: str
@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """Template data for a version's serializer class. If `base` is set, the class inherits everything from it."""
+    """Template data for a version's serializer class. A class with a `base` inherits its methods from it."""
 
     number: int
     name: str

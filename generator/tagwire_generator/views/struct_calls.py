@@ -21,7 +21,7 @@ class UnionView:
     alternatives: tuple[str, ...]
     """The names of the union's attributes. At most one of them may be set."""
     arguments: str
-    """The arguments of a method call, as Python code: the union's name and the names of its alternatives."""
+    """The arguments that the property passes on, as Python code: the union's name and the names of its alternatives."""
     doc: str
 
 
@@ -32,7 +32,7 @@ class KeyedView:
     name: str
     annotation: str
     arguments: str
-    """The arguments of a method call, as Python code: the array and the key attributes of its elements."""
+    """The arguments that the method passes on, as Python code: the array and the key attributes of its elements."""
     doc: str
 
 

@@ -22,7 +22,7 @@ from tagwire_generator.project.settings import SettingsError
 
 FILE: Final = "targets.toml"
 _EACH: Final = {"message": {"message", "module", "package"}, "package": {"package"}}
-"""The placeholders allowed in a target's file name, by how often the target is rendered: per message or per package."""
+"""The placeholders allowed in the file names of targets that are rendered for each message, or for the package."""
 
 
 @dataclass(frozen=True, slots=True)

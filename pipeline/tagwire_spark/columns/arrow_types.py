@@ -52,7 +52,7 @@ def _spark_value(type: Any) -> Any:
 def may_be_null(field: Any) -> Any:
     """Return a nullable copy of the field. If the field is a struct, its inner fields also become nullable.
 
-    Arrow can't cast a null struct that has a NOT NULL field, so Spark's `toArrow` would fail.
+    Otherwise, Spark's `toArrow` would fail, because Arrow can't cast a null struct that has a NOT NULL field.
     """
     type = field.type
     if pa.types.is_struct(type):

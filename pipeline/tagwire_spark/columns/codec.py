@@ -215,7 +215,7 @@ def _types(decoding: Decoding) -> _Types:
 
 
 class Encoding(NamedTuple):
-    """The message and version that structs are encoded as, and the encoding options."""
+    """The message and version to which structs are encoded, and the encoding options."""
 
     name: str
     package: str

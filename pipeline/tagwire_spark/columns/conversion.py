@@ -31,8 +31,8 @@ class Misfit(Exception):
 def message_side(given: Any, expected: Any) -> Any:
     """Return the type to which a Spark column of type `given` must be cast, so that it can be encoded as `expected`.
 
-    The encoder converts most types itself, so most types are returned unchanged. The exceptions are decimals that
-    become uint64 fields, and timestamps and durations, because Spark's unit may differ from the field's unit.
+    Most types are returned unchanged, because the encoder converts them itself. Exceptions are decimals for uint64
+    fields, and timestamps and durations, whose unit in Spark may differ from the field's unit.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(expected):
@@ -48,7 +48,7 @@ def message_side(given: Any, expected: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """Cast an array to a type that nests structs, lists and maps the same way. Raises Misfit if a value doesn't fit."""
+    """Cast an array to a type with the same structs, lists and maps. Raises Misfit if a value doesn't fit."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array

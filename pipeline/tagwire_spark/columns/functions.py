@@ -166,7 +166,7 @@ def schema_of_message(
     """Return the type of the structs that `from_message` returns for the same arguments.
 
     `version` is None if `from_message` gets a column of versions. Each field has its documentation as a comment. If
-    `nullable` is false, a field is NOT NULL if the spec never allows null; reading with such a schema is faster.
+    `nullable` is false, fields that the spec never allows to be null are NOT NULL, which makes reading faster.
     """
     schema: StructType = decoding(messageName, version, options, fields).commented(nullable=nullable)
     return schema
