@@ -85,7 +85,7 @@ class PipelineError(PySparkException, TagwireError):
 
 
 def rejection(error: TagwireError | OSError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> PipelineError:
-    """Convert a tagwire or system error to a PipelineError. `malformed` is its condition if bytes are invalid."""
+    """Convert a tagwire or system error to a PipelineError. `malformed` is the condition for invalid bytes."""
     if isinstance(error, PipelineError):
         return error
     if isinstance(error, OSError):

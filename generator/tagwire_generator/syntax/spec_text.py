@@ -143,7 +143,7 @@ class _Scan:
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path`, or to the item around it if `path` has no line of its own."""
+        """Attach the pending comments to the item at `path` or, if it has no line of its own, to the enclosing item."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []

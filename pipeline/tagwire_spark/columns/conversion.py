@@ -48,7 +48,7 @@ def message_side(given: Any, expected: Any) -> Any:
 
 
 def converted(array: Any, type: Any, path: str = "") -> Any:
-    """Cast an array to a type with the same structs, lists and maps. Raises Misfit if a value doesn't fit."""
+    """Cast an array to a type of the same nesting (structs, lists, maps). Raises Misfit if a value doesn't fit."""
     types = pa.types
     if array.type.equals(type, check_metadata=True):
         return array

@@ -264,7 +264,7 @@ class Call(NamedTuple):
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
     """Return a UDF that processes Arrow columns. Spark names the result column after the UDF and its arguments."""
 
-    def settled(*columns: pa.Array) -> pa.Array:  # Spark requires these type hints of an Arrow UDF
+    def settled(*columns: pa.Array) -> pa.Array:  # an Arrow UDF must have these type hints
         call.check(len(columns))  # Spark itself would accept any number of arguments
         settle_worker()
         return run(*columns)

@@ -2,7 +2,7 @@
 
 Spark trusts a source's schema: to build rows faster, it doesn't check NOT NULL columns for nulls. So a column declared
 NOT NULL must really have no nulls. Inside a message, a schema may declare a field NOT NULL only if the spec doesn't
-allow null for it. For a whole column declared NOT NULL, each batch is checked.
+allow null for it. If a whole column is declared NOT NULL, this module checks it for nulls in each batch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

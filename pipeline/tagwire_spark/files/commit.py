@@ -79,7 +79,7 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Create the log folder, and check that it supports commits. Raises PipelineError if either fails."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # an earlier commit shows that the folder supports commits
+    if "number" not in folder.done():  # no earlier commit shows that the folder supports commits
         folder.remove(begin(root, storage))
 
 
@@ -95,9 +95,9 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    If `is_begun` is true, `begin` has created the job's folder. If that folder no longer exists, the job has already
-    ended, so this raises PipelineError. Jobs of micro-batches start without `begin`: for them, `is_begun` is false, and
-    this creates the folder if it is missing.
+    `is_begun` tells whether `begin` has created the job's folder. If so, a missing folder means that the job has
+    already ended, and this raises PipelineError. For jobs of micro-batches, which start without `begin`, this creates
+    the folder if it is missing.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -176,7 +176,7 @@ def settled(root: Path) -> Generator[None]:
     """Carry out a local folder's pending commits, and hold a read lock on it during the `with` block.
 
     Raises PipelineError if a commit can't be carried out. If the file system has no locks, another process may commit
-    during the block; this raises PipelineError (KAFKA_LOG_CHANGED).
+    during the block. This is detected at the end of the block, and raises PipelineError (KAFKA_LOG_CHANGED).
     """
     folder = LocalFolder(str(root))
     while True:
@@ -254,7 +254,7 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.rejected():
                 _do(_Pending(folder, number))
-        # Remove the last commit's staging folder, in case the process that committed died before removing it.
+        # Remove the last commit's staging folder: its process may have died before doing this.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield
@@ -288,9 +288,9 @@ def opened(
 
 
 def if_gone(error: PipelineError, file: str) -> PipelineError:
-    """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed, otherwise `error` itself.
+    """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed; otherwise, return `error`.
 
-    If a local file's folder is also missing, it is probably not mounted on the worker, so `error` itself is returned.
+    If a local file's folder is also missing, the worker has probably not mounted the folder, so `error` is returned.
     """
     if error.condition != "KAFKA_LOG_NOT_FOUND":
         return error

@@ -47,7 +47,7 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     batches: Mapping[str, Any] = {}
-    """If the job is a micro-batch, maps its query's ID to its batch ID, its run ID and a hash of its rows.
+    """For a micro-batch, maps the query's ID to the batch ID, the run ID and a hash of the rows; empty for other jobs.
 
     The manifest stores this entry, together with the entries of earlier commits.
     """
@@ -71,13 +71,13 @@ class Attempt:
     def keep(self, files: list[Path]) -> None:
         """Make finished files accessible to the driver.
 
-        If the driver can read the attempt's folder, the files stay there. Otherwise, this uploads them to object
+        The files stay in the attempt's folder if the driver can read it; otherwise, this uploads them to object
         storage. Raises PipelineError or OSError if the upload fails.
         """
         self._to.keep(self.folder.parents[1], files)
 
     def end(self) -> None:
-        """Raise PipelineError if the job is over. Call this once the attempt has written its last file."""
+        """Check, after the attempt's last write, that the job is not over. Raises PipelineError if the job is over."""
         self._to.end(self)
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ class CommitFolder(ABC):
     """
 
     slowness = 1
-    """How much longer a commit takes here than in a local folder. Waiting times are multiplied by this factor."""
+    """How many times longer a commit takes than in a local folder. Waiting times are multiplied by this factor."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -118,10 +118,10 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
-        """If the job has already ended, remove the files of this task attempt and raise PipelineError."""
+        """Check that the job is not over. If it is, remove the files of this task attempt and raise PipelineError."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
-        """Remove an attempt's local folder, unless it is the one that the driver reads."""
+        """Remove an attempt's local folder, unless the driver reads the files from this folder."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:
@@ -165,7 +165,7 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def check(self, job: Job, change: Change) -> None:
-        """Raise PipelineError if a file can't be moved. Called before the first file of a change is moved."""
+        """Check that all files of a change can be moved, before any of them is moved. Raises PipelineError if not."""
 
     @abstractmethod
     def carry_out(self, number: int, *, is_own: bool) -> None:

@@ -99,12 +99,12 @@ class ConditionalObjects:
         self.system.rm_file(self.path(name))
 
     def delete_all(self, paths: Iterable[str]) -> None:
-        """Delete objects. Their names must include the prefix."""
+        """Delete the objects with these full names, which include the prefix."""
         self.each(self.system.rm_file, paths)
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask(item)` for each item in several threads. Wait for running calls, then raise the first error."""
+        """Call `ask(item)` for each item in several threads. On an error, wait for running calls, then raise it."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

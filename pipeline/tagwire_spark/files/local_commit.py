@@ -166,9 +166,10 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            if claimed.get("job") != job.id:  # an equal ID means that the link was created, and only the reply was lost
+            # If the manifest is this job's own, the link was created, and only the reply was lost.
+            if claimed.get("job") != job.id:
                 return False
-        # If a commit with this number or a later one is already finished, this process claimed the number too late.
+        # Give the number back if it was claimed too late: a commit with this or a later number is already finished.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
             name.unlink(missing_ok=True)
             return False
@@ -259,7 +260,7 @@ class LocalFolder(CommitFolder):
             raise self._undone_by_another(self.path / change["draft"])
 
     def _undone_by_another(self, draft: Path) -> PipelineError:
-        """Remove the staging folder of this commit, which another process has undone. Return the error to raise."""
+        """Return the error for a commit that another process has undone. Also remove the commit's staging folder."""
         shutil.rmtree(_undone(draft), ignore_errors=True)
         text = f"{self.root} can't be written: another process could not put all files of this write in place."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
@@ -317,7 +318,7 @@ def _move(staged: Path, change: Mapping[str, Any]) -> None:
         (root / target).parent.mkdir(exist_ok=True)
         _rename(root / source, root / target)
     for folder in _folders(root, change):
-        with suppress(OSError):  # fails unless the partition folder is now empty
+        with suppress(OSError):  # removes a partition folder only if it is now empty
             folder.rmdir()
         if folder.exists():
             on_disk(folder)
@@ -369,7 +370,7 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
 # Commits don't depend on the lock, so they are also safe on file systems without locks.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the folder lock in the `with` block. Yield whether it is held. Shared locks exclude only exclusive ones."""
+    """Hold the folder lock in the `with` block. Yield whether it is held. Shared locks exclude only exclusive locks."""
     flock, handle, is_held = _flock(), None, False
     with suppress(OSError):
         handle = os.open(root, os.O_RDONLY)

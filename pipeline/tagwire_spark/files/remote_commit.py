@@ -117,7 +117,7 @@ class RemoteFolder(CommitFolder):
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
-        """Raise PipelineError if the job is no longer active, and delete what this attempt may have uploaded."""
+        """If the job is no longer active, delete what this attempt may have uploaded, and raise PipelineError."""
         with self.rejected():
             if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
@@ -241,7 +241,7 @@ class RemoteFolder(CommitFolder):
             if outcome == "done":
                 self._finish(number, change)
         except Exception:
-            if self._is_there(number):  # false if another process has already finished the commit
+            if self._is_there(number):  # no other process has finished the commit
                 raise
         return None
 
@@ -270,7 +270,7 @@ class RemoteFolder(CommitFolder):
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
         self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
-        if self._is_there(number):  # false if another process has already finished the commit
+        if self._is_there(number):  # no other process has finished the commit
             self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
