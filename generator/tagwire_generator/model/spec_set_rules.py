@@ -100,7 +100,6 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
 
 
 def _by_key(messages: Iterable[MessageSummary], kind: str) -> dict[int, MessageSummary]:
-    """Return the first message of a kind for each API key."""
     found: dict[int, MessageSummary] = {}
     for message in messages:
         if message.kind == kind and message.api_key is not None:

@@ -102,7 +102,6 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """Return the sizes and last write times in the staging folder. Skip files that another process removes."""
         found: list[Content] = []
         for folder, _, files in os.walk(job.folder):  # os.walk tolerates files that disappear, unlike `rglob`
             for path in (Path(folder), *(Path(folder, each) for each in files)):
@@ -266,7 +265,6 @@ class LocalFolder(CommitFolder):
         return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def _is_done(self, number: int) -> bool:
-        """Return whether this commit or a later commit is finished."""
         is_done: bool = self.done().get("number", 0) >= number
         return is_done
 

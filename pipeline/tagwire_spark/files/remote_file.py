@@ -81,7 +81,7 @@ class RemoteFile:
             return retried(partial(self._range, start, end))
 
     def _range(self, start: int, end: int) -> bytes:
-        """Request a byte range once. Raises PipelineError if the file changed. Passes on errors of the S3 client."""
+        """Request a byte range once. Raises PipelineError if the file changed, and the S3 client's errors."""
         try:
             if self._is_conditional:
                 found = self._tagged(start, end)
