@@ -165,7 +165,7 @@ def test_a_union_can_be_set(package: Any) -> None:
 
 
 def test_constructor_rejects_two_alternatives(package: Any) -> None:
-    for _ in range(3):  # Python code creates the first object, the active engine creates the others
+    for _ in range(3):  # repeat, because Python code creates the first object, and the active engine the later ones
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
@@ -244,7 +244,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
 
 
 def test_constructor_rejects_missing_required_fields(package: Any) -> None:
-    for _ in range(3):  # Python code creates the first object, the active engine creates the others
+    for _ in range(3):  # repeat, because Python code creates the first object, and the active engine the later ones
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()
         assert package.Person(name="n").name == "n"

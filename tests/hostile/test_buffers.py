@@ -55,7 +55,7 @@ def test_a_second_buffer_that_is_shorter(reader: str, part: int) -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 def test_bytearray_truncated_meanwhile(reader: str) -> None:
-    """Truncate the input at each call and return of Python code, as another thread could do."""
+    """Truncate the input during decoding, at each Python call and return in turn, as another thread could."""
     data, read = READERS[reader]
     expected = read(data)
     for moment in range(1000):

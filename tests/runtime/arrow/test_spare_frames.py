@@ -213,7 +213,7 @@ def test_memory_of_a_finished_log_is_reused(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.usefixtures("traced")
 @traces
 def test_only_transient_arrays_keep_unused_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small array that reuses a large one's buffers must shrink them, unless the option `transient` is set."""
+    """If a small array reuses a large array's buffers, it must shrink them, unless the option `transient` is set."""
     large = log.Segment(segment(tmp_path / "t-0", Random(6)))
     path = tmp_path / "t-1" / f"{0:020}.log"
     path.parent.mkdir()

@@ -112,7 +112,7 @@ def test_selections_that_are_rejected() -> None:
 
 
 def test_response_in_the_fallback_version() -> None:
-    """If a broker doesn't support the version of an ApiVersionsRequest, its response has version 0 and error 35."""
+    """If a broker doesn't support an ApiVersionsRequest's version, it responds in version 0, with error 35."""
     keys = registry.select_response(18, "error_code", "api_keys[].api_key")
     frame = registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0, correlation_id=1)
     assert keys.read(frame, 3) == [(35, [])]

@@ -183,7 +183,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    # The candidate costs more than the 16 bits of a two-byte input, so it may match by chance and isn't clear.
+    # A two-byte input has 16 bits. The candidate costs more, so it may match by chance and isn't clear.
     assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 

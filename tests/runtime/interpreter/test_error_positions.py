@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(tagwire.engine() != "native", reason="this insta
 def test_every_prefix_of_a_message(limit: str) -> None:
     """Compare the errors of the engine and the interpreter for each prefix of a message, with one limit set low.
 
-    The limit `bytes` is not set, because it is checked before decoding.
+    The limit `bytes` is never set, because it is checked before decoding.
     """
     topic = messages.metadata_response.MetadataResponseTopic
     partition = messages.metadata_response.MetadataResponsePartition

@@ -40,7 +40,7 @@ def segment(path: Path, batches: int, *, records: int = 100, value: bytes = b"v"
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 def test_large_segment_needs_the_memory_of_one_array(tmp_path: Path) -> None:
-    """Use a compressed segment, whose file is small: the file is mapped, and mapped pages count as memory."""
+    """Compress the segment to a small file, because the file is mapped, and mapped pages count as memory."""
     path = segment(tmp_path / "segment", 256 * 80, value=b"v" * 200, codec="gzip")  # 500 MB when decompressed
     run = subprocess.run([sys.executable, "-c", _READ, str(path)], capture_output=True, text=True, check=True)
     rows, grown = map(int, run.stdout.split())

@@ -64,7 +64,7 @@ def test_every_format(name: str, level: str, tmp_path: Path, each_engine: str) -
 
 
 def near_magic_2(*bits: Bits, more: tuple[Item, ...] = ()) -> Layout:
-    """Return a layout like v2's, but with named bits in the record attributes, and `more` fields after them."""
+    """Return the v2 layout, with named bits in the record attributes, and the fields `more` after the attributes."""
     layout = format_of("v2").layout
     records = layout.root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

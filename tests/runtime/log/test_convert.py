@@ -183,7 +183,7 @@ def test_gathered_records_keep_their_sequence_numbers() -> None:
 
 
 def test_each_batch_is_counted(logs: Path) -> None:
-    partition = log.Partition(logs / TXN)  # with control batches, which stay as they are
+    partition = log.Partition(logs / TXN)  # this log also has control batches, which are not regrouped
     batches = [(0, batch) for segment in partition.segments for batch in segment.batches()]
     assert any(batch.is_control for _, batch in batches)
     assert sum(piece.source_batches for piece in rebatched(batches, BatchSize(records=100))) == len(batches)

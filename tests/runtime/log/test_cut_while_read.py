@@ -111,7 +111,7 @@ def test_appended_data_is_not_seen_during_a_read(segment: Path) -> None:
 
 def _columns(found: log.Partition, _: Path) -> bool:
     stream = log.columns(found.path, ["offset"])
-    stream._partition = found  # use the segment list from before the change
+    stream._partition = found  # use the list of segments from before they were replaced
     return sum(map(len, stream)) in (2, 3)
 
 

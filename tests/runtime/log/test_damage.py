@@ -41,7 +41,7 @@ def backward(first: int) -> bytes:
 
 
 def holding(first: int, *batches: bytes) -> bytes:
-    """Return a damaged batch. Its last record has a value that contains other batches, and a header count of 0."""
+    """Return a damaged batch. The value of its last record contains `batches`, and the record's header count is 0."""
     return endless(first) + b"".join(batches) + b"\0"
 
 
@@ -90,7 +90,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Damaged logs in which the batches after the damage are recognized only because they reach the end of the file."""
+"""Damaged logs in which the batches after the damage are accepted only because they go on to the end of the file."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
@@ -126,13 +126,13 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """The batch before the zeros may be part of a record's value, followed by the record's header count of 0."""
+    """A batch before zeros may be part of a record's value: the first zero is then the record's header count."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
 
 def test_batches_at_the_end_of_a_value_in_old_formats() -> None:
-    """A batch must count as lost if its offset is below the previous one's: a damaged record's value may contain it."""
+    """A batch with a lower offset than the batch before it counts as lost: a damaged record's value may contain it."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])

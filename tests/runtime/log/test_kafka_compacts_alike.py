@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 
 def stable_end(partition: log.Partition) -> int:
-    """Return the last stable offset as a broker computes it: the offset at which the first open transaction begins.
+    """Return a broker's last stable offset: where the first open transaction begins.
 
     If no transaction is open, return an offset above all others.
     """
@@ -67,7 +67,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
     """Return what both cleaners must agree on: all properties of a v2 batch, but only the records of an old batch.
 
-    The other properties of old batches change, because Kafka's cleaner converts these batches to v2.
+    Kafka's cleaner converts old batches to v2, which changes their other properties.
     """
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)

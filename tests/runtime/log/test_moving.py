@@ -102,10 +102,10 @@ def test_batches_that_native_code_does_not_move() -> None:
 
 
 def test_damaged_records_are_left_to_python() -> None:
-    """Test batches in which a byte was changed and the checksum was corrected.
+    """Change a byte of a batch, and correct its checksum.
 
-    C code may reject such a batch, and Python then reads it and reports the error. If C code moves its records to a new
-    batch instead, they must be the same records that Python reads.
+    C code must either reject the batch, so that Python reads it and reports the error, or move the same records to a
+    new batch that Python reads.
     """
     pick, rejected = Random(3), 0
     for batch in samples():

@@ -65,7 +65,7 @@ def ranges(batches: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
-    """Return whether `changed` could replace batch `number`: it is readable, and its offsets overlap no neighbor."""
+    """Return whether `changed` is a readable batch with offsets between those of the batches around batch `number`."""
     others = [next(read_batches(batch)) for batch in batches]
     try:
         batch = next(read_batches(changed))
@@ -111,8 +111,8 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # A batch begins with its offset, whose first bytes are zeros here. If only these zeros are left, they look
-        # like preallocated space, which is not a problem.
+        # A batch begins with its offset. If only the offset's first bytes are left, they are zeros and look like
+        # preallocated space, which is not a problem.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]

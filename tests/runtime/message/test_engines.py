@@ -195,7 +195,7 @@ FRAMES: dict[str, Callable[..., tagwire.Frame]] = {
         **how,
     ),
 }
-# The garbage collector tracks these messages, because they contain arrays of structs or a UUID.
+# The garbage collector tracks the messages of these frames, because they contain arrays of structs or a UUID.
 WITH_PARTS = set(FRAMES) - {"header", "key"}
 
 
