@@ -63,7 +63,7 @@ def test_type_checkers_and_the_interpreter_see_the_same_names(door: ModuleType) 
 def test_other_names_are_not_there(door: ModuleType) -> None:
     with pytest.raises(AttributeError, match=f"module '{door.__name__}' has no attribute 'nothing'") as caught:
         _ = door.nothing
-    # Python uses these attributes of the error to suggest similar names.
+    # Python needs `name` and `obj` to suggest similar names in the error message.
     assert (caught.value.name, caught.value.obj) == ("nothing", door)
 
 

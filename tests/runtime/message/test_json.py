@@ -154,7 +154,7 @@ def test_fields_of_other_versions_are_taken() -> None:
     assert (message.port, message.weight) == (1, 0.5)
     with pytest.raises(EncodeError, match="port"):
         message.encode(2)
-    # A field that this version lacks may be absent from the JSON, or may be null if another version allows null.
+    # Fields that version 0 doesn't have may be absent from the JSON, or null if another version allows null.
     old = PollRequest.from_json(
         {**PollRequest().to_json(0), "cursor": {"row": 3}, "reason": None, "snapshot": "YQ=="}, 0
     )

@@ -373,7 +373,7 @@ class Topmost(abc.ABC, MetadataResponse):
 
 
 class TestSubclasses:
-    """If a subclass adds slots or a constructor, its methods must still use only the declared fields."""
+    """If a subclass adds slots or a constructor, inherited methods must still use only the message's fields."""
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:

@@ -117,7 +117,8 @@ TWO = (("h", b"1"), ("i", None))
         (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
         (PLAIN.replace(value=None), "v1", "kip87", []),
         (PLAIN.replace(attributes=3), "v2", "v3", []),
-        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),  # kip82-str: bit 0 marks null keys
+        # In kip82-str, attribute bit 0 marks a null key, so it can't be kept.
+        (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),
         (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
         (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
     ],

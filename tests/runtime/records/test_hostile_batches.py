@@ -89,7 +89,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
-    """A wrapper has the offset of its last message. If this is the smallest int64, the first offset is out of range."""
+    """A wrapper has its last message's offset. If that is -2^63, the first message's offset doesn't fit in an int64."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found wrapper offset -9223372036854775808"):
         read_all(data, "v1")
@@ -222,7 +222,7 @@ def test_damaged_compressed_bytes(codec: str) -> None:
     for _ in range(100):
         broken = bytearray(packed)
         broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
-        with pytest.raises(TagwireError):  # if decompression succeeds, the records are invalid
+        with pytest.raises(TagwireError):  # either decompression fails, or the records are invalid
             read_all(resealed(header + broken[: random.randrange(1, len(broken) + 1)]))
 
 
@@ -292,7 +292,7 @@ def test_int_headers_ascend_and_are_there(keys: tuple[int, ...], format: str, is
 @pytest.mark.parametrize(
     ("stated", "headers"),
     [
-        (7, "00000001 00000000"),  # the header takes 8 bytes, so every other length is wrong
+        (7, "00000001 00000000"),  # a header of 8 bytes, with four wrong lengths
         (9, "00000001 00000000"),
         (2**31 - 1, "00000001 00000000"),
         (-1, "00000001 00000000"),

@@ -31,7 +31,7 @@ def message(offset: int, magic: int, value: bytes, time: int = 5, attributes: in
 
 
 def mixed(magic: int, inner: tuple[tuple[int, int], ...], last: int, attributes: int = 1) -> bytes:
-    """Return a wrapper with a message for each (offset, magic byte) in `inner`. `last` is the wrapper's own offset."""
+    """Return a wrapper with the offset `last`, and with a message for each (offset, magic byte) in `inner`."""
     value = b"".join(message(offset, kind, b"v", 4) for offset, kind in inner)
     return message(last, magic, gzip.compress(value), 5, attributes)
 

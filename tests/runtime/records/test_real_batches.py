@@ -137,7 +137,7 @@ def test_a_trace_shows_every_byte(row: dict[str, Any]) -> None:
 
 
 def owned(node: Any, *, inner: bool) -> int:
-    """Count the bytes of the input that a node and its children cover. If `inner` is true, count decompressed bytes."""
+    """Count the input bytes (with `inner`, the decompressed bytes) that a node and its children cover."""
     children = node.children
     own = 0 if inner else node.header_length + node.trailer_length
     return own + sum(

@@ -34,7 +34,7 @@ def test_all_are_read() -> None:
             records += sum(1 for _ in batch)
             end += batch.size
             assert batch.encode() == data[end - batch.size : end]
-        # In a Fetch response, the last batch may be truncated at the client's size limit.
+        # The last batch of a Fetch response may be truncated, because the client limits the response's size.
         assert end == len(data) or (is_fetched and end < len(data))
     assert records == RECORDS
     assert {magic for magic, _ in seen} == {0, 1, 2}

@@ -32,7 +32,7 @@ def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def staged(root: Path, value: bytes = b"new", topics: str = "tu") -> tuple[LogWriter, list[Staged]]:
-    """Write rows without committing them. By default, they extend partition t-0 and create u-0."""
+    """Write rows, but don't commit them. By default, append to partition t-0, and create partition u-0."""
     writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
     return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
 
@@ -71,7 +71,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 
 
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a slow job creates a manifest with the number of a finished commit, other processes must ignore it."""
+    """If a slow job's manifest has the number of a finished commit, other processes must ignore the manifest."""
     writer, messages = begun(tmp_path)
     second, its_messages = staged(tmp_path, b"late")
     draft = second.job.folder / "manifest-late.json"

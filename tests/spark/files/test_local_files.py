@@ -18,10 +18,7 @@ from tagwire_spark.sources.rpc import RpcReader, rpc_query
 
 
 def fail_for(monkeypatch: pytest.MonkeyPatch, broken: Path, error: int) -> None:
-    """Make the folder `broken` unreadable.
-
-    `os.scandir` of the folder, and `os.lstat` of the folder and its files, fail with this error number.
-    """
+    """Make `os.scandir` and `os.lstat` fail for the folder `broken`, and `os.lstat` also for its files."""
 
     def failing(name: str) -> Any:
         call = getattr(os, name)

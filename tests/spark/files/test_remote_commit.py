@@ -119,7 +119,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a `fails` function that fails request number `first` and all later ones, as if the process had died."""
+    """Return a function that is true for request number `first` and all later ones, as if the process had died."""
     return lambda number, _: number >= first
 
 
@@ -444,7 +444,7 @@ def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
 
     with pytest.raises(PipelineError, match="had finished before this task"):
         late.write(slow())
-    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # a late attempt left an object
+    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # left by the late attempt
     with pytest.raises(PipelineError, match="had finished before this task"):
         writer.write(iter(rows("t", 3, b"x")))
 

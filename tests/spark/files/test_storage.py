@@ -193,9 +193,9 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
 
 
 def test_single_segment_is_read_without_its_neighbors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that reading one segment doesn't look at the other files in its folder.
+    """Check that reading one segment ignores the other segments and files in its folder.
 
-    It must check only for pending commits, in its folder and in the folder above.
+    A read only looks for pending commits, in the segment's folder and in the folder above.
     """
     path, seen = segment(tmp_path, 0, batch(0, 3)), list[Path]()
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")

@@ -100,7 +100,7 @@ def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path, apar
     compact_logs(spark, logs, tmp_path / "many", **rules)
     expected, got = contents(tmp_path / "one"), contents(tmp_path / "many")
     assert expected.items() <= got.items()
-    # `compact_logs` also copies the files next to the partition folders. `on_one_machine` only compacts the partitions.
+    # Unlike `on_one_machine`, `compact_logs` also copies the files next to the partition folders.
     assert {name.count("/") for name in got.keys() - expected.keys()} == {1}
     assert apart.count("rewrite") > 20 and "partition" not in apart
 

@@ -135,10 +135,10 @@ def test_formats_of_proposals(here: Any, tmp_path: Path, format: str) -> None:
 
 
 def test_properties_that_rows_can_not_represent(here: Any, tmp_path: Path) -> None:
-    """An export and an import must preserve what rows can't represent.
+    """Check that an export and an import preserve properties that rows can't represent.
 
-    For example, rows have no columns for markers, empty batches, delete horizons, append times, timestamps beyond
-    Spark's range, and preallocated zeros at the end of a file.
+    Such properties are, for example, markers, empty batches, delete horizons, append times, timestamps beyond Spark's
+    range, and preallocated zeros at the end of a file.
     """
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),

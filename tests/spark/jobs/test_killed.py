@@ -59,7 +59,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_worker_killed_while_it_reads(spark: "SparkSession", tmp_path: Path) -> None:
-    """Kill a worker when Spark has read half of its rows: no row may be lost or repeated."""
+    """Kill a worker in the middle of a batch of rows: no row may be lost or repeated."""
     marker = tmp_path / "died"
 
     class DyingReader(LogReader):
