@@ -25,7 +25,7 @@ _DICT: Final = getsizeof({0: b""})
 _VIEW: Final = getsizeof(memoryview(b""))
 _POINTER: Final = 8
 _WORTH: Final = 60
-"""Optional fields that take less memory per byte than this are omitted."""
+"""The minimum bytes of memory per byte of input: optional fields that take less memory are omitted."""
 
 Path = tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Make small specs as text, for tests of changes to specs. A § before a value marks an expected position."""
+"""Make small specs as text, for tests of changes to specs. A § before a value marks the position that tests expect."""
 
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions

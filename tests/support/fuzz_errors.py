@@ -96,7 +96,7 @@ def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, b
 
 
 Outcome = tuple[type | None, str, dict[str, Any], Any]
-"""The result of decoding: an error's class, message and attributes, or None, "" and {}; then the decoded value."""
+"""The result of decoding: the error's class, message and attributes (without one, None, "" and {}), and the value."""
 
 
 def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:

@@ -117,7 +117,7 @@ def draft_cases(draft: str) -> "Cases":
 
 
 def with_unknown_tags(value: Any, numbers: Iterator[int]) -> Any:
-    """Return a JSON value with an unknown tag added to each struct. Each struct gets the next number as its tag."""
+    """Return a JSON value with an unknown tag added to each struct: 40000 plus the next of the numbers."""
     if isinstance(value, list):
         return [with_unknown_tags(element, numbers) for element in value]
     if not isinstance(value, dict):

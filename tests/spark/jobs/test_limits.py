@@ -68,7 +68,7 @@ def test_limits_of_the_state(spark: "SparkSession", zeros: Path) -> None:
     (zeros / "t-0").rename(zeros / "__consumer_offsets-0")
     with pytest.raises(Exception, match=r"Limits\.decompression_ratio"):
         log_state(spark, zeros, "offsets").count()
-    with pytest.raises(Exception, match="MALFORMED_KAFKA_LOG") as rejected:  # the records are not consumer offsets
+    with pytest.raises(Exception, match="MALFORMED_KAFKA_LOG") as rejected:  # the zeros are not valid consumer offsets
         log_state(spark, zeros, "offsets", limits=HIGHER).count()
     assert "Limits" not in str(rejected.value)
 

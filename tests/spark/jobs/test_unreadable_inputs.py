@@ -34,7 +34,7 @@ def logs(here: None, tmp_path: Path) -> Path:
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, error: int) -> None:
-    """Let the function `name` of module `os`, `io` or `shutil` fail for a path."""
+    """Make a function of module `os`, `io` or `shutil` raise an OSError with the number `error` for a path."""
     module: Any = {"open": __import__("io"), "copyfile": shutil}.get(name, os)
     call = getattr(module, name)
 
@@ -65,7 +65,7 @@ JOBS: dict[str, Callable[[Path, Path], Any]] = {
 def test_error_names_the_input_and_the_cause(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, call: str, path: str
 ) -> None:
-    """If an input can't be read, the error must say that.
+    """If an input can't be read, the error must say so, and name the input and the cause.
 
     It must not report a missing folder, an output that can't be written, or a damaged export.
     """

@@ -102,7 +102,7 @@ def test_wrong_base_offset_fails_the_read(tmp_path: Path, level: str, number: in
 @pytest.mark.usefixtures("each_engine")
 def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 11, 7)
-    assert len(read(tmp_path, size)) == 5 * BATCHES  # in the log's very last batch, a wrong offset can't be detected
+    assert len(read(tmp_path, size)) == 5 * BATCHES  # a wrong offset in the log's last batch can't be detected
     (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
     with pytest.raises(
         PipelineError, match=f"byte {11 * size}: found last offset 76, expected less than 60, where the"

@@ -106,7 +106,7 @@ def test_headers_are_a_column_if_they_are_included() -> None:
 
 def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
     reader = stream(logs, subscribe="b", minOffsetsPerTrigger=8, maxTriggerDelay="1h")
-    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first micro-batch does not wait
+    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first micro-batch does not wait for 8 offsets
     segment(logs / "b-0", 0, batch(0), batch(5))
     assert [*triggers(reader, end)] == []
     assert [each for each, _ in triggers(stream(logs, subscribe="b", minOffsetsPerTrigger=8), end)] == [

@@ -264,7 +264,7 @@ def test_streams_of_a_single_segment_are_rejected(tmp_path: Path, path: str) -> 
     with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\] Option path names the file") as rejected:
         stream(tmp_path / path).latestOffset({"t": {"0": 0}}, ReadAllAvailable())
     assert f"; give {tmp_path / 't-0'}." in str(rejected.value)
-    for whole in ("t-?", "*"):  # the pattern also matches files, which are ignored
+    for whole in ("t-?", "*"):  # "*" also matches a file, which is ignored
         assert stream(tmp_path / whole).latestOffset({}, ReadAllAvailable()) == {"t": {"0": 10}}
 
 

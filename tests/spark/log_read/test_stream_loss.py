@@ -91,7 +91,7 @@ def test_segment_removed_during_a_read(tmp_path: Path) -> None:
 def test_segment_renamed_between_listing_and_reading(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: int, fails: str, step: str, function: str
 ) -> None:
-    """A segment renamed to `.deleted` after listing must count as data loss only if the stream has not read it yet."""
+    """A listed segment that is renamed to `.deleted` must count as data loss only if the stream has not read it yet."""
     old, start = segment(tmp_path / "t-0", 0, batch(0)), {"t": {"0": begin}}
     for base in (5, 10):
         segment(tmp_path / "t-0", base, batch(base))
@@ -282,7 +282,7 @@ def test_a_topic_that_was_created_anew(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("late", ["", "no topic", "no ID", "no ID of one"])
 def test_a_topic_that_was_created_anew_in_steps(tmp_path: Path, late: str) -> None:
-    """A stream must notice a recreated topic, even if a trigger in between finds no folder or no ID of the topic."""
+    """A stream must notice a recreated topic, even if an earlier trigger finds no folder or no ID of the topic."""
     for number in range(2):
         segment(tmp_path / f"t-{number}", 0, batch(0))
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ")

@@ -217,7 +217,7 @@ def test_stream_scans_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]])
 
 
 def test_truncated_and_rewritten_log_is_scanned_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
-    """A transaction that was open before may be committed in the rewritten log."""
+    """The scan must forget the old log: its open transaction may be committed in the rewritten log."""
     [seen] = gone_over
     segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]

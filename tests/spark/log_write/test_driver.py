@@ -44,7 +44,7 @@ def test_logs_of_brokers_are_written_back_with_all_properties(logs: Path, tmp_pa
         assert facts(target) == expected, source
         assert problems(target) == [], source
         got = [each for segment in log.Partition(target).segments for each in segment.aborted_transactions]
-        if not source.segments[0].base_offset:  # if it isn't 0, a transaction may have begun before the first segment
+        if not source.segments[0].base_offset:  # the log is complete: no transaction began before its first segment
             assert got == [e for s in source.segments for e in s.aborted_transactions if e.first_offset in
                            {row[0] for row in expected}], source  # fmt: skip
         count, aborted = count + len(expected), aborted + len(got)
@@ -99,7 +99,7 @@ FORMATS = ("v0", "v1", "v2", "v3", "kip82-int", "kip82-str", "kip87", "v3-zigzag
 
 
 def can_stand_together(before: str, format: str) -> bool:
-    """Return whether a log in the format `before` can be extended in another format, `format`.
+    """Return whether a write in `format` can append to a log in the format `before`.
 
     No write option specifies the format of the old batches, so the writer must recognize it from their magic byte. It
     recognizes only v0 to v3, and none of them if `format` has the same magic byte.

@@ -36,7 +36,7 @@ def test_offsets_of_several_tasks_continue_the_log(tmp_path: Path, format: str, 
 
 
 def test_wrappers_of_v0_are_renumbered_inside(tmp_path: Path) -> None:
-    """Check that writing fails if v0 wrappers would need new offsets: their checksum covers the inner offsets."""
+    """Check that a write fails if v0 wrappers need new offsets, because their checksums cover the inner offsets."""
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_ROWS_NOT_IN_ORDER.*batches of v0 .*repartition by topic"):
         job(tmp_path, rows(0, 5), rows(5, 5), recordFormat="v0", compression="gzip")
     job(tmp_path, rows(0, 5), recordFormat="v0", compression="gzip")
