@@ -29,7 +29,7 @@ RELEASES = (
     *("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0"),
 )
 
-# NAME finds the field names in the text form of a layout. A field name is an identifier before a type.
+# NAME matches the field names in the text form of a layout: identifiers that a type follows.
 TYPE = r"compact |\w+\? \{|\{|\[\]|(?:u?int\d+|bool|float64|uuid|string|bytes)\b"
 NAME = re.compile(rf"(?<!\w)(?!compact )[a-z]\w* (?={TYPE})")
 
@@ -89,7 +89,7 @@ def test_the_list_of_jars_agrees_with_the_history() -> None:
         of_component[COMPONENTS[artifact]].add(release)
     for (component, name), message in HISTORY.messages.items():
         known = {end for spans in message.versions.values() for span in spans for end in (span.first, span.last)}
-        # Some components once had no jar of their own. Their specs were then in the core artifact.
+        # Before some components had jars of their own, their specs were in the core artifact.
         assert known <= of_component[component] | of_component["core"], (component, name)
     assert sorted(of_component["clients"], key=release_order) == [*RELEASES]
 

@@ -101,7 +101,7 @@ LIBRDKAFKA_ALL_TOPICS = bytes.fromhex(
 
 class Fault(NamedTuple):
     digest: str
-    """The frame's key in sender_faults.json, or REBUILT for a frame that is not in the captures."""
+    """The frame's key in sender_faults.json. If the frame is not from the captures, REBUILT."""
     data: bytes
     error: type[tagwire.TagwireError]
     text: str

@@ -83,7 +83,7 @@ def matches(printed: str, expected: str) -> bool:
 
 
 def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
-    """Return the marks for a page's test. The mark `thorough` keeps pages other than the README out of `make test`."""
+    """Return the marks for a page's test: `thorough`, which `make test` skips, for pages other than the README."""
     return () if page.name == "README.md" else (pytest.mark.thorough,)
 
 

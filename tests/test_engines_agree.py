@@ -74,7 +74,7 @@ def count_pure(sample: Sample, message: Any) -> int | Rejection:
     try:
         python_serializer(sample.cls, sample.version).write(message, cast(bytearray, out))
     except WRITE_ERRORS as fault:
-        # Leave out the error message, because formatting it fails for an int of 5000 digits.
+        # Return only the error's class: formatting the message fails for an int of 5000 digits.
         return f"rejected: {type(fault).__name__}"
     return len(out)
 

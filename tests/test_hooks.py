@@ -155,7 +155,7 @@ class TestThroughPreCommit:
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
         commit = ["git", "commit", "--message", "more"]
         assert "not tracked by git: src/pings/plain_data.py" in repository.run(*commit, fails=True)
-        # outside a hook, `--check` reads the files on disk instead of the staged files
+        # outside a commit, `--check` reads the files on disk, not the staged files
         repository.run(SCRIPTS / "tagwire", "generate", "--check")
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)
@@ -175,7 +175,7 @@ class TestThroughPreCommit:
         assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
         assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
         repository.run("git", "add", "src")
-        # This change is not staged, and no code is generated for it.
+        # The hook must ignore this change: it is not staged, and no code is generated for it.
         edit_spec(repository.root, "PingRequest", "Number", "Other")
         assert "1 package up to date" in repository.run(*commit)
         repository.run("git", "commit", "--message", "half", "message_specs", fails=True)

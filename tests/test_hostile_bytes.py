@@ -31,7 +31,7 @@ NARROW = Limits(elements=3, unknown_tags=1, unknown_tag_bytes=2, depth=2)
 
 
 def strict_fault(sample: Sample, data: bytes, limits: Limits) -> str | None:
-    """Decode `data` strictly. Return what is wrong with the error or the re-encoded bytes; None if they are right."""
+    """Decode `data` strictly. Describe a wrong error, or wrong re-encoded bytes; return None if all is right."""
     cls, version = sample.cls, sample.version
     try:
         message = cls.decode(data, version, limits=limits)
@@ -101,7 +101,7 @@ def test_memory_is_bounded_by_the_input() -> None:
         for name, peak in peaks(bait.cls, bait.version, data).items():
             assert peak <= FACTOR * len(data) + FIXED, f"{bait}, {name}: {peak} bytes for {len(data)}"
             highest = max(highest, peak / len(data))
-    assert highest > 50  # otherwise the inputs are too harmless to test the bound
+    assert highest > 50  # the inputs must use enough memory to test the limit
 
 
 PREFIX = bytes(4) + b"\x01"

@@ -38,7 +38,7 @@ def check_vector(row: Row) -> str | None:
     again = cls.from_json(json.loads(json.dumps(message.to_json(version))), version)
     if again != message or again.encode(version) != data:
         return "lossless JSON"
-    is_renamed = row["message"] != cls.NAME  # the JSON keys of a renamed message may also be renamed
+    is_renamed = row["message"] != cls.NAME  # if so, its JSON keys may also differ
     if "json_out" in row and not is_renamed and message.to_json(version, style="kafka") != row["json_out"]:
         return "Kafka's JSON"
     if "json" in row and "unknown" not in row and message.to_json(version) != row["json"]:
@@ -83,7 +83,7 @@ def test_unsupported_values_are_rejected_or_dropped() -> None:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether Kafka reads a mutated message to its end and would write the same bytes."""
+    """Return whether Kafka reads a mutated message completely and writes it back unchanged."""
     return (row["result"], row.get("bytes_left"), row.get("rewrite_hex")) == ("ok", 0, row["hex"])
 
 
@@ -155,7 +155,7 @@ def test_kafkas_own_test_messages(kafkas_test_messages: Any) -> None:
 
 
 def test_read_cases(kafkas_test_messages: Any) -> None:
-    """Lenient decoding must accept what Kafka reads, and strict decoding what Kafka also writes back unchanged."""
+    """Lenient decoding must accept what Kafka reads; strict decoding, what Kafka reads and writes back unchanged."""
     for row in rows("read_cases"):
         package = kafkas_test_messages if row["message"] in kafkas_test_messages.registry else messages
         cls, version, data = package.registry[row["message"]], row["version"], bytes.fromhex(row["hex"])
@@ -177,4 +177,4 @@ STRICT_TAKES = {
     "known tag explicit default int16=123": "a tagged field at its default is read, and left out again",
     "tag8 at v1 (valid only 2+)": "a tag of later versions is kept as unknown",
 }
-"""Rows that strict decoding accepts although Kafka rejects or changes them, with the reason."""
+"""The names of rows that strict decoding accepts although Kafka rejects or changes them, with the reasons."""

@@ -33,7 +33,7 @@ PACKAGES = {
     "tagwire_workbench",
 }
 MODULES = {"pyspark_tagwire.py", "pyspark_tagwire_rpc.py"}
-"""Top-level modules in which Spark finds data sources."""
+"""Top-level modules that Spark imports to find data sources."""
 
 CONTRACT = """
 import tagwire, tagwire_messages as messages

@@ -159,7 +159,7 @@ _REWORDED: Final = (
     ),
     (r"tag (\d+) was .*", "the field with tag {0}, {paths}, was renamed or replaced"),
 )
-"""Pairs: a pattern for a message of `tagwire breaking`, and the words that replace it in docs/kafka-history.md."""
+"""Pairs: a pattern for a message of `tagwire breaking`, and the wording for docs/kafka-history.md."""
 
 
 def _in_place_rows(by_release: Mapping[str, Sequence[Finding]]) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Check that mutations are valid or invalid as they claim, with the native engine, generated code, and interpreter.
+"""Check that mutated bytes are valid or invalid as claimed, with the native engine, generated code and interpreter.
 
-`python tests/support/mutation_claims.py --count 300000` tries and counts more mutations than the tests have time for.
+`python tests/support/mutation_claims.py --count 300000` checks and counts more mutations than the tests have time for.
 """
 
 import sys

@@ -39,7 +39,7 @@ traces = pytest.mark.skipif(not TRACED, reason="with the stable ABI the memory o
 
 
 def forget_engine() -> None:
-    """Make record formats and message classes forget which engine they use, so that they choose one again."""
+    """Make record formats and message classes forget their engine, so that their next use chooses an engine again."""
     for format in format_set._formats.values():
         vars(format).pop("plans", None)
     for record_format in RecordFormat.__subclasses__():

@@ -18,7 +18,7 @@ from tagwire import Struct
 
 
 def changed_values(value: Any) -> list[Any]:
-    """Return replacements for a value: values of the same type, some of them equal to it, and values of other types."""
+    """Return replacements for a value: equal and different values of its type, and values of other types."""
     found: list[Any] = [None, (), "x", 1.5, float("nan"), -0.0, 0.0]
     if isinstance(value, tuple):
         found += [list(value), value[:-1], (*value, *value[:1])]

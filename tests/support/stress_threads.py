@@ -1,5 +1,5 @@
-"""Use the same messages, batches and builders from several threads, which also change them. Fails if a reference is
-lost or leaked, or if a call raises SystemError; a crash ends the process. Run it in a free-threaded Python:
+"""Let several threads use and change the same messages, batches and builders. Fails if a reference is lost or leaked,
+or if a call raises SystemError; a crash ends the process. Run it in a free-threaded Python:
 
     python3.13t tests/support/stress_threads.py [SECONDS [THREADS [SEED]]]
 """
@@ -77,7 +77,7 @@ def change(shared: Shared, random: Random) -> None:
     struct = random.choice(structs_of(message))
     name = random.choice(struct._attributes)
     value, choice = getattr(struct, name, None), random.randrange(9)
-    # No value may contain itself, because such a cycle is never freed if the garbage collector does not track it.
+    # No struct may contain itself, because such a cycle is never freed if the garbage collector does not track it.
     values = MARKED if any(struct is part for part in shared.parts) else shared.values
     if choice == 0:
         delattr(struct, name)
@@ -156,7 +156,7 @@ def batch(shared: Shared, random: Random) -> None:
 
 
 def tear(shared: Shared, random: Random) -> None:
-    """At random, either assign strings that each repeat one letter, or check that a result's strings still do.
+    """At random, assign strings of one repeated letter, or check that each string in a result repeats one letter.
 
     A string with different letters would be a mixture of two assigned strings.
     """

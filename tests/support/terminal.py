@@ -35,7 +35,7 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
 
 
 def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
-    """Run a command on a terminal of 80 columns. Press keys once `seen` appears. Return its exit code and output."""
+    """Run a command on a terminal of 80 columns; send `keys` once `seen` appears. Return its exit code and output."""
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
     env = {key: value for key, value in os.environ.items() if key not in _UNSET} | {"TERM": "xterm-256color"}

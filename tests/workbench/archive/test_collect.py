@@ -223,7 +223,7 @@ def histories(draw: st.DrawFn) -> list[Spec]:
         before = high
         for step in draw(st.lists(_STEPS, max_size=4)) if number else []:
             if step == "drop":
-                # Keep at least one version that both releases have. Otherwise, renamed fields can't be recognized.
+                # Keep a version of the previous release, because renamed fields are recognized by such a version.
                 low = min(low + 1, before)
                 continue
             high += step != "nothing"

@@ -40,7 +40,7 @@ def shown(spec: Spec) -> list[str]:
         (data("0-3", field("A", versions="2-7")), data("0-2", field("B", versions="2+")), "0-3", ["A int32 2-7"]),
         # For a renamed field, the result has the new name.
         (data("1-2", field("New")), data("0-1", field("Old")), "0-2", ["New int32 0+"]),
-        # A field that only older versions have keeps its position among the other fields.
+        # A field that exists only in older versions keeps its position among the other fields.
         (
             data("2", field("A"), field("C")),
             data("0-2", field("First", versions="0"), field("A"), field("Mid", versions="0-1"), field("C")),
