@@ -112,7 +112,7 @@ def test_mutations_leniently() -> None:
             return f"rejected: {error}" if row["result"] == "ok" else None
         if row["result"] != "ok":
             return None if row.get("error") else f"accepted, Kafka says {row['result']}"
-        # Kafka's JSON omits unknown tags. In these rows, its records are base64, as in tagwire's lossless JSON.
+        # The expected JSON is Kafka's, without unknown tags, but with records in base64, as in tagwire's lossless JSON.
         return None if without_unknown_tags(message.to_json(version)) == row["json_out"] else "JSON"
 
     differences("mutations", check, 700)

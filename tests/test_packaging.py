@@ -63,7 +63,7 @@ print(tagwire.engine(), tagwire.__version__)
 
 
 def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subprocess.CompletedProcess[str]":
-    # Leave out PYTHONPATH and TAGWIRE_*, which would affect the new environment.
+    # The variables PYTHONPATH and TAGWIRE_* would affect the new environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHONPATH", "TAGWIRE_"))}
     environment |= more
     line = [str(part) for part in command]

@@ -147,7 +147,7 @@ class _Filler:
                 setattr(value, field.name, grown.value)
                 size, memory = size + 2 + grown.size, memory + grown.memory
             elif isinstance(field.type, Nested) and not field.type.nullable:
-                memory += getsizeof(field.default_value())  # not in the input, but the decoder creates this struct
+                memory += getsizeof(field.default_value())  # the decoder creates this struct without input
         return _Grown(None, size, memory)
 
     def of_type(self, type: Type, path: Path) -> _Grown:

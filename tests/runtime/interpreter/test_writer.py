@@ -280,7 +280,7 @@ FRAMED = [
             ("uvarint", "01 07", {"s": {"x": 7}}, "02 07"),
         )
     ),
-    (  # `x` is absent in the inner struct; the condition of `y` still sees the outer `x`
+    (  # the inner `x` is absent, but the condition of `y` uses the outer `x`
         one(
             Item("flags", BYTE, default=0),
             Item("x", BYTE, default=0),

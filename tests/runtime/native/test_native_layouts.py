@@ -377,7 +377,7 @@ def test_two_fields_share_one_array_object(first: Array, second: Array, value: A
 
 
 def test_every_layout_feature_is_supported_or_rejected() -> None:
-    """All layout features are listed here. Before you add one, support or reject it in `_native/engine/plan.pxi`."""
+    """List all layout features. Before you add a feature here, support or reject it in `_native/engine/plan.pxi`."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

@@ -33,7 +33,7 @@ def marker(offset: int, producer: int, key: bytes) -> bytes:
 
 
 def segments(root: Path, count: int, partitions: int = 3) -> None:
-    """Write segments of several partitions with the same offsets. Each transaction ends in the following segment."""
+    """Write segments of several partitions, which have equal offsets. Each transaction ends in the next segment."""
     for number in range(count):
         folder = root / f"t-{number % partitions}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def arrow_batches(path: Path, **options: Any) -> Iterator[Any]:
 @needs_native
 @pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"isolation.level": "read_committed"}], ids=str)
 def test_many_segments_share_an_arrow_batch(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Making an Arrow batch takes longer than reading a small segment, so small segments must share one."""
+    """Small segments must share an Arrow batch, because making a batch takes longer than reading such a segment."""
     segments(tmp_path, 300)
     batches = list(arrow_batches(tmp_path, **options))
     assert len(batches) == 1 and len(set(batches[0].column("file").to_pylist())) == 300

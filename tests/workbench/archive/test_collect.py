@@ -44,8 +44,8 @@ def spans(found: Archive, name: str, component: str = "clients") -> dict[int, li
          {"ARequest": ("0", []), "AResponse": ("0", [])}),
         ([keyed("metadata", 1, "QuotaRecord", "0")], [keyed("metadata", 1, "ClientQuotaRecord", "0-1")],
          {"ClientQuotaRecord": ("0-1", ["QuotaRecord"])}),
-        # Messages without an API key match by name. If two messages are equal on the wire, they also match if the name
-        # of one is a prefix of the other's name.
+        # Messages without an API key match by name. Messages that are equal on the wire also match if one name is a
+        # prefix of the other.
         ([data("0", name="Info")], [data("0-1", name="Info")], {"Info": ("0-1", [])}),
         ([data("0-1", field("A"), name="Info")], [data("1", field("B"), name="InfoData")],
          {"InfoData": ("0-1", ["Info"])}),

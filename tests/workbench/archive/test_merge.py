@@ -72,7 +72,7 @@ def test_versions_and_fields(newer: Spec, older: Spec, versions: str, fields: li
 @pytest.mark.parametrize(
     ("newer", "older", "ranges"),
     [
-        # Merge a field's other version ranges: `nullableVersions`, `taggedVersions` and `flexibleVersions`.
+        # A field's other version ranges are also merged: `nullableVersions`, `taggedVersions` and `flexibleVersions`.
         ({"nullableVersions": "0+"}, {}, {"versions": "0+", "nullableVersions": "2+"}),
         ({}, {"nullableVersions": "0+"}, {"versions": "0+", "nullableVersions": "0-1"}),
         ({"nullableVersions": "3+"}, {"nullableVersions": "3+"}, {"versions": "0+", "nullableVersions": "3+"}),
