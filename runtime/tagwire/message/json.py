@@ -21,7 +21,6 @@ from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_rules import Keys, key_text
 from tagwire.interpreter.value_walk import differs
-from tagwire.interpreter.writer import encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
@@ -63,6 +62,8 @@ def to_json(message: "Message", version: int, style: str = "lossless") -> dict[s
         members: dict[str, Any] | None = native.to_json(message, version, is_lossless)
         if members is not None:
             return members
+    from tagwire.interpreter.writer import encoded_size
+
     encoded_size(layout, message)  # raises EncodeError for invalid values, so `_Writer` needs no checks
     return _Writer(is_lossless).struct(layout.root, message)
 
