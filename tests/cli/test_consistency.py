@@ -157,7 +157,7 @@ decode --capture seg.log|1|seg.log is not a capture: the input looks like a log 
 explain 00000000000000000000.index|1|an offset index; `tagwire log dump 00000000000000000000.index` prints it
 explain --capture seg.log|1|seg.log is not a capture: the input looks like a log segment
 explain --capture text.txt|1|text.txt: line 1 is not a captured frame: it is not valid JSON; expected a capture
-explain text.txt|1|the input is text, but not bytes in a known form: hex,
+explain text.txt|1|the input is text, but in no known form of bytes: hex,
 explain cut.pcap|1|the packet header at byte 24 has 16 bytes, but only 6 are left
 explain t.pcap|1|no packet of the network capture contains TCP data
 explain t.pcap --only 9-3|2|the range is reversed; use 3-9

@@ -181,7 +181,7 @@ def test_output_without_a_schema(words: list[str]) -> None:
     assert (done.exit_code, done.stdout) == (
         2,
         "",
-    ) and "has no JSON Schema; commands that have one: validate" in done.stderr
+    ) and "has no JSON Schema; commands with one: validate" in done.stderr
 
 
 def objects_of(schema: Any) -> Iterator[dict[str, Any]]:

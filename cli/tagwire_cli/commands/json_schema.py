@@ -79,7 +79,7 @@ def command(names: Sequence[str]) -> None:
         write_bytes((folder / f"{SCHEMAS[name]}.json").read_bytes())
     else:
         raise click.BadParameter(
-            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; "
-            "for the schema of specs or of mock scripts, give spec or mock-script",
+            f"{name!r} has no JSON Schema; commands with one: {', '.join(SCHEMAS)}; "
+            "for the schema of specs or mock scripts, give 'spec' or 'mock-script'",
             param_hint="COMMAND",
         )

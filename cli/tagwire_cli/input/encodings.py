@@ -149,7 +149,7 @@ def bytes_of(data: bytes, encoding: str) -> bytes:
             if is_json(data):
                 raise InputError("the input looks like JSON; `tagwire encode MESSAGE VERSION` encodes it")
             raise InputError(
-                "the input is text, but not bytes in a known form: hex, a hex dump, escaped bytes, a list of numbers, "
+                "the input is text, but in no known form of bytes: hex, a hex dump, escaped bytes, a list of numbers, "
                 "or base64; to read its characters as bytes, add --input binary"
             )
         return data

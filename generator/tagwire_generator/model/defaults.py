@@ -117,9 +117,9 @@ def _unlike(name: str, type: FieldType, wire: WireType, value: object) -> Violat
 
 
 def _content(name: str, type: FieldType, value: object) -> Violation:
-    null = " or, in versions in which the field can be null, null" if type.can_be_null else ""
+    null = ", or null in versions in which the field can be null" if type.can_be_null else ""
     empty = "empty" if type.can_be_null else f"{implicit_default(type)!r}"
-    return _rejected("TW506", name, type, value, f"left out (the default is then {empty}){null}")
+    return _rejected("TW506", name, type, value, f"omitted, which means {empty}{null}")
 
 
 _UNKEYED: Final = ("bytes", "float32", "float64", "records")

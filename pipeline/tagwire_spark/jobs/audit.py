@@ -46,7 +46,7 @@ def audit_captures(
             options["storageOptions"] = json.dumps(dict(storage_options))
         except TypeError:
             raise invalid(
-                "storage_options: expected only values that can be written as JSON, as data sources require."
+                "storage_options: expected only values that can be written as JSON, because Spark gets them as JSON."
             ) from None
     names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     known = _known_versions(package, rejected_by)

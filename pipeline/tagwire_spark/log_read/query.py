@@ -373,7 +373,7 @@ def _message(options: Options) -> Decoding | None:
     if not options.has("message"):
         for name in ("version", "fields"):
             if options.has(name):
-                raise invalid(f"Option {name} needs option message, the name of the message to decode values as.")
+                raise invalid(f"Option {name} needs option message, which names the message in the values.")
         return None
     version = options.number("version")
     if version is None:

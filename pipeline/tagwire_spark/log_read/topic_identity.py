@@ -40,7 +40,7 @@ def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], s
             starts[key], is_new = log.first, True
         elif fails and None not in (epoch, now) and epoch != now:
             why = f"{log.name} was truncated and rewritten: the record before offset {starts[key]}"
-            raise loss(f"{why} has leader epoch {now}, but the record that the stream read had leader epoch {epoch}")
+            raise loss(f"{why} has leader epoch {now}, but the stream read a record with leader epoch {epoch} there")
     return is_new
 
 

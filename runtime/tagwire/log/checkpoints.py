@@ -133,7 +133,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
         if expected == "a version" and number != _VERSION:
             _reject(path, at, text, f"version {_VERSION}")
         if expected != "a version" and number != (left := sum(1 for _ in _lines(path, data)) - 2):
-            _reject(path, at, text, f"{left}, the number of lines")
+            _reject(path, at, text, f"{left}, the number of entries that follow")
     for at, line in lines:
         words = line.split(" ")
         if len(words) != width or not all(words):

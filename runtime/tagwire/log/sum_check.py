@@ -108,9 +108,9 @@ class SumCheck:
         if len(formats) == 1 and errors[0] is not None:
             raise errors[0]
         if all(errors):
-            names = " and ".join(format.name for format in formats)
-            found = f"a batch that has the magic byte of {names}, but a wrong checksum in each of these formats"
-            reject(self._file, "TWL105", position, found, "a correct checksum in one of these formats")
+            names = [format.name for format in formats]
+            found = f"a batch that has the magic byte of {' and '.join(names)}, but a wrong checksum in each format"
+            reject(self._file, "TWL105", position, found, f"a correct checksum of {' or '.join(names)}")
 
     def may_begin(self, position: int, header: bytes, formats: list[Format]) -> bool:
         """Return whether a batch in one of these formats could begin at a position, judging by length and checksum.

@@ -110,7 +110,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
         ("base64", "AAA=A", "base64 input:"),
         ("base64", "\0", "base64 input: expected text, got binary data"),
         ("base64", "AAAA BBBB", "base64 input:"),
-        ("auto", "hello world this is text", "the input is text, but not bytes in a known form: hex,"),
+        ("auto", "hello world this is text", "the input is text, but in no known form of bytes: hex,"),
         ("auto", "abc", "the input is text"),
         ("auto", "tést", "the input is text"),
     ],

@@ -201,14 +201,14 @@ def test_limit_of_int32_offsets() -> None:
         len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
     )  # no column exceeds the limit of 20: the group IDs have 14 bytes, and there are 6 partitions
     for errors in ("raise", "null", "column"):
-        with pytest.raises(arrow.ColumnError, match="a column of rows 0 to 2 has more than 20 elements or bytes"):
+        with pytest.raises(arrow.ColumnError, match="rows 0 to 2 have more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())
     decoder.most = 5
     with pytest.raises(arrow.ColumnError, match="rows 0 to 0"):
         decoder.decode(commits(1), None, "raise", True, tagwire.Limits())
     encoder: Any = plans._encoder.__wrapped__("native", ColumnOptions(C, (8,), "raise"))
     encoder.most = 100
-    with pytest.raises(arrow.ColumnError, match="a column of rows 0 to 1 has more than 100 elements or bytes"):
+    with pytest.raises(arrow.ColumnError, match="rows 0 to 1 have more than 100 elements or bytes"):
         encoder.encode(arrow.decode_column(commits(3), C, 8), None, "null")
 
 

@@ -328,7 +328,7 @@ def test_a_topic_that_was_created_anew_before_a_planned_micro_batch_is_read(tmp_
     if fails:
         with pytest.raises(
             PipelineError,
-            match="before offset 10 has leader epoch 4, but the record that the stream read had leader epoch 3",
+            match="before offset 10 has leader epoch 4, but the stream read a record with leader epoch 3 there",
         ):
             reader.partitions({}, end)
     else:
@@ -344,6 +344,6 @@ def test_a_log_that_was_cut_and_continued(tmp_path: Path) -> None:
     metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (7, 5))
     with pytest.raises(
         PipelineError,
-        match="before offset 10 has leader epoch 7, but the record that the stream read had leader epoch 4",
+        match="before offset 10 has leader epoch 7, but the stream read a record with leader epoch 4 there",
     ):
         list(triggers(stream(tmp_path), end))

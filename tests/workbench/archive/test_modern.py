@@ -59,7 +59,7 @@ def test_everything_else_is_left_alone(specs: list[Spec], component: str) -> Non
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"versions": "0-2"}, "FooKey has versions 0-2, and each version is the key of a different record type"),
+        ({"versions": "0-2"}, "each of the versions 0-2 of FooKey is a different record type"),
         ({"versions": "0", "flexible": "0+"}, "the key FooKey has flexibleVersions 0+; keys of coordinator records"),
     ],
 )

@@ -60,7 +60,7 @@ def _is_old_record(spec: ImportedSpec) -> bool:
 def _keys(spec: ImportedSpec, types: Versions) -> list[ImportedSpec]:
     if len(types) > 2:
         raise SpecError(
-            f"{spec.origin}: {spec.name} has versions {types}, and each version is the key of a different record type; "
+            f"{spec.origin}: each of the versions {types} of {spec.name} is a different record type; "
             "a spec with more than two record types can't be imported",
             file=spec.origin,
         )

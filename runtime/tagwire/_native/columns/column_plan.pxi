@@ -128,6 +128,6 @@ cdef int raise_error(int error, str name, object row, int64_t most) except -1:
     if error == TW_BAD_INPUT:
         raise ColumnError(f"{name}: row {row}: the Arrow array is invalid, because its offsets point outside its buffers")
     raise ColumnError(
-        f"{name}: a column of rows 0 to {row} has more than {most} elements or bytes, the most that Arrow's 32-bit "
-        "offsets allow; pass fewer rows at once"
+        f"{name}: rows 0 to {row} have more than {most} elements or bytes in this column; Arrow's 32-bit offsets "
+        "allow no more, so pass fewer rows at once"
     )
