@@ -1,8 +1,7 @@
 """Measure how long imports take, as the median CPU time of many new processes.
 
-The clock starts after the interpreter has started. Each process runs with `-I -S` and gets only the package folders, so
-that no site or startup file imports modules before the clock starts. The first run is discarded because it compiles the
-modules.
+The clock starts after the interpreter has started. Each process runs with `-I -S`, so that no site or startup file
+imports modules before the clock starts. The first run is discarded because it compiles the modules.
 """
 
 import os
@@ -20,7 +19,7 @@ from report import aligned
 __all__ = ["ImportRow", "measure_imports"]
 
 ImportRow = dict[str, Any]
-"""A measured step with the keys `library`, `step`, `milliseconds`, and `modules`, the number of modules it loaded."""
+"""A measured step with the keys `library`, `step`, `milliseconds` and `modules` (the number of loaded modules)."""
 
 _STEPS: Final = {
     "tagwire": (
@@ -72,7 +71,7 @@ def measure_imports(*, processes: int, progress: Callable[[str], None]) -> list[
             progress(f"imports: process {number} of {processes}")
             for library, steps in _STEPS.items():
                 run = _run(folders, [step for _, step in steps], cache, pure=library == "tagwire, pure")
-                if number:  # the first run only compiles the modules
+                if number:
                     runs[library].append(run)
     return [
         {

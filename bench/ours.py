@@ -43,7 +43,7 @@ class Tagwire(Library):
 
 
 class PureTagwire(Tagwire):
-    """tagwire's generated classes with the pure Python engine, which is used if the native engine isn't available."""
+    """tagwire's generated classes with the pure Python engine."""
 
     name = "tagwire, pure"
 

@@ -3,10 +3,9 @@
     python bench/spark_floor.py [--megabytes 256] [--rounds 7]
 
 The script runs only on Linux. The floor is a Python data source with the same schema and the same number of tasks. Its
-workers return Arrow batches that `kafka_log` produced in advance and that each worker keeps in memory. No Python
-data source can be faster, because the floor consists only of Spark's own work: starting the tasks, and converting Arrow
-batches to rows. Parquet files contain the same rows, in Spark's default format. Every round runs each query once, in
-random order.
+workers return Arrow batches that `kafka_log` produced in advance. No Python data source can be faster, because the
+floor consists only of Spark's own work: starting the tasks, and converting Arrow batches to rows. The Parquet files
+contain the same rows. Every round runs each query once, in random order.
 """
 
 import argparse
@@ -59,7 +58,7 @@ class FloorReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from tagwire_spark.session import settle_worker
 
-        settle_worker()  # for a fair comparison: kafka_log's workers also call this function
+        settle_worker()  # kafka_log's workers also call this function
         return iter(_batches(partition.value))
 
 
@@ -89,8 +88,8 @@ def main() -> None:
 
 def _queries(spark: SparkSession, folder: Path, megabytes: int) -> dict[tuple[str, str], Callable[[], object]]:
     """Write the test data to a folder. Return the queries that read it, by (case, source)."""
-    # Register the class from the module `spark_floor`, because workers import it once. They would get a new copy of the
-    # class in `__main__` for every query, and read the batches from the files again.
+    # Register the class from the module `spark_floor`. Workers would get a new copy of a class in `__main__` for every
+    # query, and read the batches from the files again.
     from spark_floor import Floor as ImportedFloor
 
     spark.dataSource.register(ImportedFloor)

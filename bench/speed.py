@@ -12,7 +12,7 @@ __all__ = ["OPERATIONS", "SpeedRow", "check_bytes", "measure_speed", "operations
 
 OPERATIONS: Final = ("decode", "decode gc=False", "decode views=True", "decode+touch all", "encode", "construct+encode")
 _WITH_VIEWS: Final = ("ProduceRequest", "FetchResponse")
-"""Messages with large bytes fields, for which decoding to views makes a difference."""
+"""The messages with large bytes fields, which are also decoded with `views=True`."""
 _OURS: Final = "tagwire"
 
 SpeedRow = dict[str, Any]

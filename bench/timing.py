@@ -37,7 +37,7 @@ def interleaved(
     random = Random(1)
     times: dict[str, list[float]] = {name: [] for name in functions}
     gc.collect()
-    gc.freeze()  # garbage collection stays on, as in applications, but skips the objects that exist now
+    gc.freeze()  # garbage collection stays on, but skips the objects that exist now
     for _ in range(rounds):
         random.shuffle(order)
         for name in order:
@@ -47,7 +47,7 @@ def interleaved(
 
 
 def _calls(function: Callable[[], object], seconds: float) -> int:
-    function()  # do all imports and compilation that the first call triggers, before the clock starts
+    function()  # the first call may import modules, so it isn't measured
     return max(1, round(seconds / max(_once(function, 1), 1e-7)))
 
 

@@ -12,18 +12,18 @@ from typing import Any
 __all__ = ["Fields", "attributes", "reader"]
 
 Fields = Callable[[object], Callable[[Any], Sequence[Any]] | None]
-"""Takes a sample struct, and returns a function that reads all fields of such structs. Returns None for other types."""
+"""The type of `Library.fields`, which returns a function that reads all fields of a struct."""
 
 
 def attributes(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return an attrgetter for two or more names, so that it returns a tuple. Raises SystemExit for fewer names."""
+    """Return an attrgetter for two or more names. Raises SystemExit for fewer names."""
     if len(names) < 2:
         raise SystemExit(f"a struct with the fields {names}: attrgetter returns a tuple only for two or more names")
     return attrgetter(*names)
 
 
 def reader(sample: Any, fields: Fields) -> Callable[[Any], object] | None:
-    """Return a function that reads all values in a struct or array like `sample`; None if it is a single value."""
+    """Return a function that reads all values in a struct or array like `sample`; None for a single value."""
     struct = fields(sample)
     if struct is not None:
         return _struct_reader(struct, [reader(value, fields) for value in struct(sample)])

@@ -43,7 +43,7 @@ def _run() -> None:
     try:
         app(prog_name="tagwire")
     except SystemExit:
-        if sys.stdout is not stdout:  # click replaced it because the reader of the output closed the pipe
+        if sys.stdout is not stdout:  # click replaces stdout if its reader closes the pipe
             sys.exit(_CLOSED_PIPE)
         raise
     except ModuleNotFoundError as error:

@@ -52,10 +52,7 @@ _EXTRA: Final = re.compile(r"Got unexpected extra argument \((.+)\)")
 
 @contextmanager
 def usage_hints() -> Generator[None]:
-    """Add hints to usage errors that click raises in the `with` block.
-
-    For example, there is a hint if the user passed an option of Kafka's own tools.
-    """
+    """Add hints to usage errors that click raises in the `with` block."""
     try:
         yield
     except click.NoSuchOption as error:
@@ -101,10 +98,7 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 
 
 class _Commands(CommandTable):
-    """The group of subcommands. It prints any TagwireError that a subcommand raises, and exits with status 1 or 2.
-
-    `print_error` selects the status.
-    """
+    """The group of subcommands. It prints any TagwireError that a subcommand raises, and exits with status 1 or 2."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with usage_hints():

@@ -4,8 +4,7 @@ Each command is a module that defines a click command called `command`. The modu
 used, and its functions import slow modules only when they run. So `--help` is fast, and a command doesn't require the
 extras of other commands.
 
-To divide the help into sections, overriding one method of click is enough. cloup and rich-click also support sections,
-but they would change how all other help is printed.
+cloup and rich-click also divide the help into sections, but they would change how all other help is printed.
 """
 
 import importlib
@@ -17,8 +16,7 @@ import click
 
 from tagwire.text_format import suggestion
 
-# The exit statuses of commands, as listed in their help. Statuses 0 and 2 mean the same for all commands, so that
-# scripts can distinguish findings from wrong usage. The meaning of status 1 depends on the command.
+# The exit statuses of commands, as listed in their help. Only the meaning of status 1 depends on the command.
 
 FINE: Final = "success"
 USAGE: Final = "usage error or invalid settings"
@@ -81,7 +79,7 @@ DOCUMENTATION: Final = "https://github.com/tagwire/tagwire/tree/main/docs"
 """The URL of the documentation, as in pyproject.toml. Reading the package metadata would slow down every command."""
 
 _PAGE: Final = re.compile(r"(?<!/)\bdocs/(?=[\w-]+\.md)")
-"""Matches the `docs/` of a path such as `docs/logs.md` in a command's help, to replace it with the URL above."""
+"""Matches the `docs/` of a path such as `docs/logs.md` in a command's help."""
 
 _WHOLE: Final = 1000
 """The maximum length of summaries, large enough that click never shortens one."""

@@ -57,11 +57,11 @@ def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete MESSAGE and VERSION, or API and VERSION for a response. If a file comes next, complete its name."""
+    """Complete MESSAGE and VERSION (or API and VERSION for a response) and FILE."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
-        return _files(incomplete)  # needs no message name, because the header of a request identifies its message
+        return _files(incomplete)  # the header of a request identifies its message
     if ctx.params.get("requests_file") or ctx.params.get("format_name") or len(before) > 1:
         return _files(incomplete)
     registry = _registry(ctx)
@@ -80,7 +80,7 @@ def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
 
 @_quiet
 def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the names of the package's components, which group its messages: `group`, `raft`, ..."""
+    """Complete the names of the package's components (groups of messages), such as `raft`."""
     return _of_classes(ctx, "COMPONENT", incomplete)
 
 
@@ -113,7 +113,7 @@ def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def spec_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """Complete the name of a package that this project generates. It identifies the package's spec set."""
+    """Complete the name of a package that this project generates."""
     return _starting(_sets(), incomplete)
 
 

@@ -21,7 +21,7 @@ _AUTO = "auto"
 class FormatName(click.types.StringParamType):
     """A click parameter type for record format names.
 
-    With `is_read`, for options about input, `auto` and lists of names are also accepted.
+    With `is_read`, it also accepts `auto` and lists of names.
     """
 
     name = "format"
@@ -86,7 +86,7 @@ def format_option(function: F) -> F:
 
 
 def lenient_option(function: F) -> F:
-    """Add the option `--lenient`. With it, the formats in `format` accept all records that Kafka's reader accepts."""
+    """Add the option `--lenient`, which accepts all records that Kafka's reader accepts."""
     return click.option(
         *("--lenient", "is_lenient"),
         is_flag=True,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
-    """Yield the partitions in these folders and their subfolders. For a path that is a file, yield a segment.
+    """Yield the partitions in these folders and their subfolders, and a segment for each path that is a file.
 
     Raises LogPathError for a folder without partitions, and for a file that is a capture.
     """
@@ -43,7 +43,7 @@ def _reject_others(path: Path) -> None:
 
 
 def segments_of(found: "Partition | Segment") -> Sequence["Segment"]:
-    """Return the segments to read. For a partition, these are its metadata snapshots and then its segments."""
+    """Return the segments to read. A partition's metadata snapshots come before its segments."""
     from tagwire.log import Segment
 
     return [found] if isinstance(found, Segment) else [*found.metadata_snapshots, *found.segments]

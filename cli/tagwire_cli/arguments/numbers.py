@@ -7,7 +7,7 @@ import click
 _LONGEST: Final = 1_000_000
 """The maximum number of seconds, about eleven days.
 
-This is well below the longest timeout that operating systems support, which is about 24 days.
+Operating systems support timeouts of up to about 24 days.
 """
 
 

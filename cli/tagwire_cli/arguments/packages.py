@@ -106,7 +106,7 @@ def _record_format_hint(name: str) -> str:
 
 
 def _suggestion(registry: "Registry", name: str, names: list[str]) -> str:
-    """Return a hint for an unknown message: similar names or, if Kafka's package has it, the option `--package`."""
+    """Return a hint for an unknown message: similar names or, for a message of Kafka, the option `--package`."""
     kafka = kafka_messages()
     if registry is not kafka and (name in kafka or _messages_of_api(kafka, name)):
         return f"the package is {registry.package}; for Kafka's messages, add --package {KAFKA_MESSAGES}"

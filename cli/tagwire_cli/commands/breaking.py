@@ -134,7 +134,7 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
 
 
 def _neighboring_folders(settings: "Settings", path: Path) -> list[Path]:
-    """Return the other folders whose shared structs and registers (named numbers) the specs at `path` may use."""
+    """Return the other folders whose shared definitions the specs at `path` may use."""
     from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
     spec_set, here = settings.set_of(path), path.resolve()
@@ -159,7 +159,7 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
-    """Return the header specs from the spec set or folder of a single spec, to encode the examples in findings."""
+    """Return the header specs from the spec set or folder of a single spec."""
     from tagwire_generator.evolution.spec_sources import SpecData
     from tagwire_generator.project.spec_files import HEADER_NAMES
 
