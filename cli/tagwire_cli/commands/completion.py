@@ -30,10 +30,10 @@ def command(ctx: click.Context, shell: str) -> None:
     root = ctx.find_root()
     # Always complete `tagwire`, even if this process was started under another name.
     script = cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source()
-    # click's fish script splits each completion at all commas, so it cuts off a description at its first comma. Split
-    # only at the comma that click adds before the description.
+    # click's fish script cuts off a description at its first comma. Split only at the comma that click adds before the
+    # description.
     script = script.replace('string split ","', 'string split --max 1 ","')
-    # If zsh loads click's script from `fpath`, the script registers its function only at the second Tab, which then
-    # completes nothing. So register the function with `compdef` before its first call.
+    # Register the function before its first call. Otherwise, if zsh loads the script from `fpath`, the second Tab
+    # completes nothing.
     call = '    _tagwire_completion "$@"'
     say(script.replace(call, f"    compdef _tagwire_completion tagwire\n{call}"), lines=True)

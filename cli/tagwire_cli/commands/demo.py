@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SAMPLE: Final = Path(__file__).parents[1] / "data" / "demo.jsonl.gz"
 """A capture with one frame for each API, direction and client.
 
-The frames were taken from the captures in tests/data/captures. The README in that folder describes them.
+The frames were taken from the captures in tests/data/captures.
 """
 _APIS_SHOWN: Final = 4
 _CLIENTS_SHOWN: Final = 8

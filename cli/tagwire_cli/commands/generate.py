@@ -94,7 +94,7 @@ def command(
     if staged and not (check or diff):
         raise click.UsageError("--staged needs --check or --diff, because --staged writes no files")
     root = find_root(Path.cwd())
-    # Don't cache results with --templates, because they would replace the cached results of the usual templates.
+    # Don't cache results with --templates, because they would replace the results of the usual templates.
     is_usual = templates is None and not no_cache
     cache_root = root if is_usual and not os.environ.get("CI") else None
     with _staged(root) if staged else nullcontext(root) as project:
@@ -140,7 +140,7 @@ def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
 
 
 def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
-    """Return the spec set with the given command-line options instead of its settings."""
+    """Return the spec set, changed by the given command-line options."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
 
@@ -172,7 +172,7 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | No
         print_problems(errors, err=True)
         say(f"\n{summary(problems)}; nothing was written", err=True, lines=True)
         raise click.exceptions.Exit(1)
-    if problems:  # only count the warnings, because a long list would hide the report of changes
+    if problems:  # a long list of warnings would hide the report of changes
         say(f"{summary(problems)}; `tagwire validate` shows them", err=True)
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in packages]
 

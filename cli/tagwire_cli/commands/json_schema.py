@@ -13,7 +13,7 @@ _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
     "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
-"""For each kind of file that people write by hand, the package and the file name of its JSON Schema, for editors."""
+"""The package and file name of the JSON Schema for each kind of file that people write by hand."""
 
 SCHEMAS: Final = {
     "validate": "validate",

@@ -149,8 +149,8 @@ def _walk(
 ) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
     """Yield (path, row, struct versions) for each field, including the fields of inner structs.
 
-    Shared structs have their own version numbers. For a field in a shared struct, the third value maps each version of
-    the message to a version of the struct. For other fields, it is None.
+    For a field in a shared struct, the third value maps each version of the message to a version of the struct. For
+    other fields, it is None.
     """
     for row in struct.FIELDS:
         yield prefix + row.name, row, around
@@ -170,7 +170,7 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
 def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
     """Return the versions of a field's shared struct, as (message versions, struct version) pairs.
 
-    Each pair tells which message versions use the struct version. Returns [] if the field has no shared struct.
+    Returns [] if the field has no shared struct.
     """
     ranges = row.struct_versions.ranges if row.struct_versions else ()
     return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
@@ -194,7 +194,7 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
 
 
 def _meaning(row: "FieldRow") -> str:
-    """Return the name of a field's enum or semantic type, which explains the field's numbers or bytes."""
+    """Return the name of a field's enum or semantic type."""
     return row.semantic if row.enum is None else row.enum.__name__
 
 
@@ -283,7 +283,7 @@ def _wire_rows(
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield a path and a table row for each field. Bit groups and section titles are also rows, with the path "-".
 
-    Each bit group is added to `groups`, with (field name, mask) as its key, so that `_condition` can find its name.
+    Each bit group is added to `groups`, with (field name, mask) as its key.
     """
     from tagwire.layout import OptionalBuffer, nested_struct
 

@@ -86,7 +86,7 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
 
 
 class _Around:
-    """The shared structs and registers (named numbers) that a spec may use, from its spec set or its folder."""
+    """The shared definitions that a spec may use, from its spec set or its folder."""
 
     def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
         from tagwire_generator.reading.imports import shared_structs_near
@@ -132,7 +132,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
             registers += result.register is not None
             if progress:
                 progress(number, len(specs))
-    # Check the set only if all specs could be read, because the others would be reported as missing.
+    # Check the set only if all specs could be read: an unreadable spec would count as missing.
     if len(summaries) + registers == len(specs):
         near = around.known["registers"].values() if summaries else ()
         problems += check_set(summaries, options, [each.summary() for each in near if each])

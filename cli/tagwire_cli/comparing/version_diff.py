@@ -1,8 +1,7 @@
 """Compare the layouts of two versions of a message, field by field.
 
 A layout describes everything on the wire in one version: types with their length encoding, nullability and tags. Fields
-are matched by name, because a field has the same name in all versions. The field's type also stays the same, except for
-nullability and length encoding, and its position only changes if it becomes a tagged field.
+are matched by name, because a field has the same name in all versions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Print annotated bytes. On a terminal, lines are colored by type and are no wider than the terminal.
 
-Output to a file or pipe has no colors, and its lines may be wider than a terminal. A field's bytes and value have the
-same color.
+Output to a file or pipe has no colors, and its lines may be wider.
 """
 
 import sys
@@ -130,7 +129,7 @@ def _print_trace(console: "Console", trace: Trace, note: Note | None, most: int 
 def _layout(trace: Trace, width: int, most: int | None) -> tuple[int, tuple[int, int, int], bool]:
     """Choose how many bytes a line shows, how wide the columns are, and whether to show types.
 
-    As many bytes are shown as possible, but enough space is left for values.
+    Enough space is left for values.
     """
     hex_width, *others = column_widths(trace, BYTES_A_LINE, most)
     widths = (0, 0, 0)

@@ -12,7 +12,7 @@ from tagwire.explain.trace import Trace
 from tagwire.guessing.candidates import Candidate, Guess
 
 _MOST_HEX = 64
-"""The maximum number of input bytes to repeat as hex in a suggested command. For longer input, the file is named."""
+"""The maximum number of input bytes to repeat as hex in a suggested command."""
 _LISTED = 8
 """The maximum number of candidates (possible kinds of the input) that are listed if none is clearly the best."""
 
@@ -65,7 +65,7 @@ class Explained(NamedTuple):
 
 
 class _Children(list[Any]):
-    """The children of a node as JSON values. Each is created only when it is written, which saves memory."""
+    """The children of a node as JSON values. Each is created only when it is written."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__()
@@ -88,10 +88,9 @@ def lazy_trace(trace: Trace) -> dict[str, Any]:
 
 
 def explained(title: str, data: bytes, guess: Guess) -> Explained:
-    """Explain bytes whose kind was guessed, if one of the possible kinds is clearly the best.
+    """Explain bytes whose kind was guessed. If no kind is clearly the best, return a list of possible kinds.
 
-    If none is, but the best guess is a request or record batches with an error, explain the bytes before the error.
-    Otherwise, return only the list of possible kinds.
+    If the best guess is a request or record batches with an error, the bytes before the error are explained.
     """
     shown = guess.clear
     best = guess.best
@@ -103,8 +102,7 @@ def explained(title: str, data: bytes, guess: Guess) -> Explained:
 def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]:
     """Yield the lines above the bytes: the title, any error, and the guess with its reasons.
 
-    If the guess is unclear, these lines list commands that explain the input in other ways. `options` and `file` are
-    the options and the FILE argument to repeat in these commands.
+    If the guess is unclear, these lines list commands that explain the input in other ways, with `options` and `file`.
     """
     if one.input:
         yield one.input
@@ -129,8 +127,7 @@ def facts_of(one: Explained, options: str = "", file: str = "") -> Iterator[str]
 def _readings(guess: Guess, again: str | None) -> Iterator[str]:
     """Yield lines that list the candidates, each with a command that explains the input as this candidate.
 
-    `again` contains the options and the input, to append to each command. If it is None, no commands are printed: the
-    bytes are a frame of a file, too long to repeat as hex.
+    `again` contains the options and the input, to append to each command. If it is None, no commands are printed.
     """
     if guess.size and not any(each.whole for each in guess.candidates):
         yield "no message matches all of these bytes"

@@ -1,6 +1,6 @@
 """Explain an input unit by unit. A unit is a message, a frame, or a batch.
 
-Units are independent: after an error in one, the next is still read if its position is known.
+After an error in a unit, the next unit is still read if its position is known.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -67,8 +67,8 @@ class Input(NamedTuple):
 def explainer_of(settings: ExplainSettings) -> tuple[Explainer | None, Sequence[str]]:
     """Return a function that explains one unit, and the remaining arguments, which name the file.
 
-    For record batches, the function is None, because the end of a batch is found only by explaining it. Raises
-    click.UsageError if the arguments name an unknown message or version.
+    For record batches, the function is None. Raises click.UsageError if the arguments name an unknown message or
+    version.
     """
     if settings.kind in ("message", "response"):
         return _of_version(settings)
@@ -206,7 +206,7 @@ def _opened(settings: ExplainSettings, frame: InputFrame, seen: Trace) -> Explai
 
 
 def _open(settings: ExplainSettings, seen: Trace) -> str:
-    """Add a message's record batches to its trace. Return an error if a library, such as a codec, is missing."""
+    """Add a message's record batches to its trace. Return an error if a codec's library is missing."""
     if settings.opens_records and seen.message_name in settings.registry:
         from tagwire.records.opening import open_records
 
