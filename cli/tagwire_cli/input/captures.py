@@ -1,7 +1,7 @@
-"""Read captures, and lists of frames known to be invalid because of bugs in their senders.
+"""Read captures, and lists of frames that their senders encoded wrongly.
 
-The file `sender_faults.json` next to a capture lists such frames. It is a JSON object that maps the SHA-256 of a
-frame's `dir` and `hex` to the reason why the frame must be rejected.
+The file `sender_faults.json` next to a capture maps the SHA-256 of a frame's `dir` and `hex` to the reason why the
+frame must be rejected.
 """
 
 import json
@@ -86,7 +86,7 @@ def chosen_frames(file: str, registry: "Registry", where: str | None, port: int)
 
 
 def digest(frame: "CapturedFrame") -> str:
-    """Return the hash that identifies a frame in `sender_faults.json`, the list of wrongly encoded frames."""
+    """Return the hash that identifies a frame in `sender_faults.json`."""
     from hashlib import sha256  # imported here, because the import is slow
 
     return sha256(f"{'req' if frame.is_request else 'resp'}{frame.data.hex()}".encode()).hexdigest()

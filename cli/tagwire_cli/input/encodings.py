@@ -44,7 +44,7 @@ _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
 _DUMP_WIDTH: Final = 16
 _OD: Final = re.compile(r"0000000 .*\n(?:(?:[0-9a-f]{7}(?: .*)?|\*)\n?)+")
-"""Matches the output of od and hexdump without options. Parsing it raises an error that names the right options."""
+"""Matches the output of od and hexdump without options, which can't be parsed."""
 _WORDS: Final = re.compile(r"[0-9a-f]{7}\s+[0-9a-f]{4}\b")
 _SINGLE_BYTES_HINT: Final = "print single bytes in hex, with `xxd`, `hexdump -C` or `od -Ax -tx1`"
 _ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")
@@ -202,7 +202,7 @@ def _list(text: str) -> bytes:
 
 
 def _dump(text: str) -> bytes:
-    """Parse a hex dump. The next line's offset tells how many bytes to read before the text column of a line."""
+    """Parse a hex dump. The offset of the next line tells how many bytes a line has."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
         raise InputError("dump input: the line has no offset; use --input hex for plain hex")
@@ -227,8 +227,8 @@ def _dump(text: str) -> bytes:
                 f"dump input: line {number}: expected offset {expected}, got {offset:#x}; {_SINGLE_BYTES_HINT}"
             )
         next_line = _DUMP_LINE.fullmatch(lines[index + 1][1]) if index + 1 < len(lines) else None
-        # This limit is used for the last line. In xxd's lines, the bytes end at two blanks. Other tools may print two
-        # blanks between bytes, but at most 16 bytes per line.
+        # In xxd's last line, the bytes end at two blanks. Other tools may print two blanks between bytes, but at most
+        # 16 bytes per line.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(next_line["offset"], 16) - offset if next_line else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)

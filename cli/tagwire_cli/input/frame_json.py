@@ -8,7 +8,7 @@ A frame is an object that contains everything `encode` needs:
 API key and version follow from the message. A frame that could not be decoded is
 `{"raw": base64, "error": text}`. `encode` writes the raw bytes unchanged, so that a
 stream with an error survives the round trip. A frame of kind `message` has
-no header, and its JSON is only the body. `frame_stream` reads streams and adds positions to errors.
+no header, and its JSON is only the body.
 """
 
 import base64
@@ -104,7 +104,7 @@ def body_encoder(registry: "Registry", message: "type[Message]", version: int) -
 
 
 def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
-    """Return a function that converts JSON to requests or responses. The module docstring describes the JSON."""
+    """Return a function that converts JSON to requests or responses."""
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):

@@ -48,7 +48,7 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
-        # Check for hex digits: read as the size of a frame, they would make the command wait for 800 MB or more.
+        # Hex digits, read as the size of a frame, would make the command wait for 800 MB or more.
         if number == 1 and not is_hex and (hint := input_hint(chunk, file)):
             raise InputError(hint)
         splitter.feed(chunk)
@@ -113,8 +113,7 @@ class ResponseApis:
         """Find ambiguous correlation IDs, so that `__call__` raises an error for them. Return the responses unchanged.
 
         Requests of several APIs or versions may share a correlation ID. The ID is ambiguous if it has more or fewer
-        responses than requests: it is then unknown which requests were answered. If any ID is shared, all responses are
-        read and counted before the first one is returned.
+        responses than requests. If any ID is shared, all responses are read before the first one is returned.
         """
         shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
         if not shared:

@@ -36,7 +36,7 @@ def response_of(
     """
     name, version, rest = _name_and_version(registry, args, expected)
     message = find_response(registry, name)
-    # Accept any version if the response has a fallback version, with which servers answer requests in unknown versions.
+    # Accept any version if the response has a fallback version for requests in unknown versions.
     if message.FALLBACK is None:
         require_version(message, version)
     return message, version, rest
@@ -59,7 +59,7 @@ def _name_and_version(registry: "Registry", args: Sequence[str], expected: str) 
         return name, VersionNumber().convert(version, None, None), rest
     except click.BadParameter as error:
         error.param_hint = "VERSION"
-        # Add a hint, because the user may have swapped the arguments, or left out MESSAGE or API.
+        # The user may have swapped the arguments, or left out MESSAGE or API.
         error.message += f"; {_hint(args) or f'give {expected}, such as {example}'}"  # type: ignore[misc]
         raise
 

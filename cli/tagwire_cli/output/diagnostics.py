@@ -1,8 +1,7 @@
 """Print spec problems and errors, as text with a position and a caret, or as JSON.
 
-The generator formats a problem as text (`tagwire_generator.diagnostics.problems`), and this module adds colors. rich
-uses colors only on a terminal, and not if NO_COLOR is set. It is imported only for terminals, so that commit hooks stay
-fast.
+The generator formats a problem as text (`tagwire_generator.diagnostics.problems`), and this module adds colors. rich is
+imported only for terminals, so that commit hooks stay fast.
 """
 
 import os

@@ -56,6 +56,6 @@ def say_patch(text: str) -> None:
 
 
 def shown_value(value: object) -> object:
-    """Escape unprintable characters in a string for an HTML page. jinja2 calls this as `finalize` for every value."""
-    # Don't escape other types than str: they are markup that tagwire itself wrote.
+    """Escape unprintable characters in a string for an HTML page. jinja2 calls this for every value."""
+    # Other types than str are markup that tagwire itself wrote.
     return printable(value, keep="\n\t") if type(value) is str else value

@@ -1,7 +1,7 @@
 """Print findings about spec changes, as paragraphs with example bytes, as JSON, or as reports for other programs.
 
 A paragraph contains the position, the rule, a description, and the line of the spec. For a change that breaks bytes,
-it also has an example value and its old and new bytes. Annotated bytes show how a peer with the other spec reads them.
+it also has an example value and its old and new bytes.
 """
 
 import json

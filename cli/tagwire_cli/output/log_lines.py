@@ -1,6 +1,6 @@
 """Write the output of `tagwire log dump`, batch by batch, as lines of JSON or tab-separated text.
 
-The command imports this module only when it runs, because `--help` would be slow if it imported the log readers.
+The command imports this module only when it runs, so that `--help` is fast.
 """
 
 import json
@@ -35,10 +35,10 @@ from tagwire_cli.output.log_filter import RecordFilter
 from tagwire_cli.paths import given_name
 
 _LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
-"""Matches strings that would look like a null or bytes, such as `<null>` and `<0aff>`. They are printed as hex."""
+"""Matches strings that would look like a null or bytes, such as `<null>` and `<0aff>`."""
 _CELLS: Final = ("offset", "timestamp", "key", "value", "headers", "attributes")
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Attributes that are printed for single records, even if the format has a bit for the whole batch."""
+"""Attributes that are printed for each record, even if the batch has them."""
 
 
 class DumpOptions(NamedTuple):
@@ -111,8 +111,8 @@ def _messages(segment: Segment, position: int, batch: RecordBatch, options: Dump
 def _line(entry: Entry, registers: dict[str, type[Register]]) -> dict[str, str]:
     """Return the keys to add to a record's JSON, with their values as JSON text.
 
-    `message` is the decoded record. If the record contains secrets to hide, `value` is a placeholder for the record's
-    value. `registers` maps field paths to enums; these fields are printed as names.
+    `message` is the decoded record. If the record contains secrets, `value` is a placeholder for the record's value.
+    `registers` maps field paths to enums, whose names are printed.
     """
     value = entry.value
     is_named = value is not None and any(path.startswith(f"{value.NAME}.") for path in registers)

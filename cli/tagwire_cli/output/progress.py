@@ -1,8 +1,7 @@
 """Draw progress bars on standard error, if it is a terminal.
 
-Output may go to the same terminal. So before anything is printed, `clear_bar` removes the bar, and the next progress
-call draws it again below the new lines. A command that prints to the terminal all the time has no bar, because it would
-flicker.
+Before anything is printed, `clear_bar` removes the bar, and the next progress call draws it again. A command that
+prints to the terminal all the time has no bar, because the bar would flicker.
 """
 
 import sys
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _SECONDS: Final = 0.1
-"""Minimum seconds between drawings of a bar. One drawing takes about as long as reading a batch of many records."""
+"""Minimum seconds between drawings of a bar."""
 
 _bars: Final[list["Progress"]] = []
 
@@ -29,8 +28,8 @@ _bars: Final[list["Progress"]] = []
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
     """Yield a function that draws a progress bar when called with (done, total); None if stderr is not a terminal.
 
-    Only these calls draw the bar, not a background thread, so the program may fork. The bar is removed at the end.
-    With `prints_all_along` (the command prints all the time), yields None also if stdout is a terminal.
+    No background thread draws the bar, so the program may fork. The bar is removed at the end. With `prints_all_along`
+    (the command prints all the time), yields None also if stdout is a terminal.
     """
     if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None
@@ -55,7 +54,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
         if now - drawn >= _SECONDS:
             drawn = now
             bar.update(row, completed=done, total=total)
-            bar.start()  # show it again if `clear_bar` has removed it
+            bar.start()  # `clear_bar` may have removed the bar
             bar.refresh()
 
     _bars.append(bar)

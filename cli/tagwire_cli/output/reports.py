@@ -1,7 +1,6 @@
 """Report findings to other programs: as GitHub annotations, and as SARIF.
 
-A `Report` contains only what these formats need: a rule, a severity, a position and a sentence. The text for people
-contains more, and is printed by other modules.
+A `Report` contains only what these formats need: a rule, a severity, a position and a sentence.
 
 Sources: GitHub's documentation of workflow commands; OASIS SARIF 2.1.0.
 """

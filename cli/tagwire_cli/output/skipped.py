@@ -22,7 +22,7 @@ class Skipped:
         self._last = ""
 
     def __call__(self, error: "LogError | LogPathError") -> None:
-        if str(error) == self._last:  # the same error again, because the batch was read twice
+        if str(error) == self._last:  # the batch was read twice
             return
         self._last = str(error)
         self.count += 1
