@@ -29,10 +29,7 @@ _FILES: Final = {
 }
 """Maps the path of each file in the project to the name of the file's template."""
 _ONCE: Final = {"README.md": "README.md", ".gitignore": "gitignore", ".gitattributes": "gitattributes"}
-"""Maps the path of each file to the name of its template. If the file exists, it is kept.
-
-If a file in `_FILES` or `_HEADERS` exists, an error is raised.
-"""
+"""Maps the path of each file to the name of its template. Existing files are kept."""
 _HEADERS: Final = {
     "message_specs/RequestHeader.json": "RequestHeader.json",
     "message_specs/ResponseHeader.json": "ResponseHeader.json",
@@ -64,9 +61,8 @@ class _View:
 def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     """Return the files of a new protocol with the package `name`, without writing them.
 
-    If `headers` is False, the protocol has no header specs, and its programs must add their own headers to messages.
-    Raises NewProjectError for an invalid name or existing files, and SettingsError if pyproject.toml already has spec
-    sets or can't be read.
+    If `headers` is False, the protocol has no header specs. Raises NewProjectError for an invalid name or existing
+    files, and SettingsError if pyproject.toml already has spec sets or can't be read.
     """
     _check_name(name)
     paths = _FILES | (_HEADERS if headers else {})
@@ -118,7 +114,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
 
 def _joined(file: Path, before: str, added: str) -> str:
     text = f"{before.rstrip()}\n\n{added}" if before.strip() else added
-    _toml(file, text)  # raises SettingsError if the result is invalid, for example because a table is repeated
+    _toml(file, text)  # raises SettingsError if the result is invalid
     return text
 
 

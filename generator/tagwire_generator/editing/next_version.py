@@ -63,12 +63,11 @@ def plan_next_version(
 ) -> NextVersion:
     """Plan a new version of the message in a spec. Nothing is written.
 
-    `files` are all specs in the same set as the message, by path. If the response to a request (or the request of a
-    response) doesn't have the new version, the plan also adds the version to it. `released` lists releases that the
-    change must not break, in addition to the current specs.
+    `files` are all specs of the message's set, by path. If necessary, the plan also adds the version to the matching
+    response or request. `released` lists releases that the change must not break, in addition to the current specs.
 
     Raises SpecError if no version can be added to the message, if the field's parent or neighbour doesn't exist, or if
-    the change violates a rule (`problems` lists all violations) or breaks a released version.
+    the change violates a rule or breaks a released version.
     """
     reader = SpecReader()
     sources = reader.read(files, options)
@@ -94,8 +93,8 @@ def plan_optional_field(
 ) -> NextVersion:
     """Plan to add a tagged field to all flexible versions of a message, without a new version (KIP-482).
 
-    Nothing is written. Readers of released versions skip unknown tags. Raises SpecError for the same reasons as
-    `plan_next_version`, and if the message has no flexible versions.
+    Nothing is written. Raises SpecError for the same reasons as `plan_next_version`, and if the message has no flexible
+    versions.
     """
     sources = SpecReader().read(files, options)
     spec = _message(path, sources)

@@ -172,7 +172,7 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
 def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
     """Return the canonical text of `form`, a spec in normal form, with the comments of `text`.
 
-    `text` is the spec's text as its author wrote it. Raises SpecError if a comment would be lost.
+    Raises SpecError if a comment would be lost.
     """
     comments = read_comments(text)
     _move_homeless(comments, form)

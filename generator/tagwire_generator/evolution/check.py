@@ -33,8 +33,7 @@ class Baseline:
 class Check:
     """A comparison of released specs with current specs.
 
-    If `is_one_message` is set, there is only one released and one current spec. They are compared even if their names
-    differ.
+    If `is_one_message` is set, one released spec is compared with one current spec, even if their names differ.
     """
 
     old: Baseline

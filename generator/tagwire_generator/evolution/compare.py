@@ -1,8 +1,7 @@
 """Compare the old and new layouts of a version, and find what the new layout breaks.
 
-The comparison uses layouts, never the text of specs. Specs with the same meaning have the same layouts. A change that
-looks harmless (a wider range, two fields swapped) is visible in the layouts of the versions that it affects. Each
-difference names the rule that it violates.
+The comparison uses layouts, never the text of specs. Specs with the same meaning have the same layouts. Each difference
+names the rule that it violates.
 
 Fields that take no bytes (structs without fields) may be added, removed and moved freely.
 """
@@ -193,8 +192,8 @@ class _Walk:
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
         """Compare the defaults and `ignorable` of fields that this version of the message doesn't have.
 
-        These attributes matter even in versions without the field. A decoded message has the default as the field's
-        value. When encoding, `ignorable` determines whether any other value is dropped or rejected.
+        A decoded message has the default as the field's value. `ignorable` determines whether encoding drops or rejects
+        any other value.
         """
         olds = {each.name: each for each in old}
         for now in new:
@@ -271,7 +270,7 @@ class _Walk:
     def unlike(self, here: Steps, old: Type, new: Type) -> bool:
         """Compare types of different kinds, such as a struct and an array.
 
-        They are incompatible, with one exception: a struct and the type of its only field have the same encoding.
+        The types are incompatible, except for a struct and the type of its only field, which are encoded alike.
         """
         before, now = wrapped(old), wrapped(new)
         if (before is None) == (now is None):
@@ -311,7 +310,7 @@ def _is_same_kind(old: object, new: object) -> bool:
 
 
 def _stand_in(missing: Missing) -> Item:
-    """Return a placeholder for a field that this version doesn't have, for the path in a finding."""
+    """Return a placeholder for a field that this version doesn't have."""
     return Item(missing.name, Nested(StructLayout(missing.name, ())), default=missing.default)
 
 

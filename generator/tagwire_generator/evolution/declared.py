@@ -93,7 +93,7 @@ def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mappin
 def field_findings(old: MessageSpec, new: MessageSpec, offered: Versions) -> Iterator[Finding]:
     """Yield findings about newly required fields, changed record formats, and version ranges that have no effect.
 
-    `offered` are the versions of the old message that peers may use. Record formats are compared in these versions.
+    `offered` are the versions of the old message that peers may use.
     """
     for pair, present in _structs(old, new, StructGraph(new.root, new.structs)):
         twins = {field.name: field for field in pair.old.fields}

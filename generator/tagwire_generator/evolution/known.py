@@ -2,8 +2,8 @@
 
 Results are stored in the generator's cache. Cache keys hash all inputs of a check, so an entry is never outdated. One
 entry records that the whole set passed; commits that change no spec need only this entry. Another entry lists the
-messages that passed, for commits that change a few specs. In this list, a request and its response are one item: both
-must be checked again if the request changes, because it also determines which versions of the response are unstable.
+messages that passed, for commits that change a few specs. In this list, a request and its response are one item,
+because the request determines which versions of the response are unstable.
 
 A changed message can be checked alone if it keeps its name and API key, and uses no name or key of another message.
 Otherwise, all specs are read.
@@ -68,7 +68,7 @@ class Memory:
         changed = self._changed(lock)
         if changed is not None:
             known = {each.name for each in lock.messages} - changed
-            headers = read(set(HEADER_NAMES.values()) - changed).specs  # for example bytes that start with a header
+            headers = read(set(HEADER_NAMES.values()) - changed).specs  # example bytes start with a header
             part = Check(lock.only(changed).baseline(), read(changed), known=frozenset(known), headers=headers)
             if _is_apart(part, lock):
                 return part
@@ -79,7 +79,7 @@ class Memory:
         findings = check.findings()
         affected = {finding.message_name for finding in findings}
         # Don't cache results of files that aren't named after their message: findings contain message names, but the
-        # cache contains file names. These files are checked every time.
+        # cache contains file names.
         affected |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & affected]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))

@@ -210,7 +210,7 @@ def _reject_twins(messages: Iterable[LockedMessage]) -> None:
 
 
 def updated_lock(old: Lock | None, new: SpecSources, options: SpecOptions) -> Lock:
-    """Return a lock in which all specs of `new` are released. The history in `old` is kept; without `old`, it is empty.
+    """Return a lock in which all specs of `new` are released. The history in `old` is kept.
 
     Raises LockError for record formats. Does not check whether the new release breaks the old one.
     """
@@ -313,8 +313,8 @@ def _retired_tags(before: Released, new: MessageSpec) -> dict[str, dict[int, str
 _DROPPED = ("TW960", "TW961")
 """Rules about dropped versions and messages.
 
-Their severity is low, but `lost` reports violations, because an edit that adds a version or a field must not drop any
-version or message.
+`lost` reports violations despite their low severity: an edit that adds a version or a field must not drop any version
+or message.
 """
 
 

@@ -33,7 +33,7 @@ class HeaderSpecs:
     def framed(self, spec: MessageSpec, version: int, header_version: int) -> Layout | None:
         """Return the layout of a request or response version, starting with its header.
 
-        The header is the set's own or, without one, Kafka's. Returns None if the set's own lacks this header version.
+        If the set has no header, Kafka's is used. Returns None if the set's header lacks this header version.
         """
         body = layout_of(message_class(spec, spec.options), version)
         own = self._own.get(HEADER_NAMES[spec.kind])
@@ -105,7 +105,7 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
     before = NONE if old.is_retired else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]
     newest = max(versions.highest for versions in known)
-    if newest < 0:  # unknown, because the spec of a removed API has no versions
+    if newest < 0:  # the spec of a removed API has no versions
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):

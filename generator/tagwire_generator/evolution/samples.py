@@ -1,8 +1,8 @@
 """Create sample values for a field, convert them to another layout, and convert them to JSON.
 
 To show that a change breaks decoding, a message must contain the field. So arrays on the path to it have an element,
-structs on the path are present, and the field itself differs from its default. Everything else keeps its default, so
-that the example is easy to read. The layouts in this module have no classes, so structs are dicts.
+structs on the path are present, and the field itself differs from its default. Everything else keeps its default. The
+layouts in this module have no classes, so structs are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -141,8 +141,8 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
 def converted(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
     """Convert a value from layout `source` to layout `target`. Fields that only `target` has get their defaults.
 
-    Both are layouts of one version, before and after a spec change; `is_forward` means that `source` is the old one.
-    Values that `target` can't represent are kept, so that encoding them fails.
+    `is_forward` means that `source` is the layout before a spec change, and `target` the layout after it. Values that
+    `target` can't represent are kept, so that encoding them fails.
     """
     result: dict[str, Any] = {}
     for step in matched(source, target) if is_forward else matched(target, source):

@@ -63,8 +63,8 @@ class Proof:
 def prove(old: Layout, new: Layout, steps: Steps) -> Proof | None:
     """Find a value that one layout encodes and the other can't decode correctly. Return None if none is found.
 
-    Both layouts describe the same version. `steps` is the path to the field in which they differ. Only the field names
-    in this path are used, so it may come from another version.
+    Both layouts describe the same version. `steps` is the path to the field in which they differ. The path may come
+    from another version.
     """
     readers: tuple[Side, Side] = ("old", "new")
     paths = {".".join(item.name for item in side if item) for side in zip(*steps, strict=True)}
@@ -159,7 +159,7 @@ class _Outcome:
     def rank(self, paths: Collection[str]) -> int:
         """Return a rank for choosing the outcome to show as proof of a change. The lowest rank is the clearest proof.
 
-        A wrong value or an error in the changed field itself is clearest. An error elsewhere may have another cause.
+        A wrong value, or an error in the changed field itself, is the clearest proof.
         """
         if self.error is None:
             return 0 if self.can_represent else 1
