@@ -1,4 +1,4 @@
-"""Compare the speed of requests through tagwire's connections and through other clients, on a loopback connection.
+"""Compare the speed of requests through tagwire and through other clients, on a loopback connection.
 
     .venv-bench/bin/python bench/asking.py [rounds]
 
@@ -29,7 +29,7 @@ from tagwire_messages.metadata_response import MetadataResponseBroker
 VERSIONS: Final = {1: (0, 4), 3: (0, 1), 12: (0, 1), 18: (0, 2)}
 """Maps each API key to the lowest and highest version that the server supports.
 
-For Heartbeat and Fetch, the highest version is the last one that aiokafka supports, so all clients send this version.
+For Heartbeat and Fetch, the highest version is the last one that aiokafka supports.
 """
 LARGE: Final = 1_000_000
 """The size in bytes of the records in a large response."""

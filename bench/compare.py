@@ -83,7 +83,7 @@ def _git(*arguments: str) -> str:
 def _install(source: Path, target: Path) -> None:
     """Build and install the source tree with the native engine.
 
-    This checkout's pinned requirements apply to both sides of the comparison.
+    Both sides use the pinned requirements of this checkout.
     """
     print(f"installing {source} into {target}", file=sys.stderr, flush=True)
     pins = str(_ROOT / "constraints.txt")

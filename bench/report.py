@@ -12,7 +12,7 @@ Table = list[tuple[str, ...]]
 
 
 def speed_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return a table of each library's time per call and, except for tagwire, the ratio to tagwire's time."""
+    """Return a table of each library's time per call and its ratio to tagwire's time."""
     names = list(dict.fromkeys(name for row in rows for name in row["microseconds"]))
     table: Table = [("message", "bytes", "call", *names)]
     for row in rows:

@@ -19,7 +19,7 @@ _CLOSED_PIPE = 141
 def main() -> None:
     """Run `tagwire`. Exits with 0 (success), 1 (findings or bad data), 2 (usage error) or 141 (closed pipe).
 
-    Ctrl-C exits with 1, as in click, even while modules are still being imported.
+    Ctrl-C exits with 1, as in click.
     """
     try:
         _run()
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    if sys.argv[1:] in (["--version"], ["-V"]):  # don't load click just for this: that would double the run time
+    if sys.argv[1:] in (["--version"], ["-V"]):  # loading click would double the run time
         from tagwire import __version__
 
         sys.stdout.write(f"tagwire, version {__version__}\n")

@@ -14,8 +14,8 @@ Operating systems support timeouts of up to about 24 days.
 def whole_number(text: str) -> int | None:
     """Parse a string of 1 to 19 ASCII digits as a number; return None for any other string.
 
-    `int` is too lenient, because it accepts signs, blanks, underscores and digits of other scripts, and it raises an
-    error for thousands of digits.
+    `int` also accepts signs, blanks, underscores and digits of other scripts, and raises an error for thousands of
+    digits.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 

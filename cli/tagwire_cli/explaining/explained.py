@@ -28,7 +28,7 @@ class Explained(NamedTuple):
     error: str = ""
     """The error if none of the bytes could be read; otherwise empty."""
     is_apart: bool = True
-    """Whether to print an empty line before this unit; False for batches."""
+    """Whether to print an empty line before this unit."""
     missing: str = ""
     """The error if the records can't be shown because a library is not installed; otherwise empty."""
     data: bytes = b""

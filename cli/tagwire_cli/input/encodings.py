@@ -114,7 +114,7 @@ def file_hint(args: Sequence[str]) -> str:
 
 
 def batches_hint(data: bytes, file: str) -> str:
-    """Return a hint for input that does not begin with a record batch; "" if it does."""
+    """Return a hint if the input does not begin with a record batch; otherwise ""."""
     if log_file_kind("", data):
         return ""
     explain = f"`tagwire explain {shlex.quote(file)}` detects what it is"

@@ -1,7 +1,6 @@
 """Read frames, or lines of hex, from a stream, each as soon as it arrives.
 
-A frame is returned before more input is read, because the input may be a live connection. The context manager `at` adds
-the number of the frame or line to error messages.
+The input may be a live connection. The context manager `at` adds the number of the frame or line to error messages.
 """
 
 import contextlib

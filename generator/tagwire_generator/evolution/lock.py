@@ -267,7 +267,7 @@ def _normal_tree(text: str) -> dict[str, Any]:
 
 
 def _facts(tree: Any) -> Any:
-    """Return a copy of a spec's JSON tree without descriptions and `$schema`, which a lock file does not contain."""
+    """Return a copy of a spec's JSON tree without descriptions and `$schema`."""
     if isinstance(tree, dict):
         return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree

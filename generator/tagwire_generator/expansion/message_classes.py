@@ -1,7 +1,6 @@
 """Create data classes from a spec at run time, so that the generator can expand layouts.
 
-These classes have the same field tables as generated classes. The runtime expands layouts from both kinds of classes
-with the same code, so the rules for versions are implemented only once.
+These classes have the same field tables as generated classes, so the rules for versions are implemented only once.
 """
 
 from functools import lru_cache
