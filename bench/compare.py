@@ -2,9 +2,9 @@
 
 `make bench-compare BASE=main` compares the working tree with main; `HEAD=commit` names another commit to compare.
 
-Each side is installed into its own folder in build/bench, and runs in its own process. Every round runs the same work
-on both sides, in alternating order. Each ratio compares times from one round, because the load of the computer changes
-from round to round. Both sides use the benchmark code of this checkout.
+Each side is built and installed into its own folder in build/bench, with its own generated classes, and runs in its own
+process. Every round runs the same work on both sides, in alternating order. Each ratio compares times from one round,
+because the load of the computer changes from round to round. Both sides use the benchmark code of this checkout.
 """
 
 import argparse
