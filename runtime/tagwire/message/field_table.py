@@ -255,7 +255,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
         version = int(version)  # `version` may be an enum member or a bool
         root = _Expansion(message, version).struct(message, message.NAME, version)
-        # If several threads get here at once, they must all use the same layout.
+        # All threads must use the same layout.
         layout = known.setdefault(version, Layout(message.NAME, version, root))
     return layout
 
@@ -343,7 +343,7 @@ class _Expansion:
         return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
     def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
-        """Return the layout type of an array. `name` is the element type, which begins with [] for an array."""
+        """Return the layout type of an array. `name` is the element type."""
         if name.startswith("[]"):
             element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
         elif row.struct is not None:

@@ -1,7 +1,4 @@
-"""Make layouts from the field tables of record formats. `Framing` describes the formats' lengths and checksums.
-
-Record formats have no versions, so the version of their layouts is None.
-"""
+"""Make layouts from the field tables of record formats. `Framing` describes the formats' lengths and checksums."""
 
 from __future__ import annotations
 
@@ -64,9 +61,9 @@ With `rest`, there is no prefix, and the value consists of all remaining bytes.
 class Framing(FrozenData):
     """Describes how a field of a record format is written.
 
-    If an argument refers to another field, it is the name of that field's attribute; "" means none.
+    Other fields are given by attribute name; "" means none.
 
-    - `length` and `count`: keys of `LENGTHS`, for the length before bytes and strings and the count before elements.
+    - `length` and `count`: the type of the length or count before the value, a key of `LENGTHS`.
     - `length_of`: the field whose length in bytes this field contains; "rest" means all later fields.
     - `count_of`: the array whose number of elements this field contains.
     - `covers`: the first field that this checksum covers; it also covers all later fields.

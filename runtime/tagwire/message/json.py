@@ -9,8 +9,7 @@ a NaN other than the usual one keeps its bits (`NaN:7ff8000000000001`).
 With the native engine, C code converts in both directions (`_native/engine/json.pxi`), but leaves rare and invalid
 values to this module.
 
-Writing uses the layout. Reading uses the field tables of the classes (`FIELDS`), because it accepts fields of other
-versions. If such a field has a value that the version can't represent, encoding fails.
+Reading accepts fields of other versions, so it uses the classes' `FIELDS` and not the layout.
 """
 
 from collections.abc import Callable, Mapping
@@ -207,9 +206,8 @@ def field_from_json(
 ) -> Any:
     """Parse the JSON value of one field, or of an array element if the path ends in [].
 
-    `version` is the version of the message, and `holder` that of the struct that contains the field, because a shared
-    struct has its own versions. Both are None if no version is given, as in `partial_from_json`. Raises EncodeError for
-    an invalid value.
+    `version` is the version of the message, `holder` the version of the struct that contains the field; both may be
+    None. Raises EncodeError for an invalid value.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)
@@ -274,8 +272,7 @@ class _Reader:
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
         """Raise EncodeError unless exactly one alternative of each union is set.
 
-        A union may be empty if it has no alternatives in this version, or if there are unknown tags, because one of
-        them may be the alternative.
+        A union may be empty if it has no alternatives in this version, or if an unknown tag may be the alternative.
         """
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:

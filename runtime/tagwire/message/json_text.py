@@ -99,7 +99,7 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
         reason = "the JSON is nested more deeply than any message"
     except ValueError:  # Python rejects integers with too many digits
         reason = "the JSON has a number of more digits than any field"
-    # Raise outside the `except` blocks: the caught exceptions contain the input, and would become the error's context.
+    # Raise outside the `except` blocks, so that the error's context does not reveal the input.
     _reject(cls, version, reason)
 
 

@@ -1,7 +1,6 @@
 """Find the values that a version can't represent, so that a sender can choose a version.
 
-The encoder itself finds these values: a `LayoutWriter` collects what it would drop or reject. So `encode` and this
-module always agree.
+A `LayoutWriter` collects the values that it would drop or reject, so `encode` and this module always agree.
 """
 
 import re
@@ -69,9 +68,8 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """
     if isinstance(message, type):
         return message.VERSIONS
-    # Normally, the versions without losses form one range. There can be two ranges if a field has the default null but
-    # is not nullable: if its value is null, the versions that have the field can't represent it, but the versions
-    # before and after them can. In that case, return the higher range.
+    # The versions without losses form two ranges if a non-nullable field has the default null, and the value null. In
+    # that case, return the higher range.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):
@@ -164,8 +162,7 @@ class _Losses(LayoutWriter):
         try:
             super().value(type, value, out)
         except EncodeError:
-            # This method calls itself for the values inside a struct or array. The innermost call catches the error, so
-            # `value` is the rejected value itself, not a struct or array that contains it.
+            # Nested calls handle the values inside a struct or array, so `value` is the rejected value itself.
             self.found.append(Loss(dotted(self.path[:depth]), value, ignorable=False))
             self.scopes = scopes
         del self.path[depth:]

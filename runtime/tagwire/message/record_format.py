@@ -1,9 +1,8 @@
 """The base class of generated record formats: a batch, or an entry of a message set (magic 0 and 1).
 
-Each format is a class with a single layout. The attributes of its objects are the fields on the wire. Programs
-don't use these classes: `tagwire.records` finds formats by name, and makes batches and records from them. Encoding and
-decoding use the native engine if it supports the layout, otherwise the interpreter (docs/records.md explains why there
-are no serializers).
+Each format is a class with a single layout. Programs don't use these classes: `tagwire.records` finds formats by name,
+and makes batches and records from them. Encoding and decoding use the native engine if it supports the layout,
+otherwise the interpreter.
 """
 
 from __future__ import annotations
@@ -103,5 +102,5 @@ class RecordFormat(FormatStruct):
 
                 with suppress(NotNative):
                     plan = Plan(cls.layout())
-            cls._plan = plan  # set only once: other threads would take a temporary None for "no plan"
+            cls._plan = plan  # set only once, because other threads may read `_plan`
         return cls._plan

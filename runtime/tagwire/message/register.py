@@ -31,7 +31,7 @@ class KeyRange:
 
 
 class Register(IntEnum):
-    """The base class of tables of named numbers. Each member is an int; this number is called its key."""
+    """The base class of tables of named numbers. A member's number is called its key."""
 
     _value_: int
     _closed: bool
@@ -63,8 +63,7 @@ class Register(IntEnum):
     def of(cls, key: int) -> "Self":
         """Return the member with this key. For an unknown key, make a new member that is named after the key.
 
-        An unknown number from a newer peer can thus be treated like any other. Members made for unknown keys are not
-        listed when you iterate over the class. Raises EncodeError for anything but an int.
+        Iterating over the class omits such new members. Raises EncodeError if the key is not an int.
         """
         if not isinstance(key, int):
             from tagwire.errors import EncodeError
@@ -81,7 +80,7 @@ class Register(IntEnum):
         return member
 
     def __reduce_ex__(self, proto: object) -> tuple[object, ...]:
-        """Pickle only a member's number. This also works for members that were made for unknown numbers."""
+        """Pickle only a member's number, which also works for unknown numbers."""
         return type(self).of, (int(self),)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The base class of generated serializers. Each version has a class with straight-line code for its bytes.
+"""The base class of generated serializers. Each message version has its own class.
 
 A generated class has `read` and `write`, which do not track error positions. This module does everything else: it
 accepts any bytes-like type, checks for remaining bytes and limits, and calls the layout interpreter to find the

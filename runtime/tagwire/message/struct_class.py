@@ -1,8 +1,7 @@
 """The base class of generated data classes, for the structs of messages and for messages themselves.
 
-A data class consists of its declared fields and `unknown_tags`. The methods in this module (equality,
-repr, copies, pickling) use only these, and ignore slots and constructors that a subclass adds. The native engine
-replaces some of the methods (`tagwire.message.binding`).
+A data class consists of its declared fields and `unknown_tags`. The methods in this module ignore slots and
+constructors that a subclass adds. The native engine replaces some of the methods (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class Struct(Declarations):
     def _fresh(cls: type[S]) -> S:
         """Make an object with all fields at their defaults, even required fields.
 
-        Call it through `tagwire.layout.fresh`. It is private because a public name might clash with a field.
+        Private, because a public name might clash with a field. Call `tagwire.layout.fresh` instead.
         """
         return made_of(cls, {})
 
@@ -190,8 +189,8 @@ class Struct(Declarations):
         return copy
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Memoryviews and NO_TAGS can't be pickled. So memoryviews are converted to bytes, and NO_TAGS is omitted.
-        # The fields are pickled as state, which is set after creating the object, because an object may contain itself.
+        # Memoryviews and NO_TAGS can't be pickled: convert memoryviews to bytes, and omit NO_TAGS. Pickle the fields as
+        # state, because an object may contain itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _empty, (type(self),), changed, None, None, _fill
 

@@ -1,7 +1,6 @@
 """Map the versions of a message to the versions of a shared struct that the message uses.
 
-A shared struct has its own versions. Each version of a message uses at most one of them, so a new version of the struct
-doesn't change the existing versions of the message.
+A shared struct has its own versions. Each version of a message uses at most one of them.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class StructVersions:
         return next((number for versions, number in self.ranges if version in versions), None)
 
     def within(self, versions: Versions) -> Versions:
-        """Return the versions of the message that use any of these `versions` of the struct; `NONE` if none does."""
+        """Return the versions of the message that use any of the struct's `versions`; `NONE` if none does."""
         found = [each for each, number in self.ranges if number in versions]
         return Versions(found[0].lowest, found[-1].highest) if found else NONE
 

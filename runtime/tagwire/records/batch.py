@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from tagwire.records.legacy_messages import Messages
 
 
-# Enforce the limits on records and headers while a batch is read, natively or in Python.
+# Enforce the limits on records and headers while a batch is read.
 #
-# Records are read one at a time, so a batch that exceeds a limit is never in memory as a whole. If the header's record
-# count already exceeds the limit, no record is read.
+# Records are read one at a time, so a batch that exceeds a limit is never in memory as a whole.
 
 
 def bounded(records: Iterator[Record], stated: int, name: str, offset: int, limits: Limits) -> Iterator[Record]:
@@ -57,13 +56,12 @@ def read_batch(
     """
     plan = format.plans.outline if outline else format.plans.header
     layout = format.outline if outline else format.header
-    # A batch's records are decoded as one bytes field: a view of `buf`, to avoid a copy. A message (v0 or v1) has no
-    # such field.
+    # Decode a batch's records as one bytes field, a view of `buf`, to avoid a copy.
     has_records = format.records is not None
     if plan is not None:
         header, end = plan.decode_from(buf, pos, views=has_records, limits=limits)
     else:
-        from tagwire.interpreter.reader import decode  # the native engine does not need the interpreter
+        from tagwire.interpreter.reader import decode  # not needed with the native engine
 
         raw = memoryview(buf) if has_records else buf
         header, end = decode(layout, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
@@ -84,7 +82,7 @@ def _copied(format: Format, data: bytes, limits: Limits, strict: bool) -> "Recor
 
 
 class RecordBatch:
-    """A batch of any format. In message set formats, it is one outermost message with any messages that it wraps.
+    """A batch of any format. In message set formats, a batch is a single message or a wrapper.
 
     Iteration yields `Record`s. If the format has no field for an attribute, the attribute has the value that Kafka
     uses for "none": -1, False or None.
@@ -147,7 +145,7 @@ class RecordBatch:
     def unnamed_attributes(self) -> int:
         """The attribute bits that the format does not name.
 
-        Always 0 for an uncompressed message, whose attribute bits are those of its single record.
+        Always 0 for an uncompressed message, whose attribute bits belong to its record.
         """
         is_record = self._format.records is None and self.codec == "none"
         return 0 if is_record else self._format.unnamed_bits(self.attributes)
@@ -176,8 +174,7 @@ class RecordBatch:
     def base_offset(self) -> int:
         """The first offset. For a wrapper, this is the offset of the first message inside.
 
-        If the messages inside can't be read, it is the wrapper's own offset, and iterating over the wrapper raises the
-        error.
+        If the messages inside can't be read, this is the wrapper's own offset.
         """
         return self._bounds[0]
 
@@ -185,7 +182,7 @@ class RecordBatch:
     def last_offset(self) -> int:
         """The last offset, even if compaction has removed the record at that offset."""
         header = self._header
-        # Clients often write 0 as a wrapper's offset. Then only the messages inside have the right offset.
+        # Clients often write 0 as a wrapper's offset, so use the offset of the last message inside.
         if self._format.records is None and not self._format.role(header, "base_offset"):
             return self._bounds[1]
         return self._format.role(header, "base_offset") + self._format.role(header, "last_offset_delta", 0)
@@ -305,7 +302,7 @@ class RecordBatch:
         return self.walk().by_layout(index, pos, elements, good)
 
     def _deviated(self, error: DecodeError) -> None:
-        """Called for each error that a lenient reader ignores, as Kafka does. Subclasses override this to report it."""
+        """Called for each error that a lenient reader ignores. Subclasses override this method."""
 
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
@@ -335,8 +332,7 @@ class RecordBatch:
     def __len__(self) -> int:
         """Return the number of records, counting them if the header has no count.
 
-        Raises DecodeError if the batch is too small for its count, because `list` allocates that many elements in
-        advance.
+        Raises DecodeError if the batch is too small for its count, so that `list` does not allocate too much.
         """
         if "count" not in self._format.fields:
             return self._counted
@@ -353,7 +349,7 @@ class RecordBatch:
         return self._buf[self._start : self._end]
 
     def replace(self, **changes: int) -> "RecordBatch":
-        """Return a copy with some header fields changed, as brokers do. The records are not decompressed.
+        """Return a copy with some header fields changed. The records are not decompressed.
 
         Raises EncodeError for a value that the format can't represent, or for a field that it does not have.
         """

@@ -1,8 +1,8 @@
 """Build batches of any format from records.
 
-A builder collects the records and properties of a batch, computes all deltas, bits, lengths and checksums, and encodes
-the batch. In message set formats, a compressed batch is a single wrapper message. Uncompressed records become
-consecutive messages. The builder returns them as one object (`MessageSet`), but a reader returns one batch per message.
+A builder collects the records and properties of a batch, computes all deltas, lengths and checksums, and encodes the
+batch. In message set formats, a compressed batch is a single wrapper message. Uncompressed records become consecutive
+messages. The builder returns them as one object (`MessageSet`), but a reader returns one batch per message.
 """
 
 import re
@@ -236,7 +236,7 @@ class BatchBuilder:
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
         """Encode the builder's records, and then those in `more`, by calling `write` for each chunk.
 
-        Returns (encoded records, number of records).
+        Return (encoded records, number of records).
         """
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
@@ -268,7 +268,7 @@ class BatchBuilder:
         raise EncodeError(reason, message_name=self.format.name, version=None, path=path)
 
     def batch(self, written: Written | None = None, count: int = 0) -> RecordBatch:
-        """Return a batch of the builder's records, or of `written`, which contains `count` records already encoded."""
+        """Return a batch of the builder's records, or of `written`, the encoded form of `count` records."""
         format = self.format
         base_offset, base_timestamp = self.bases(self.first())
         header = self.header(base_offset, base_timestamp)
@@ -304,7 +304,7 @@ class BatchBuilder:
             if found is not None:
                 return found
         written: Written | NativeResult = NativeResult.NONE_TRIED
-        # Sorting fails if a header is invalid. The code below then raises an EncodeError that says where and why.
+        # Sorting fails if a header is invalid. The code below raises the exact error.
         with suppress(TypeError, ValueError, AttributeError):
             put_headers_in_order(self.format, self.records)
             written = write_natively(self.format, self.records, header, base_offset, base_timestamp)
@@ -356,7 +356,7 @@ class BatchBuilder:
 
     def first(self) -> Record | None:
         if self._gathering is not None:
-            return Record(*self._gathering.first, None, None)  # callers read only its offset and timestamp
+            return Record(*self._gathering.first, None, None)  # callers read only the record's offset and timestamp
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:

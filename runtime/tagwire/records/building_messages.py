@@ -47,7 +47,7 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
 def _written(builder: "BatchBuilder", base: int) -> Written:
     format, records = builder.format, builder.records
     written: Written | NativeResult = NativeResult.NONE_TRIED
-    # Sorting fails for invalid headers. In this case, `check_kinds_of` raises the exact error below.
+    # Sorting fails for invalid headers; `check_kinds_of` below raises the exact error.
     with suppress(TypeError, ValueError, AttributeError):
         put_headers_in_order(format, records)
         if builder.timestamp_type == "create":

@@ -213,7 +213,7 @@ class ProducerRecord(_ClientRecord):
         """Return this record as a `Record`, the form that batches contain.
 
         Raises EncodeError for a null value with `tombstone=False`. Headers with int keys are sorted when the batch is
-        built, because their order depends on the batch's format.
+        built.
         """
         self._check_tombstone()
         headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)

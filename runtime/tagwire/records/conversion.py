@@ -1,7 +1,7 @@
 """Convert a batch to another format, and report what was lost.
 
-Values that the target format can't represent are reported one by one, so no loss goes unnoticed. A conversion without
-losses is reversible: converting back produces an equal batch.
+Each value that the target format can't represent is reported. A conversion without losses is reversible: converting
+back produces an equal batch.
 """
 
 from collections import deque
@@ -156,8 +156,8 @@ class _Conversion:
     def timestamps(self, times: Iterable[int], settings: dict[str, Any]) -> dict[str, int]:
         """Return the builder argument `max_timestamp` as a dict, or {} if the argument isn't needed.
 
-        It is needed if the value in the batch header differs from the highest timestamp of the records. If the target
-        format can't store such a value, return {} and report a loss.
+        The argument is needed if the batch header's value differs from the highest timestamp of the records. If the
+        target format can't store such a value, return {} and report a loss.
         """
         if self.has_records and self.target.records is not None:
             return {}
@@ -244,7 +244,7 @@ class _Conversion:
     def record(self, index: int, record: Record) -> Record:
         has_own = record.headers or record.attributes or record.tombstone is not None
         if self.is_plain and not has_own and (self.has_timestamps or record.timestamp == -1):
-            return record  # nearly every record needs no change
+            return record  # most records need no change
         path = f"records[{index}]"
         headers = list(self.headers(path, record))
         order = self.header_order

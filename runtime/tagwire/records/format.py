@@ -1,8 +1,7 @@
 """Record formats, which determine how batches are read and built. A format is made from the layout of a spec.
 
 The name of a field determines its role, so this module has no code for particular formats. Any format that uses the
-names in `VOCABULARY`, including your own, can be read, built and converted. For a field that the format does not have,
-readers get the value that means "none".
+names in `VOCABULARY`, including your own, can be read, built and converted.
 
 There are two kinds of format. In the first, a batch has a header, followed by an array of records. In the second, the
 message set formats, a batch is a message: a single record, or a wrapper whose value contains other messages.
