@@ -29,7 +29,7 @@ Kafka's brokers ask for 4096 by default.
 
 
 class SaslError(TagwireError):
-    """Raised if a login failed, or if the peer's message is not what the mechanism requires."""
+    """Raised if a login failed, or if the peer's message is invalid."""
 
 
 class Login:

@@ -149,7 +149,7 @@ class Format:
 
     @cached_property
     def is_movable(self) -> bool:
-        """Whether records have magic 2's fields and attributes byte, so native code can copy them to other batches."""
+        """Whether native code can copy the records to other batches."""
         return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property

@@ -1,8 +1,7 @@
 """The set of record formats that a reader accepts, by magic byte.
 
-Over time, a log may contain several formats, even within one file. Each batch's magic byte identifies its
-format. By default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic
-byte, because readers can't distinguish formats with equal magic bytes.
+Over time, a log may contain several formats, even within one file. Each batch's magic byte identifies its format. By
+default, v0, v1 and v2 have the bytes 0, 1 and 2. A KIP's format replaces the format with the same magic byte.
 
 Most formats have the magic byte at the same position. In the draft of v3, a length of varying size precedes the magic
 byte, so each possible position must be tried. If bytes fit two formats, the checksums decide.
@@ -82,17 +81,16 @@ class FormatSet:
     def candidates(self, header: bytes, pos: int, left: int | None = None) -> list[Format]:
         """Return the formats that the batch at `pos` may have, according to its magic byte.
 
-        Several may match, because not all formats have the magic byte at the usual position (`MAGIC_AT`). A format with
-        another position is left out if, according to its length field, the batch would end after the data. If
-        that leaves no format, all matching formats are returned. `left` is the number of bytes from `pos` to the end of
-        the data; it can be None if `header` contains all of the data.
+        Several may match, because not all formats have the magic byte at the usual position (`MAGIC_AT`). Formats with
+        another position are left out if the batch would be longer than the data, unless that leaves none. `left` is the
+        number of bytes from `pos` to the end of the data; it can be None if `header` contains all of the data.
         """
         if self.alone is not None:
             return [self.alone]
         found = self.claims(header, pos)
         rest = len(header) - pos if left is None else left
         if len(found) < 2 and (not found or found[0].header_positions.magic_at == MAGIC_AT):
-            # This is the usual case: at most one format matches, with its magic byte at byte 16, as in v0, v1 and v2.
+            # The usual case: at most one format matches.
             return found
         return [
             each
@@ -119,13 +117,13 @@ class FormatSet:
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
-        """Return the format to name in an error: one with the batch's magic byte, else the one with the highest."""
+        """Return the format to name in an error: if possible, one with the batch's magic byte."""
         found = self.alone or next(iter(self.claims(buf, pos)), None)
         return found or self.by_magic.get(max(self.by_magic, default=-1)) or self.formats[-1]
 
     @cached_property
     def native_reader(self) -> "BatchReader | None":
-        """The native reader of v2 batches. Used only with the default limits, because it can't enforce others.
+        """The native reader of v2 batches. It can only enforce the default limits.
 
         None if the set is lenient, if it does not contain magic 2, or if the native engine can't distinguish magic 2
         from the other formats in the set.
@@ -256,7 +254,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
             raise FormatError(text)
         found = Format(record_format(name))
         found.name = found.source = name
-        # With `setdefault`, all threads use the same object, even if several of them get here at once.
+        # With `setdefault`, all threads use the same object.
         found = _formats.setdefault(name, found)
     return found
 

@@ -1,7 +1,7 @@
 """The positions of length, magic byte and offsets in the batch headers of a format.
 
-A search for batches tests many positions, most of which don't begin a batch. To avoid decoding whole headers, the
-positions of the tested fields are computed once from the layout.
+A search for batches tests many positions. To avoid decoding whole headers, the positions of the tested fields are
+computed once.
 """
 
 from struct import Struct

@@ -27,9 +27,8 @@ _ITEM = "headers"
 class Headers:
     """The headers of a record, in order. A key may occur several times.
 
-    `encoding` names the record format of the bytes: `kip82-str`, which has neither a count nor null values, or `v2` or
-    `v3`, which begin with a count. A `ProducerRecord`'s headers have no format yet, so a null value raises an error
-    only when the bytes are requested in a format without nulls. A `ConsumerRecord`'s headers can't be changed.
+    `encoding` names the record format of the bytes: `kip82-str`, `v2` or `v3`. A `ProducerRecord`'s headers have no
+    format yet, so null values are allowed. A `ConsumerRecord`'s headers can't be changed.
     """
 
     __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
@@ -140,7 +139,7 @@ class Headers:
 class IntHeaders(Mapping[int, bytes | None]):
     """Headers with one value for each int32 key.
 
-    They are ordered by key, compared as an unsigned number. Lookups accept a key as a signed or an unsigned number.
+    The headers are ordered by unsigned key. Lookups accept a key as a signed or an unsigned number.
 
     The object is immutable. To change the headers of a record, use `ProducerRecord.set_header`.
     """

@@ -1,7 +1,6 @@
-"""Format a batch's records as JSON lines, in native code and without an object for each record.
+"""Format a batch's records as JSON lines, in native code, without record objects.
 
-If native code rejects a record, or if a format's record fields differ from magic 2, `tagwire.log.dump` makes the same
-lines from record objects.
+For records that native code does not support, `tagwire.log.dump` makes the lines from record objects.
 """
 
 from collections.abc import Callable, Generator
@@ -12,15 +11,15 @@ from tagwire.records.batch import RecordBatch
 from tagwire.records.totals import native_source
 
 _AT_ONCE: Final = 1 << 20
-"""The maximum size of the lines in memory, in bytes. The lines of a whole batch could be thousands of times larger."""
+"""The maximum size of the lines in memory, in bytes."""
 
 
 def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) -> Generator[bytes, None, int | None]:
     """Yield chunks of JSON lines, one line per record. Each line begins with `header`, the JSON that all lines share.
 
-    With `is_text`, a line consists of tab-separated fields instead. Its last field lists the attributes that are set:
-    first those of the batch, which the caller passes as `header`, then those of the record. The generator returns None
-    if it has formatted all records; otherwise, it returns how many it has formatted.
+    With `is_text`, a line consists of tab-separated fields instead. Its last field lists the attributes that are set,
+    first those of the batch (`header`), then those of the record. The generator returns None if it has formatted all
+    records; otherwise, the number of formatted records.
     """
     lines = _native()
     found = None if lines is None else native_source(batch)
@@ -42,6 +41,6 @@ def native_lines(batch: RecordBatch, header: bytes, *, is_text: bool = False) ->
 def _native() -> Callable[..., Any] | None:
     try:
         from tagwire._records import lines
-    except ImportError:  # there is no native code, or it is an older version without this function
+    except ImportError:  # native code is missing or too old
         return None
     return lines

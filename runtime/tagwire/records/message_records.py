@@ -86,10 +86,10 @@ def decode_records(
 ) -> Iterator[MessageRecords]:
     """Decode the records in a message, field by field in wire order. Null fields are left out.
 
-    `version` is the version in which the message was decoded (default: the latest); it determines the format of the
-    records. `format` overrides that format, and is required if the spec names none. With `partial` (the default for
-    responses), a truncated last batch is left out. Raises TagwireError for a message whose spec names no format,
-    UnsupportedVersionError for an unknown version, and FormatError for an unknown format.
+    `version` is the version in which the message was decoded; by default, the latest. `format` overrides the record
+    format in the spec, and is required if the spec names none. With `partial` (the default for responses), a truncated
+    last batch is left out. Raises TagwireError for a message whose spec names no format, UnsupportedVersionError for an
+    unknown version, and FormatError for an unknown format.
     """
     format_of_row = _formats(type(message), version, format)
     is_partial = message.KIND == "response" if partial is None else partial
@@ -115,9 +115,8 @@ def convert_records(
     `to` is the new record format, or the message version whose format the reader expects. `version` and `format`
     describe the current records, as in `decode_records`. A batch keeps its bytes if it already has the new format or,
     in a response, an older format. Truncated batches, and batches that the new format can't represent (markers, empty
-    batches), are left out and reported as losses. Other fields are copied unchanged; `Message.losses` lists those that
-    a version does not have. With `on_loss="error"`, the first loss raises EncodeError. Raises DecodeError for invalid
-    records, and otherwise the same errors as `decode_records`.
+    batches), are left out and reported as losses. Other fields are copied unchanged. With `on_loss="error"`, the first
+    loss raises EncodeError. Raises DecodeError for invalid records, and the same errors as `decode_records`.
     """
     if on_loss not in ("report", "error"):
         raise ValueError(f"on_loss: expected 'report' or 'error', got {on_loss!r}")
@@ -240,7 +239,7 @@ class _Conversion:
     def struct(self, holders: tuple[Any, ...], path: str) -> Any:
         """Convert all records in a struct and its nested structs. Return the struct, or a copy if anything changes.
 
-        `holders` are the structs that contain it, outermost first, and then the struct itself. `path` is its path.
+        `holders` are the enclosing structs, outermost first, and the struct itself. `path` is the struct's path.
         """
         changes: dict[str, Any] = {}
         for row in holders[-1].FIELDS:

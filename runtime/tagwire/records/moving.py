@@ -36,7 +36,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch that have not yet been moved to a `RecordRun`. Native code has found all of them valid."""
+    """The records of a batch that have not yet been moved to a `RecordRun`. All of them are valid."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 
@@ -58,7 +58,7 @@ class Movable:
         most_bytes: int | None = None,
         most_records: int | None = None,
     ) -> None:
-        """Move records to a `RecordRun` until it is full, and drop those whose byte in `kept` is 0."""
+        """Move records to a `RecordRun` until the run is full, and drop those whose byte in `kept` is 0."""
         where = self._walk.data, self._pos, self._walk.end, self.left
         self._pos, self.left, self.next_offset = run.take(*where, self._walk.bases, kept, most_bytes, most_records)
 
@@ -68,7 +68,7 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 
     `Movable.facts` marks records as IS_LAST if their offsets are in `lasts`, a buffer of ascending int64 numbers. With
     `stored`, records keep their own timestamps even if append time overrides them. The result is also None for a batch
-    that can't be decompressed or has a wrong record count: reading its records as objects then reports the error.
+    that can't be decompressed or has a wrong record count.
     """
     limits, format = batch.limits, batch.record_format
     is_bounded = limits.records is not None or limits.headers is not None
@@ -90,18 +90,17 @@ def movable(batch: RecordBatch, lasts: Any = _NONE, *, stored: bool = False) -> 
 def new_run(base_offset: int, base_timestamp: int | None) -> "RecordRun":
     """Return an empty run, which collects encoded records for one batch.
 
-    Timestamps are relative to `base_timestamp`. If it is None, they are relative to the first record's timestamp.
+    Timestamps are relative to `base_timestamp` or, if that is None, to the first record's timestamp.
     """
     from tagwire._records import RecordRun
 
     return RecordRun(base_offset, base_timestamp)
 
 
-# For programs that store records in columns, split a batch into header bytes and records, and rebuild it exactly.
-# The header is stored as bytes, because it has values that the records don't have, such as producer IDs.
-# When a batch is rebuilt, the checksum in the header proves that the records are the original ones.
-# Compressed batches are stored whole, because their bytes depend on the version of the compression library.
-# Single messages, which have no batch header, and batches that can't be rebuilt exactly are also stored whole.
+# For programs that store records in columns, split a batch into header bytes and records, and rebuild it exactly. When
+# a batch is rebuilt, the checksum in the header proves that the records are the original ones. Compressed batches are
+# stored whole, because their bytes depend on the version of the compression library. Single messages, which have no
+# batch header, and batches that can't be rebuilt exactly are also stored whole.
 
 _ATTRIBUTES: Final = attrgetter("attributes")
 _TIMESTAMP: Final = attrgetter("timestamp")
@@ -123,8 +122,7 @@ def exact_header_of(batch: RecordBatch, latest: int) -> BatchHeader | None:
     """Return the data needed, besides the records, to rebuild a batch; None if the rebuilt bytes would differ.
 
     The batch is rebuilt once as a test. `latest` is the highest timestamp that an Arrow column can store, in
-    milliseconds since 1970. The header includes the records' own timestamps if one of them does not fit in a column, or
-    if the broker replaced them. Raises DecodeError for records that can't be read.
+    milliseconds since 1970. Raises DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
         return None

@@ -1,9 +1,8 @@
 """The native engine's plans for a record format: for batch headers, records, and the messages inside wrappers.
 
-A plan encodes and decodes one layout in native code. A `Record` differs from an encoded record: it has offsets and
-timestamps instead of deltas, Python attributes instead of bits, and headers as pairs. The function `seen` returns a
-layout with the fields of a `Record`. If there is no native engine, or if it does not support a format, that format has
-no plans, and the interpreter is used.
+A plan encodes and decodes one layout in native code. The function `seen` returns a layout with the fields of a
+`Record`, such as offsets instead of deltas. A format that the native engine does not support has no plans, and the
+interpreter is used.
 """
 
 from collections.abc import Iterable, Iterator
@@ -79,8 +78,7 @@ class Plans:
     def quick_for(self, batch: "type[RecordBatch]", *, is_alone: bool = False) -> "Magic2 | None":
         """Return an object that reads and builds magic 2 batches as instances of `batch`, a subclass of RecordBatch.
 
-        With `is_alone`, each batch has its own copy of its bytes. Returns None if native code does not support this
-        format or class.
+        With `is_alone`, each batch copies its bytes. Returns None if native code does not support this format or class.
         """
         from tagwire.records.format_set import format_of
 
@@ -96,7 +94,7 @@ class Plans:
     def inputs(self, given: dict[str, int], header: dict[str, Any]) -> tuple[Any, ...]:
         """Return the numbers that native code needs to read or write records, such as the base offset.
 
-        A number that isn't in `given` comes from the batch header. If the header does not have it either, it is 0.
+        A number that isn't in `given` comes from the batch header, or is 0.
         """
         assert self.records is not None
         return tuple([given[name] if name in given else header.get(name, 0) for name in self.records.inputs])
@@ -145,7 +143,7 @@ def _names_read(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Return whether native code supports an item: `headers` as (key, value), or any simple type."""
+    """Return whether native code supports an item."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)
@@ -189,7 +187,7 @@ class NativeResult(Enum):
 def write_natively(
     format: "Format", records: list[Record], header: dict[str, Any], base_offset: Any, base_timestamp: Any
 ) -> Written | NativeResult:
-    """Encode records natively. There must be at least one, because the header of an empty batch is different."""
+    """Encode records natively. `records` must not be empty, because the header of an empty batch is different."""
     plans = format.plans
     if plans.records is None:
         return NativeResult.NONE_TRIED

@@ -14,7 +14,7 @@ Headerset = tuple[Header, ...]
 
 
 class HeaderMap(tuple[Header, ...]):
-    """Headers given as a mapping. They have no order yet: a builder sorts them as its format requires."""
+    """Headers given as a mapping. A builder sorts them as its format requires."""
 
     __slots__ = ()
 

@@ -31,7 +31,7 @@ def record_fields(
 
 
 def check_kinds(format: Format, record: Record) -> None:
-    """Raise EncodeError for values of the wrong type, before they are used in arithmetic."""
+    """Raise EncodeError for values of the wrong type."""
     for name in ("offset", "timestamp", "attributes"):
         value = getattr(record, name, None)
         if not isinstance(value, int):
@@ -50,7 +50,7 @@ def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:
 
 
 def put_headers_in_order(format: Format, records: list[Record]) -> None:
-    """Sort the headers of records whose headers were given as mappings, in the order that the format requires."""
+    """Sort headers that were given as mappings, in the order that the format requires."""
     order = format.header_order
     if order is None:
         return

@@ -37,8 +37,7 @@ class Totals(NamedTuple):
 def totals(batch: RecordBatch) -> Totals | None:
     """Return a batch's totals, or None if the caller must read the records one by one.
 
-    The result is None if there is no native code, if the number of records or headers is limited, or if the format's
-    record fields differ from magic 2. It is also None for invalid records; reading them one by one raises the error.
+    The result is None if native code does not support the records or the limits, and for invalid records.
     """
     if _native is None or (found := native_source(batch)) is None:
         return None
@@ -50,9 +49,8 @@ def native_source(batch: RecordBatch) -> tuple[bytes | bytearray, int, int, int,
     """Return a batch's records as arguments for `tagwire._records`; None if they must be read in Python.
 
     The arguments are the (decompressed) bytes, the positions where the records begin and end, the record count,
-    `Walk.bases`, and whether the records have attributes. The result is None if `batch.limits` limits records or
-    headers, or if records of this format don't have the fields of magic 2. It is also None for a batch that is too
-    short or can't be decompressed; reading it in Python raises the error.
+    `Walk.bases`, and whether the records have attributes. The result is None if native code does not support the
+    records or the limits, and for a batch that is too short or can't be decompressed.
     """
     quick = batch._quick  # pyright: ignore[reportPrivateUsage]
     if quick is not None and (found := quick.source_of(batch)) is not None:

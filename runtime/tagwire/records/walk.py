@@ -144,7 +144,7 @@ class Walk:
     def bases(self) -> tuple[int, int, bool]:
         """The values to which the records' deltas are added: a tuple (base offset, timestamp, is_append_time).
 
-        If the batch has an append time, the timestamp is this time, and the timestamp deltas are ignored.
+        If the batch has an append time, the timestamp is the append time, and timestamp deltas are ignored.
         """
         appended = self.appended
         return self.base_offset, self.base_timestamp if appended is None else appended, appended is not None
@@ -170,9 +170,8 @@ class Walk:
     def by_layout(self, index: int, pos: int, elements: int, good: "Good | None" = None) -> Iterator[Record]:
         """Use the layout interpreter to read and yield the records, starting with number `index`.
 
-        `elements` is the number of array elements that already count towards the limit, initially the record count in
-        the header. If native code has rejected record `index`, `good` describes the array elements of that record which
-        are known to be valid, so that they are not read again.
+        `elements` is the number of array elements that already count towards the limit. If native code has rejected
+        record `index`, `good` describes the array elements that are known to be valid.
         """
         reader, count = self.reader, self.count()
         reader.good = good or {}
@@ -208,7 +207,7 @@ class Walk:
 
 
 def is_int64(number: int) -> bool:
-    """Return whether a number fits into 64 bits. The sum of two such numbers, a base and a delta, can be too large."""
+    """Return whether a number, such as the sum of a base and a delta, fits into 64 bits."""
     return -(1 << 63) <= number < 1 << 63
 
 

@@ -1,7 +1,7 @@
 """Parse paths to fields, such as `brokers[].host`, and check them against a message class.
 
 A path consists of attribute names, separated by dots. `[]` after an array enters its elements. All paths of a selection
-form a tree, in which paths that begin alike share nodes (`Step`). The tree is the same for all versions.
+form a tree, in which paths that begin alike share nodes (`Step`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Paths:
 
     `row_path` has the steps to the innermost array that all paths enter. The elements of this array are the rows. If
     there is no such array, or if `whole` is set, `row_path` is empty, and the message is the only row. `fields`
-    contains a `FieldRow` for each path, which describes the path's last field.
+    contains the `FieldRow` of each path's last field.
     """
 
     def __init__(self, message: type[Message], strings: tuple[str, ...], *, whole: bool = False) -> None:
@@ -138,7 +138,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """Return the steps with which all paths begin, up to the innermost array that contains all the fields.
+    """Return the first steps that all paths share, up to the innermost shared array.
 
     For example, `topics[].name` and `topics[].partitions[].id` share the array `topics`. Return [] if there is no such
     array.

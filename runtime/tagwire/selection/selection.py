@@ -1,7 +1,7 @@
 """Read or rewrite selected fields of encoded messages: `tagwire.select`.
 
 A selection is valid for all versions of a message. When a version is first used, the native engine prepares a plan for
-reading the selected fields of that version. The plan never changes after that, so threads can share a selection.
+reading the selected fields of that version. The plan never changes, so threads can share a selection.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Selection:
     def holder_versions(self, version: int) -> tuple[int | None, ...]:
         """Return, for each path, the version of the struct that contains its last field.
 
-        A struct that is shared between messages has versions of its own, which may differ from the message's version.
+        A struct that is shared between messages has its own versions.
         """
         found: list[int | None] = []
         for trail in self._paths.trails:
@@ -109,9 +109,9 @@ class Selection:
         """Return `data` with new values for the selected fields.
 
         `function(*row)` returns a row's new values (one value, or a tuple if there are several paths), or
-        `tagwire.DROP` to remove the row's element. `append` lists rows to add at the end of the array. Each is either
-        an element object or the row's values, from which a new element is made. All other fields, even unknown tagged
-        fields, are copied byte for byte. Lengths and counts are adjusted.
+        `tagwire.DROP` to remove the row's element. `append` lists rows to add at the end of the array. Each is an
+        element object or a row's values. All other fields, even unknown tagged fields, are copied byte for byte.
+        Lengths and counts are adjusted.
 
         Raises the errors of `read`, and EncodeError for a value that the version can't represent. A new value for a
         field that the version does not have raises EncodeError, or is ignored if the field is `ignorable`.
@@ -134,7 +134,7 @@ class Selection:
         return rewritten
 
     def _reject_broken_rules(self, data: bytes, version: int, offset: int) -> None:
-        """Raise EncodeError if the new values together break a rule about several fields, such as a union."""
+        """Raise EncodeError if the new values break a rule about several fields, such as a union."""
         try:
             self.message.decode_from(data, version, offset)
         except DecodeError as error:

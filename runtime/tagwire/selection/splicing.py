@@ -2,8 +2,7 @@
 
 The caller has read the message strictly, so it is valid. This module reads it again, and inserts the new values row by
 row. `encode` uses the same writer, so both reject the same values. Counts and tag sections are adjusted. As in
-`encode`, a tagged field is removed if its new value is the default, and inserted if it was absent and its new value is
-not the default.
+`encode`, tagged fields are omitted if their value is the default.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ class _Splicer(LayoutReader):
             self.splice_section(section, step, cells)
 
     def reject_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
-        """Raise EncodeError for a new value that `encode` would reject, because this version doesn't have the field."""
+        """Raise EncodeError if `encode` would reject a new value because this version doesn't have the field."""
         values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
         chosen = [name for name in values if name in step.steps]
         for name in chosen:
@@ -272,7 +271,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Return whether a value is unchanged. Structs are compared with the input: they may be modified in place."""
+    """Return whether a value is unchanged. Structs may be modified in place, so compare them with the input."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 
