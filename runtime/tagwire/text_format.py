@@ -1,7 +1,6 @@
 """Short forms of values, for error messages and annotated dumps.
 
-These functions always return short texts and never raise errors, so a report about a bad value neither fails nor
-contains a megabyte of it.
+These functions always return short texts and never raise errors, so a report about a bad value never fails.
 """
 
 from collections.abc import Iterable

@@ -29,7 +29,7 @@ class Versions:
     __match_args__ = ("lowest", "highest")
 
     lowest: int
-    """The lowest version; meaningless (0) in the empty range."""
+    """The lowest version; 0 in the empty range."""
     highest: int
     """The highest version; -1 in the empty range."""
 

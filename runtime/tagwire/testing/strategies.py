@@ -19,8 +19,7 @@ M = TypeVar("M", bound=Message)
 Strategy = st.SearchStrategy[Any]
 
 _LONGEST: Final = 3
-"""The maximum length of arrays. Because arrays nest, longer arrays would soon make messages huge, and they would reveal
-no more errors than short ones."""
+"""The maximum length of arrays. Longer arrays would make messages huge, because arrays nest."""
 _UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
 """Strategies for the tags of tagged fields, and for the tags of optional fields (first draft of KIP-482)."""
 

@@ -1,7 +1,6 @@
-"""Convert input of any bytes-like type to `bytes` (the fastest type to index and slice) and to memoryviews.
+"""Convert input of any bytes-like type to `bytes` and to memoryviews.
 
-An object's buffer is requested only once, and kept as long as a reader uses it. A second request might return other
-bytes: a bytearray can be resized in between, and a class with `__buffer__` can return anything.
+An object's buffer is requested only once, because a second request might return other bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def bytes_and_view(data: Any) -> tuple[bytes, memoryview]:
 
 
 def held(data: Any) -> Any:
-    """Return `data` itself if it is bytes, otherwise a memoryview of it, which readers can also slice."""
+    """Return `data` itself if it is bytes, otherwise a memoryview of `data`."""
     return data if type(data) is bytes else view_of(data)
 
 
@@ -52,8 +51,7 @@ def _bytes_of(view: memoryview) -> bytes:
 
 # A sink (the object that encoders append bytes to) that counts the bytes instead of storing them.
 #
-# A value's size is computed by encoding it into this sink, so it always equals the number of encoded bytes.
-# If the value can't be encoded, computing its size raises the same error.
+# A value's size is computed by encoding the value into this sink.
 
 
 class ByteCount:

@@ -1,8 +1,7 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c or the native engine.
 
-There is no implementation of CRC-32C in pure Python, because it would be a thousand times slower, and every batch of
-magic 2 has such a checksum. If neither google-crc32c nor the native engine is available, an error names the package to
-install.
+There is no implementation of CRC-32C in pure Python, because it would be a thousand times slower. If neither
+google-crc32c nor the native engine is available, an error names the package to install.
 """
 
 import os

@@ -4,8 +4,8 @@ Codecs are named as in specs: `gzip`, `snappy`, `lz4`, `zstd`, and `lz4-magic0`,
 Java clients (KAFKA-3160: the checksum also covers the frame's magic). As in Java clients, snappy is written in Xerial
 frames, and is read with and without frames.
 
-gzip uses zlib, the other codecs cramjam. All of them write into a buffer of limited size, so that no input, however
-small, can produce more bytes than `Limits` allow.
+gzip uses zlib, the other codecs cramjam. All of them write into a buffer of limited size, so that no input can produce
+more bytes than `Limits` allow.
 """
 
 import zlib
@@ -41,7 +41,7 @@ def decompress(codec: str, data: Any, limits: Limits) -> bytes:
 
 
 def decompress_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """Like `decompress`, but without copying the result, which may be a bytearray. Callers must not change it."""
+    """Like `decompress`, but without copying the result, which may be a bytearray that callers must not change."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
@@ -67,9 +67,8 @@ class _TooLongError(Exception):
 def _gunzip(data: Any, most: int) -> bytes:
     """Decompress gzip data, which may have several members.
 
-    At the end of each member, zlib copies the rest of the input that it was given. If each member were given all
-    remaining bytes, a file of many members would take quadratic time, so the input is passed in small chunks. The first
-    chunk of each member is the smallest, because members may be short: even a small file may have thousands of them.
+    At the end of each member, zlib copies the rest of its input. To avoid quadratic time, the input is passed in small
+    chunks. The first chunk of each member is the smallest, because members may be short.
     """
     compressed = memoryview(data)
     parts: list[bytes] = []
@@ -136,9 +135,8 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    # Write independent blocks, because Kafka's own reader does not support linked blocks.
-    # Level 0 is the fast mode, which is also Kafka's default.
-    # For 1000 records of 100 bytes, cramjam's default level takes five times as long, and the result is only 20 %
+    # Write independent blocks, because Kafka's own reader does not support linked blocks. Level 0 is the fast mode,
+    # which is also Kafka's default. cramjam's default level takes five times as long, and the result is only 20 %
     # smaller.
     compressor = required("cramjam", "records").lz4.Compressor(level=0, content_checksum=False, block_linked=False)
     compressor.compress(data)

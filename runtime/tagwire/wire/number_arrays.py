@@ -26,7 +26,7 @@ from tagwire.wire.scalars import (
 from tagwire.wire.types import STRING_MAX, WIRE_TYPES
 
 _TABLE_SIZE: Final = 0x80
-"""Counts below this number have a prebuilt `struct` format, including all counts that KIP-482 encodes in one byte."""
+"""Counts below this number have a prebuilt `struct` format."""
 
 
 class FixedArray:
@@ -43,7 +43,7 @@ class FixedArray:
 
     def read(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
         end = pos + self.width * count
-        # Check the count before making a `struct` format for it: it may come from an attacker and be huge.
+        # Check the count before making a `struct` format, because an attacker may send a huge count.
         if count < 0 or end > len(buf):
             raise UnreadableBytes
         if count < _TABLE_SIZE:
@@ -70,7 +70,7 @@ _arrays: Final[dict[str, FixedArray]] = {}
 
 
 def fixed_array(name: str) -> FixedArray:
-    """Return the reader and writer for arrays of a number type. They are made on first use, in about 50 us."""
+    """Return the reader and writer for arrays of a number type. They are made on first use."""
     found = _arrays.get(name)
     if found is None:
         row = WIRE_TYPES[name]
@@ -79,8 +79,7 @@ def fixed_array(name: str) -> FixedArray:
 
 
 # Functions for arrays of types other than numbers. One call reads or writes all elements. Readers take the number of
-# elements, and return the elements and the position after them, which is never lower than the start (`scalars` explains
-# why). Errors have no position.
+# elements, and return the elements and the position after them. Errors have no position.
 
 T = TypeVar("T")
 
@@ -105,7 +104,7 @@ def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
 
 
 def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
-    """Append booleans, without their count, which the caller writes first."""
+    """Append booleans. The caller has written their count."""
     out += bytes([BOOLEAN_BYTES[value] for value in values])
 
 
@@ -231,6 +230,6 @@ def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) ->
 
 
 def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append each array by calling `put(out, array)`. The caller writes the number of arrays first."""
+    """Append each array by calling `put(out, array)`. The caller has written their count."""
     for value in values:
         put(out, value)

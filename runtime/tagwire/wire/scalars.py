@@ -6,10 +6,9 @@ The functions read from `bytes` at a position, or append to a `bytearray`. For i
 `UnreadableBytes`, `struct.error`, `IndexError` or the like, without a position. The serializer then lets the
 interpreter process the same bytes or value again, to find the position.
 
-The functions for strings don't check whether the bytes end too early. In that case, slicing returns too few bytes
-without an error, but the position after the string is past the end. The next read then fails. After the last field, the
-serializer compares the position with the number of bytes. This works only because positions never decrease: no function
-here may return a smaller position than it was given.
+The functions for strings don't check whether the bytes end too early. In that case, the position after the string is
+past the end, so the next read fails. After the last field, the serializer checks the position. No function here may
+return a smaller position than it was given.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """The journal of a mock peer: the received requests, in order, and the problems that occurred.
 
-Requests are added by the server's thread and read by the test's thread. So a condition variable guards the lists, and a
-test can use it to wait for requests that have not arrived yet.
+Requests are added by the server's thread and read by the test's thread. A condition variable guards the lists, so that
+a test can wait for requests.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Journal:
             return self._connections
 
     def add_request(self, make: Callable[[int], Received]) -> Received:
-        """Add a request, and return it. `make` creates it from its number, counted from 1."""
+        """Add a request, and return it. `make` creates the request from its number."""
         with self._changed:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
@@ -155,4 +155,4 @@ def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | Non
 
 
 class PeerError(TagwireError):
-    """Raised if a script can't be run, or if a peer is used in a way that it does not support."""
+    """Raised if a script can't be run, or for an unsupported use of a peer."""

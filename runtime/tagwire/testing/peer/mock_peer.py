@@ -222,8 +222,8 @@ class MockPeer:
     def assert_order(self, *expected: Message | type[Message]) -> None:
         """Assert that requests were received in this order.
 
-        Each is specified by an equal message or, if its content does not matter, by its class. Other requests may come
-        in between. Raises AssertionError if any is missing or out of order.
+        Each is given as an equal message or as a class. Other requests may come in between. Raises AssertionError if
+        any is missing or out of order.
         """
         __tracebackhide__ = True
         assertions.check_order(self.journal, expected)

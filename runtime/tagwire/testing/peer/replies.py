@@ -50,14 +50,14 @@ _SIZE_WIDTH: Final = 4
 _LONGEST: Final = 86_400
 """The maximum delay in seconds: a day."""
 _PAUSE: Final = 0.005
-"""The pause in seconds between the parts of a split frame; without it, TCP would join them again."""
+"""The pause in seconds between the parts of a split frame; without a pause, TCP would join them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer of the mock peer, and the faults to inject into it.
 
-    Without `message` and `raw`, no bytes are sent, just as Kafka does not answer a ProduceRequest with acks=0.
+    Without `message` and `raw`, no bytes are sent.
     """
 
     message: Message | None = None
@@ -96,7 +96,7 @@ class Reply:
 
     @property
     def is_answer(self) -> bool:
-        """Whether this reply sends a response. It doesn't if neither `message` nor `raw` is set."""
+        """Whether this reply has a response (`message` or `raw`)."""
         return self.message is not None or self.raw is not None
 
 

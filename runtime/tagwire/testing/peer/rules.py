@@ -60,7 +60,7 @@ class AnswerRule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: unknown fault {unknown[0]!r}; expected one of {known}")
-        # Check the faults now, because a function `answer` is not called before a request arrives.
+        # Check the faults now, because an answer function is called only when a request arrives.
         with_faults(None, faults)
         for each in answers:
             self._check(each)
@@ -93,7 +93,7 @@ class AnswerRule:
 
     def _check(self, answer: Any) -> None:
         __tracebackhide__ = True
-        # A class is callable, but it isn't an answer function: the caller meant an instance.
+        # A class is callable, but the caller meant an instance.
         if callable(answer) and not isinstance(answer, type):
             return
         message = as_reply(answer).message

@@ -1,7 +1,7 @@
 """A mock peer on sockets: an asyncio server that passes bytes to connections and carries out the resulting actions.
 
-All decisions are made in `connection`. This module only does what needs a socket: reading, writing, waiting and
-closing. By default it listens only on loopback, because a mock peer answers anyone.
+All decisions are made in `connection`. This module only does what needs a socket. By default, the server listens only
+on loopback, because a mock peer answers anyone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _READ_SIZE: Final = 65536
 _MOST_WAITING: Final = 1 << 24
 """The maximum size, in bytes, of the answers that wait to be sent to a client.
 
-If it is exceeded, the peer reads no more requests of this client until the client has read some of the answers.
+Above this size, the peer reads no more requests until the client has read some answers.
 """
 
 
