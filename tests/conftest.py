@@ -92,7 +92,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start the slowest files first if pytest runs several processes.
 
-    If they started late, one process might still be busy with a slow file when all others have finished.
     `--dist loadfile` keeps the tests of a file in one process, and `--no-loadscope-reorder` keeps the order of files.
     Several processes may start Spark: pytest-xdist 3.8 ignores `xdist_group` under pytest 9.2, so the Spark files
     can't be grouped in one process.

@@ -76,7 +76,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, key: str) -> None
     (specs / "FooRequest.json").write_text(
         f'{{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none", "{key}": "a test"}}'
     )
-    # None in sys.modules makes importing the module fail as if it were not installed.
+    # None in sys.modules makes the import fail, as if the module were not installed.
     script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'generate']\n"
     script += "from tagwire_cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)

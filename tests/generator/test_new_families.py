@@ -1,7 +1,6 @@
 """Check that a newly added type works in every kind of field, or is rejected with an error that names it.
 
-As architecture.md says, a type is added as a class and one line. These tests add one type with a fixed width, and one
-with a length prefix. The expected bytes are computed by hand.
+These tests add one type with a fixed width, and one with a length prefix. The expected bytes are computed by hand.
 """
 
 import json
@@ -137,8 +136,8 @@ A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
 BYTES = {
     # Version 0 has the fields plain, number, gone, many (int32 count 2) and given.
     ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
-    # Version 1 has the fields plain, number, many (compact count 3) and given, followed by two tagged fields.
-    # The tagged fields: tagged (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
+    # Version 1 has the fields plain, number, many (compact count 3) and given, followed by two tagged fields: tagged
+    # (tag 0, 16 bytes) and many_tagged (tag 1, 17 bytes, compact count 2, one element).
     ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
     # Version 0 has the fields plain, number, gone, many (int32 count 2) and or_none. Each value of the new type is an
     # int32 length and ASCII digits; or_none is null (length -1).

@@ -137,7 +137,7 @@ def test_spec_that_is_not_text_is_a_problem(spec_set: SpecSet) -> None:
 
 @pytest.mark.parametrize(("path", "other"), [("same.py", "same.py"), ("same.py", "Same.py"), ("__init__.py", "x.py")])
 def test_no_module_is_made_twice(spec_set: SpecSet, monkeypatch: pytest.MonkeyPatch, path: str, other: str) -> None:
-    # The spec rules already reject name clashes. If one is missed, generation must still not overwrite a file.
+    # Even if the spec rules miss a name clash, generation must not overwrite a file.
     make = pipeline._make
     paths = {"message_specs/PingRequest.json": path, "message_specs/PingResponse.json": other}
     monkeypatch.setattr(pipeline, "_make", lambda task: replace(make(task), files={paths[task.source]: ""}))

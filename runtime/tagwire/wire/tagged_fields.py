@@ -1,7 +1,7 @@
 """Tagged fields at the end of a struct, for generated serializers.
 
 Source: KIP-482. A section has a count, and then the tag, size and data of each field, in ascending order of tags.
-Unknown fields are kept as bytes, by tag, and are written again in tag order.
+Unknown fields are kept as bytes, and are written again in tag order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
 
 
 def read_tags(buf: bytes, pos: int, first: int) -> tuple[dict[int, bytes], int]:
-    """Read a tag section in which all tags are unknown. `first` is the first byte of the field count; it isn't 0."""
+    """Read a tag section in which all tags are unknown. `first` is the first byte of the field count, which isn't 0."""
     count = first
     if count >= 0x80:
         count, pos = uvarint(buf, pos, count)

@@ -1,9 +1,8 @@
 """The primitive wire types: one table with a row for each.
 
-To add a type, add a row. Every module that needs facts about a type reads them from its row: layouts, serializers,
-traces, JSON, and the generator's annotations and default rules. Each row is an instance of a class in
-`tagwire.wire.families`, which converts the values of several similar types. Sources: Kafka's protocol guide, and
-KIP-482 for the unsigned varint lengths.
+To add a type, add a row. Every module that needs facts about a type reads them from its row. Each row is an instance of
+a class in `tagwire.wire.families`, which converts the values of several similar types. Sources: Kafka's protocol guide,
+and KIP-482 for the unsigned varint lengths.
 """
 
 from __future__ import annotations

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
     from typing import Final
 
 NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
-"""No unknown tagged fields: one shared object, recognized by identity on the fast path."""
+"""The shared mapping without tagged fields. The fast path recognizes it by identity."""
 WITHOUT_TAGS: Final[tuple[object, ...]] = (NO_TAGS,)
 """`tags in WITHOUT_TAGS` is the fastest way to test whether the mapping `tags` is empty."""

@@ -1,7 +1,7 @@
 """The base class of all wire types, and the errors for invalid values and bytes.
 
-A type defines everything that depends on its family: how its values are written as bytes, in JSON, as defaults in specs
-and in Arrow columns, and also samples and Hypothesis strategies. `WireType` has the default implementations.
+A type defines how its values are written as bytes, in JSON, as defaults in specs and in Arrow columns. `WireType` has
+the default implementations.
 
 Importing any message loads this module, so it imports rarely needed modules only in the functions that use them.
 """
@@ -60,7 +60,7 @@ class WireType:
     annotation_module: ClassVar[str] = ""
     """The module to import the Python type from; "" for builtins."""
     length: ClassVar[str] = ""
-    """The type of the length before a value, unless the length is compact: int16 or int32; "" if there is no length."""
+    """The type of a noncompact length before a value: int16 or int32; "" if there is no length."""
     longest: ClassVar[int] = UVARINT_MAX
     """The maximum length of a value in a message, in bytes."""
     is_raw: ClassVar[bool] = False
@@ -72,7 +72,7 @@ class WireType:
     text_form: ClassVar[str] = ""
     """The syntax of defaults in specs, such as "true or false"; "" if only the type's own default is possible."""
     semantic: str = ""
-    """What values mean, as the key `semantic` in specs states it, such as "decimal(9,2)"; "" for most types."""
+    """The value of the key `semantic` in specs, such as "decimal(9,2)"; "" for most types."""
     default: ClassVar[Any]
     arrow_format: ClassVar[str] = ""
     """The Arrow format string of columns; "" if there is none."""
@@ -117,7 +117,7 @@ class WireType:
     def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
         """Convert the raw elements of an array to values.
 
-        `read` is (raw elements, position after them), the result of the function that read the array in generated code.
+        `read` is the result of generated code: (raw elements, position after them).
         """
         return tuple(map(self.value_of, read[0])), read[1]
 

@@ -32,7 +32,7 @@ def add_headers(root: Path, folder: str = "") -> None:
 
 
 def give_old_header(root: Path, kind: str) -> None:
-    """Give version 0 a header that Kafka does not use for it: header 0 for a request, or header 1 for a response."""
+    """Give version 0 the wrong header: 0 for a request, 1 for a response."""
     old, newest = ("0", "2") if kind == "Request" else ("1", "1")
     head = json.dumps({"0": old, "1+": newest})
     edit_spec(root, f"Ping{kind}", '"fields"', f'"headerVersions": {head}, "fields"')
@@ -64,7 +64,7 @@ def test_proofs_use_the_headers_of_the_set(project: Path, folder: str) -> None:
     (project / "old").mkdir()
     for path in (REQUEST, RESPONSE):
         (project / "old" / Path(path).name).write_bytes((project / path).read_bytes())
-    assert proofs() == []  # also fills the cache with the results for the unchanged headers
+    assert proofs() == []  # also fills the cache
     give_old_header(project, "Request")
     give_old_header(project, "Response")
     # The old and the new request header have magic -2, API key 7 and version 0. The old one also has tenant 0.

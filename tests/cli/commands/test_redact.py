@@ -109,7 +109,7 @@ def test_real_captures() -> None:
     redacted = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(redacted) == len(rows)
     changed = {row["api_key"] for row, new in zip(rows, redacted, strict=True) if row != new}
-    # only the messages for SASL, delegation tokens and SCRAM credentials contain secrets, so only they may change
+    # only messages with secrets (SASL, delegation tokens, SCRAM credentials) may change
     assert changed <= {36, 38, 39, 40, 41, 51}
     assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, redacted, strict=True))
 
@@ -182,8 +182,7 @@ UNKNOWN_TOKEN = {
 def test_explain_hides_secrets(kind: str, data: bytes, form: tuple[str, ...]) -> None:
     hidden = run("explain", kind, *form, stdin=data).stdout
     assert "hidden" in hidden or "**" in hidden
-    # The forms in which the output could show the secret: its first bytes in hex (a line may break after them), all of
-    # its bytes in hex, and base64.
+    # The forms in which the output could show the secret: its first bytes in hex, all of its bytes in hex, and base64.
     begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"
     assert not any(text in hidden for text in begun)
     shown = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout

@@ -180,7 +180,7 @@ def test_project_commands_outside_a_project(
 def test_specs_outside_message_specs_are_read_without_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that all JSON files in a folder without settings are validated.
 
-    In a folder with settings, which is a project root, JSON files outside the spec folders are ignored.
+    In a folder with settings, JSON files outside the spec folders are ignored.
     """
     specs = write_spec(tmp_path, "PingRequest").parent
     (tmp_path / "PongRequest.json").write_text("{")

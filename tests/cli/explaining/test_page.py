@@ -60,7 +60,7 @@ class Page(HTMLParser):
         return data
 
     def path(self, name: str) -> str:
-        """Return the field path of the first row with this name, computed the way the page's script does."""
+        """Return the field path of the first row with this name, computed as in the page's script."""
         at = next(number for number, row in enumerate(self.rows) if row["name"] == name)
         path, depth = "", 99
         for row in reversed(self.rows[: at + 1]):

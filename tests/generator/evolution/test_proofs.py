@@ -180,8 +180,7 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     old, new = layout(old_spec), layout(new_spec)
     value = data.draw(values(Nested(old.root)))
     meant = converted(value, old.root, new.root, is_forward=True)
-    # `back` is the value after conversion to the new spec and back. Fields that the new spec lacks then have their
-    # defaults.
+    # `back` is the value after conversion to the new spec and back, with defaults for fields that the new spec lacks.
     back = converted(meant, new.root, old.root, is_forward=False)
     if ("TW920", "semantic") in rules:
         # A field's type was replaced by one with the same bytes. The value may be out of range for one of the types.

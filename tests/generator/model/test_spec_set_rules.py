@@ -22,7 +22,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
         [summary("FooRequest", "request", 1), summary("FooResponse", "response", 1)],
         [summary("FooRequest", "request", 1, versions="none"), summary("FooResponse", "response", 1, versions="none")],
         [summary("Key", "coordinator-key", 1, "group"), summary("Value", "coordinator-value", 1, "group")],
-        # The same API key may be used for another kind of message, or in another component.
+        # Different kinds of messages, or different components, may use the same API key.
         [
             *(summary(f"{c}Record", "metadata", 1, c) for c in ("a", "b")),
             *(summary(f"{c}Key", "coordinator-key", 1, c) for c in ("a", "b")),
@@ -30,7 +30,7 @@ def summary(name: str, kind: str, api_key: int | None, component: str = "", vers
             summary("FooRequest", "request", 1, "a"),
             summary("FooResponse", "response", 1, "a"),
         ],
-        # Headers and data messages are not looked up by API key, so several may have the same one.
+        # Headers and data messages are not looked up by API key, so their keys may repeat.
         [summary("Header", "header", None), summary("Data", "data", 1), summary("Data2", "data", 1)],
         [],
     ],

@@ -280,7 +280,7 @@ TAGGED = '"taggedVersions": "1+", "tag"'
         (f'{{"name": "A", "type": "int", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW402"]),
         (f'{{"type": "int8", {TAGGED}: 0}}, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW113"]),
         (f'3, {{"name": "B", "type": "int8", {TAGGED}: 1}}', ["TW111"]),
-        # taggedVersions requires a tag. If the tag has the wrong type, it must not also be reported as missing.
+        # A tag of the wrong type must not also be reported as missing.
         ('{"name": "A", "type": "int8", "taggedVersions": "1+", "tag": []}', ["TW111"]),
         ('{"name": "A", "type": "int8", "taggedVersions": "x", "tag": 0}', ["TW201"]),
         # A type, range or default that can't be read causes one error only.
