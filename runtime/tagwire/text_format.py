@@ -71,8 +71,8 @@ def encodable(text: str) -> str:
 def printable(text: str, *, keep: str = "") -> str:
     """Return the string with Python escapes for unprintable characters, except the characters in `keep`.
 
-    Unprintable characters are control characters (such as ESC, DEL and C1), line breaks, marks that change the text
-    direction, and surrogates that represent invalid UTF-8 in file names.
+    Unprintable characters are control characters, line breaks, marks that change the text direction, and surrogates
+    that represent invalid UTF-8 in file names.
     """
     if text.isprintable():
         return text

@@ -68,8 +68,8 @@ def supported_versions(message: "Message | type[Message]") -> Versions:
     """
     if isinstance(message, type):
         return message.VERSIONS
-    # The versions without losses form two ranges if a non-nullable field has the default null, and the value null. In
-    # that case, return the higher range.
+    # A null in a field that is not nullable but defaults to null can split the versions without losses into two ranges.
+    # Return the higher range.
     lowest = highest = -1
     for version in reversed(list(message.VERSIONS)):
         if not losses(message, version):

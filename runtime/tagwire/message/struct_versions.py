@@ -16,7 +16,7 @@ class StructVersions:
     """Maps the versions of a message (or outer struct) to the versions of a shared struct that it contains.
 
     `ranges` are pairs such as (0-2, 0), (3-5, 1), (6+, 2): versions 0 to 2 of the message use version 0 of the struct.
-    Both the ranges and the struct's versions ascend, there are no gaps between the ranges, and the last range is open.
+    The ranges and the struct's versions ascend. There are no gaps between the ranges, and the last is open.
     """
 
     __slots__ = ("ranges",)

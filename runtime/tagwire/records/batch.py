@@ -113,7 +113,7 @@ class RecordBatch:
 
     @cached_property
     def _header(self) -> dict[str, Any]:
-        """The header's values by name. If native code has checked the whole batch, they are decoded on first access."""
+        """The header's values by name. If native code has checked the batch, the values are decoded on first access."""
         return read_batch(self._buf, self._start, self._format, self._limits)._header
 
     @property

@@ -1,8 +1,8 @@
 """Records as producers and consumers see them, with the additions of KIP-82 and KIP-87.
 
 KIP-82 adds `headers`, `set_header` and `get_header`; KIP-87 adds `tombstone` and `is_tombstone`. Header keys are
-strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not: setting a key replaces its value. If
-a key is an enum member with a codec, the codec encodes and decodes the values of that key.
+strings, which may repeat, or int32 numbers (KIP-82's first draft), which may not. If a key is an enum member with a
+codec, the codec encodes and decodes the values of that key.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -119,9 +119,9 @@ class ProducerRecord(_ClientRecord):
     ) -> None:
         """By default, the record is a tombstone if its value is null. `tombstone=True` makes any record a tombstone.
 
-        With `allow_reserved`, `headers` may contain reserved int keys (KIP-82). `format` is the record format to
-        send; it determines whether header keys are ints if `headers` is empty. Raises EncodeError for a null value with
-        `tombstone=False`, because old readers would treat the record as a delete.
+        With `allow_reserved`, `headers` may contain reserved int keys (KIP-82). `format`, the record format to send,
+        determines the type of empty `headers`. Raises EncodeError for a null value with `tombstone=False`, because old
+        readers would treat the record as a delete.
         """
         self.topic = topic
         self.value = value
@@ -254,7 +254,7 @@ class ConsumerRecord(_ClientRecord):
         *,
         format: "str | Format | None" = None,
     ) -> None:
-        """`format` is the record's original format. If there are no headers, it determines the type of `headers`."""
+        """`format` is the record's original format, which determines the type of empty `headers`."""
         values = {
             "topic": topic,
             "partition": partition,

@@ -191,7 +191,7 @@ class _Conversion:
     def can_hold(self, name: str, value: Any, names: Any, path: str = "", lost: Any = None) -> bool:
         """Return whether `name` is in `names`, the fields or bits of the target format.
 
-        If it isn't, report the loss of `lost` or, if `lost` is None, of `value`.
+        Otherwise, report the loss of `lost`, or of `value` if `lost` is None.
         """
         if name not in names:
             self.lose(path or name, value if lost is None else lost, "that format has no field for it")

@@ -3,9 +3,9 @@
 The spec names the format of a records field in each version (`recordFormats`), so the records can be read, and
 converted for a peer that uses an older version.
 
-A response may have records of a lower magic than its version's format, because the broker sends them as they are stored
-in the log. The last batch of a response may be truncated at the size that the client requested. A request has only
-whole batches in the format of its version.
+A response may have records of an older format, because the broker sends records as they are stored in the log. The last
+batch of a response may be truncated at the size that the client requested. A request has only whole batches in the
+format of its version.
 """
 
 from __future__ import annotations

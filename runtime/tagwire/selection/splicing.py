@@ -1,8 +1,8 @@
 """Put new values into an encoded message, following its layout, and copy all other bytes.
 
-The caller has read the message strictly, so it is valid. This module reads it again, and inserts the new values row by
-row. `encode` uses the same writer, so both reject the same values. Counts and tag sections are adjusted. As in
-`encode`, tagged fields are omitted if their value is the default.
+The message is valid, because the caller has read it strictly. This module inserts the new values row by row. `encode`
+uses the same writer, so both reject the same values. Counts and tag sections are adjusted. As in `encode`, tagged
+fields are omitted if their value is the default.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hypothesis strategies for messages.
 
-A strategy is made from the layout of one version. It generates only fields that this version has; other fields keep
-their defaults. So each message can be encoded in this version, and decodes to an equal message.
+A strategy is made from the layout of one version, and generates only the fields of this version. So each message can be
+encoded in this version, and decodes to an equal message.
 """
 
 from functools import partial

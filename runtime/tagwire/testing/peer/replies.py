@@ -76,7 +76,7 @@ class Reply:
     after: int = 0
     """The number of later answers on the same connection that are sent before this one."""
     split_at: Collection[int] = ()
-    """Offsets at which the frame is split into separate writes, in ascending order; the header begins at offset 4."""
+    """Ascending offsets at which the frame is split into separate writes. The header begins at offset 4."""
     cut_at: int | None = None
     """Send only this number of bytes of the frame, then close."""
     raw: bytes | None = None
