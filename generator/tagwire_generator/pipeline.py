@@ -1,9 +1,8 @@
 """Generate the files of a package from a folder of specs, in one call.
 
 Each spec is a separate task (read, validate, render). Its result may come from the cache or from another process.
-Afterwards, summaries of the messages are used to check the rules for the whole folder, and to create the package's own
-modules. Tasks import readers and renderers only when they run, so if everything is cached, jsonschema, jinja2 and
-black are not imported.
+Tasks import readers and renderers only when they run, so that jsonschema, jinja2 and black are not imported if
+everything is cached.
 """
 
 import json
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from tagwire_generator.reading.imports import SharedStructs
 
 Progress = Callable[[int, int], None]
-"""A callback that is called with the number of finished specs and the total number."""
+"""A callback for the number of finished specs and the total number."""
 
 _WORTH_PROCESSES: Final = 4
 """With fewer specs than this, starting several processes takes longer than it saves."""
@@ -69,9 +68,9 @@ class _Task:
     registers: tuple[bytes, ...]
     """The files of the set that may be registers (tables of named numbers); empty if the spec can't use an enum."""
     shared: tuple[SpecData, ...]
-    """The specs of the set that may define shared structs. The cache key covers only those that the spec may import."""
+    """The specs of the set that may define shared structs."""
     headers: frozenset[str]
-    """The names of the set's header specs. The classes of requests and responses refer to them."""
+    """The names of the set's header specs."""
 
 
 def generate(

@@ -28,7 +28,7 @@ _NO_FRAMING: Final = FramingSpec()
 MAX_TAG: Final = 2**31 - 1
 """The highest tag in all dialects except the draft dialect."""
 MAX_DRAFT_TAG: Final = 2**16 - 1
-"""The highest tag that the draft dialect allows. Its tags take two bytes."""
+"""The highest tag in the draft dialect, whose tags take two bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +69,16 @@ class FieldSpec:
     """Attributes that only fields of record formats have."""
     is_of_format: bool = False
     is_optional: bool = False
-    """Whether the field is one of the draft dialect's optionalFields. Such fields have their own keys and limits."""
+    """Whether the field is one of the draft dialect's optionalFields."""
     semantic: str = ""
-    """The value of the spec's key `semantic`. The property `meaning` adds precision and scale."""
+    """The value of the spec's key `semantic`, without precision and scale."""
     precision: int | None = None
     scale: int | None = None
     about: str = ""
     deprecated: str | None = None
     """Why the field is deprecated, and what to use instead; None if it is not."""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
-    """Whether the default is implied, because the spec declares none."""
+    """Whether the spec declares no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -90,19 +90,19 @@ class FieldSpec:
 
     @property
     def meaning(self) -> str:
-        """The semantic type with its arguments, such as `decimal(9,2)`, in the form used by field tables."""
+        """The semantic type with its arguments, such as `decimal(9,2)`."""
         if self.semantic != "decimal" or self.precision is None:
             return self.semantic
         return f"decimal({self.precision},{self.scale or 0})"
 
     @property
     def can_be_null(self) -> bool:
-        """Whether any dialect allows null for the field's type. `field_rules` checks the spec's own dialect."""
+        """Whether any dialect allows null for the field's type."""
         return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
     def must_be_null_by_default(self) -> bool:
-        """Whether null is encoded by omitting the field. If so, null must also be the default (TW511)."""
+        """Whether null must be the default, because it is encoded by omitting the field (TW511)."""
         return self.type.can_be_marked_null and bool(self.tagged_versions & self.nullable_versions)
 
     @property

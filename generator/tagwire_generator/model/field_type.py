@@ -52,10 +52,7 @@ _OTHERS: Final = {
     "duration": 'write \'int64\' together with "semantic": "duration_ms"',
     "decimal": 'write \'bytes\' together with "semantic": "decimal" with a precision and a scale',
 }
-"""Hints for types of other languages that have no equivalent in specs. The keys are kinds of types, such as "map".
-
-`_OTHER_NAMES` maps the names of these types to their kinds.
-"""
+"""Hints for types of other languages that have no equivalent in specs, by kind of type, such as "map"."""
 _OTHER_NAMES: Final = {
     "dict": "map",
     "hashmap": "map",
@@ -104,7 +101,7 @@ def _array(element: str) -> str:
 
 
 MOST_DIMENSIONS: Final = 4
-"""Maximum depth of nested arrays. A deeper type is a mistake, or should use structs instead."""
+"""Maximum depth of nested arrays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Rules for the references between fields of a record format: lengths, checksums, counts and compression.
 
 The keys `lengthOf`, `countOf` and `covers` name a later field of the same struct. The keys `when`, `deltaOf` and
-`compression` name an earlier field of the same struct or of an enclosing struct. If several earlier fields have this
-name, the key refers to the nearest one.
+`compression` name an earlier field of the same struct or of an enclosing struct.
 """
 
 from collections.abc import Iterator, Mapping
@@ -70,7 +69,7 @@ def first_uses(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
 def fields_before(
     graph: StructGraph, around: Mapping[int | None, tuple[int | None, int]], position: int | None, index: int
 ) -> dict[str, FieldSpec]:
-    """Return the fields that are read before a field, by name. These include fields of enclosing structs."""
+    """Return the fields read before a field, by name. Fields of enclosing structs are included."""
     structs = dict(graph.owners())
     found: dict[str, FieldSpec] = {}
     while True:

@@ -16,7 +16,7 @@ from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
 REST: Final = "rest"
-"""The word for all remaining bytes of a struct. Specs write it instead of a field name, a length or a count."""
+"""The word in specs for all remaining bytes of a struct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,7 @@ class When:
 class FramingSpec:
     """How a field of a record format is encoded: its length, count, checksum, compression, condition and so on.
 
-    An attribute that is a string contains the name of another field, or "" for none, unless its description says
-    otherwise.
+    Unless described otherwise, an attribute of type str is the name of another field, or "" for none.
     """
 
     length: str = ""

@@ -1,7 +1,6 @@
 """Imports of shared structs. An import maps each version of the importing spec to a version of the struct.
 
-`in_versions_of` converts the version ranges of a shared struct to versions of the importing spec. After this
-conversion, the struct is treated like the message's other structs.
+`in_versions_of` converts the version ranges of a shared struct to versions of the importing spec.
 """
 
 from collections.abc import Iterator
@@ -18,10 +17,7 @@ from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
 JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""Rules for shared structs that depend on the importing spec, so they are checked in each importing spec.
-
-All other rules are checked in the shared struct's own spec.
-"""
+"""Rules that are checked for a shared struct in each importing spec. Its own spec is checked for all other rules."""
 
 _KEY = "structVersions"
 T = TypeVar("T", FieldSpec, StructSpec)
@@ -97,8 +93,7 @@ def _is_by_version(row: object) -> bool:
 def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
     """Merge the version ranges that two imports list for the same struct.
 
-    If the imports contradict each other, return an int instead: the lowest version of the importing spec for which
-    they list different struct versions.
+    If the imports contradict each other, return the lowest version for which they list different struct versions.
     """
     starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
     found: list[tuple[Versions, int]] = []

@@ -53,7 +53,7 @@ class MessageSummary:
     column: int
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    """Attribute paths of integer fields without an enum. A register (table of named numbers) may name their values."""
+    """Attribute paths of integer fields without an enum."""
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -70,8 +70,7 @@ class MessageSummary:
 class MessageSpec:
     """A message in the released or draft dialect. Raises InvalidSpec if its attributes contradict each other.
 
-    A shared struct is a message of the kind "struct". The fields of this message are the struct's fields, and the
-    importing specs determine in which versions the struct is flexible.
+    A shared struct is a message of the kind "struct". The fields of this message are the struct's fields.
 
     A message without `valid_versions` was removed. It only keeps its API key reserved, and has no fields or structs.
     """
@@ -83,10 +82,10 @@ class MessageSpec:
     """Older names, by which a registry still finds the message."""
     api_key: int | None = None
     component: str = ""
-    """The name of the subfolder that contains the spec. API keys of records are unique within a component."""
+    """The name of the subfolder that contains the spec."""
     deprecated_versions: Versions = NONE
     deprecated: str | None = None
-    """Why the message is deprecated (only its `deprecated_versions`, if there are any); None if it is not."""
+    """Why the message or its `deprecated_versions` are deprecated; None if they are not."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False
@@ -106,7 +105,7 @@ class MessageSpec:
     """Ascending version ranges, each with its header version; empty if the spec lists no header versions."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """The attributes of a record format; None for other messages. Its only version, 0, is never shown."""
+    """The attributes of a record format; None for other messages."""
     options: SpecOptions = field(default_factory=SpecOptions)
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)

@@ -1,7 +1,6 @@
 """Registers: tables of named numbers, such as error codes, and who assigns each range of numbers.
 
 A register is never encoded. It becomes Python constants, and a mapping from the numbers to their names.
-Registers are immutable and validate themselves, so no invalid register can exist.
 """
 
 import re
@@ -68,7 +67,7 @@ class RegisterSpec:
     closed: bool = False
     """Whether fields that use this register as an enum reject numbers that it does not list."""
     names: tuple[str, ...] = ()
-    """The fields that don't use this register as an enum, but whose numbers are shown with its names.
+    """Fields whose numbers are shown with this register's names, although they don't use it as an enum.
 
     Each is the path of a field in a message, or `*.field` for all messages.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagwire_generator.model.field_spec import FieldSpec
 
 MAX_NAME: Final = 100
-"""Maximum length of a name. A module's file name can be twice as long, and file systems limit its length."""
+"""Maximum length of a name. File systems limit the file names of modules, which can be twice as long."""
 
 NAME_RULE: Final = f"use an ASCII letter, then ASCII letters and digits, at most {MAX_NAME}"
 STRUCT_NAME_RULE: Final = (
@@ -79,10 +79,7 @@ def _violation(key: str, text: str, *needs: str) -> Violation:
     return Violation("TW510", key, text, needs)
 
 
-# Convert names in specs to Python names.
-#
-# Other rules make sure that the names in specs consist of ASCII letters and digits. So the results are valid
-# identifiers and safe file names.
+# Convert names in specs, which consist of ASCII letters and digits, to Python names.
 
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

@@ -1,7 +1,7 @@
 """Rules for a set of specs: names, API keys, and requests with their responses.
 
-The rules only use message summaries, so they can run even if all specs come from the cache. API keys must be unique
-within a component. Names must be unique in the whole set, because the modules of all components are in one package.
+API keys must be unique within a component. Names must be unique in the whole set, because the modules of all components
+are in one package.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from tagwire_generator.project.options import SpecOptions
 
 _DEFAULT_OPTIONS: Final = SpecOptions()
 _KEYED: Final = ("request", "response", "metadata")
-"""The kinds of messages that must have an API key. For coordinator records, other rules check this."""
+"""The kinds of messages that must have an API key."""
 
 
 def check_set(

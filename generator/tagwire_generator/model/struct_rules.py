@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 MAX_NESTING: Final = 32
 """Maximum depth of nested structs, including the message. It limits all recursion over values and specs."""
 MAX_FIELDS: Final = 10_000
-"""Maximum number of fields in one layout of a message. If a struct is used twice, its fields are counted twice.
-
-This also limits the number of structs in a default object.
-"""
+"""Maximum number of fields in one version of a message. If a struct is used twice, its fields are counted twice."""
 MAX_EXPANDED: Final = 1_000_000
 """Maximum product of a message's field count and version count, because each version has its own layout."""
 MAX_TAGGED: Final = 1_000
@@ -72,7 +69,6 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         target = graph.target(spec)
         if target is None:
             declare = "give the field its fields ([] for none), or declare it in commonStructs"
-            # The name may be a type of another language, such as Java's `String`.
             foreign = foreign_type_hint(spec.struct)
             hint = suggestion(spec.struct, graph.positions, f"{declare}; or {foreign}" if foreign else declare)
             text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
@@ -195,7 +191,7 @@ def _turning_points(message: "MessageSpec", graph: StructGraph) -> list[int]:
 
 
 def _empty_structs(message: "MessageSpec", graph: StructGraph, version: int) -> set[int]:
-    """Return the structs that take no bytes. Not for flexible versions, in which every struct has a tag section."""
+    """Return the structs that take no bytes in `version`, which must not be flexible."""
     empty: set[int] = set()
     for position in graph.order:
         takes_bytes = any(

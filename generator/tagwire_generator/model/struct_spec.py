@@ -130,7 +130,7 @@ class StructGraph:
         try:
             return tuple(graphlib.TopologicalSorter(held).static_order())
         except graphlib.CycleError as error:
-            # Reverse graphlib's list, in which each struct comes before the struct that contains it.
+            # In graphlib's list, each struct comes before the struct that contains it.
             circle: list[int] = error.args[1]
             self.cycle = tuple(self._structs[position].name for position in reversed(circle))
             return ()

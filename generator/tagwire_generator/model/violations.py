@@ -12,8 +12,7 @@ class Violation:
     """A violation of a rule, found in an object of a spec.
 
     `key` is the spec key whose value breaks the rule. `needs` are other keys that the rule uses, with the prefix
-    "message:" for keys of the message. If the value of any of these keys is already known to be invalid, the violation
-    is only a consequence and isn't reported.
+    "message:" for keys of the message. The violation isn't reported if the value of any of these keys is invalid.
 
     `struct` is an index in `MessageSpec.structs`, or None for the message itself. `field` is an index in
     `StructSpec.fields`, or None if the violation isn't in a field.

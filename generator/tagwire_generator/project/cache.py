@@ -1,10 +1,8 @@
 """A cache of rendered files, which makes a run after a small edit fast.
 
 An entry's name is the hash of all its inputs, so an entry is never outdated. An entry begins with a hash of its
-content, so damaged entries are recognized and ignored. The folder `.tagwire_cache`, next to pyproject.toml, contains a
-.gitignore file, so it is not committed. It may be deleted at any time.
-
-If the cache can't be read or written, results are created again.
+content, so damaged entries are recognized and ignored. The folder `.tagwire_cache`, next to pyproject.toml, may be
+deleted at any time.
 """
 
 import contextlib
@@ -90,8 +88,8 @@ def key_of(*parts: str | bytes) -> str:
 def environment_key(spec_set: SpecSet) -> str:
     """Return a hash of what affects all modules of a set, such as options and templates. The specs are not included.
 
-    It covers the options and the package name, the templates (the set's own and tagwire's, because a set may override
-    only some of them), the source code of the generator and runtime, and the versions of the tools.
+    It covers the options, the package name, the set's own and tagwire's templates, the source code of the generator and
+    runtime, and the versions of the tools.
     """
     folders = {spec_set.templates, resources.folder("templates")}
     return key_of(

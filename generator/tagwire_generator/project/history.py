@@ -6,8 +6,8 @@ The history is a file next to the specs, with one line per version:
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
 A version's spec comes from the last release of its last span (range of releases). A version has several spans if it was
-redefined, or if releases in between don't have it. Digests represent the wire format (`wire_facts`), so specs can be
-checked against every release without the release's jars. The layouts of redefined versions are listed at the end.
+redefined, or if releases in between don't have it. Digests represent the wire format (`wire_facts`). The layouts of
+redefined versions are listed at the end.
 """
 
 import re
@@ -106,7 +106,7 @@ def read_history(path: Path) -> History:
     """Read a history file. Raises SpecError for a file that `History` did not write."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
-        # The strings in the table "layouts" are layouts. Subtables are messages of a component named "layouts".
+        # Subtables of the table "layouts" are not layouts, but messages of a component named "layouts".
         layouts = {key: text for key, text in tables.get("layouts", {}).items() if isinstance(text, str)}
         messages = {
             (component, name): _message(table, layouts)

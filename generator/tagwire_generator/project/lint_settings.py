@@ -33,7 +33,7 @@ class LintSettings:
 
     def __post_init__(self) -> None:
         if not (self.select or self.ignore or self.severity):
-            return  # there is nothing to check, and loading the rules would slow down every command
+            return  # loading the rules would slow down every command
         from tagwire_generator.diagnostics.problems import DESIGN_RULES, DesignSeverity
 
         for prefix in (*self.select, *self.ignore, *self.severity):
@@ -70,7 +70,7 @@ class LintSettings:
         )
 
     def takes(self, rule: str, *, is_default: bool) -> bool:
-        """Return whether a rule is enabled. `is_default` means that it is on if the settings select none."""
+        """Return whether a rule is enabled. `is_default` means that it is enabled by default."""
         chosen = _longest(self.select, rule)
         if (self.select and not chosen) or (not self.select and not is_default):
             return False

@@ -1,7 +1,6 @@
 """The options of a spec set.
 
-They are part of the project's settings, because they apply to all specs of a set. Some of them choose between two
-readings of KIP-482's first draft where its text is ambiguous.
+Some of them choose between two interpretations of KIP-482's first draft.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ class SpecOptions:
     dialect: Literal["kafka", "tagwire"] = "kafka"
     """Whether specs without a `dialect` key may use extensions of Kafka's language."""
     tag_gaps: bool = False
-    """Whether a struct's tags may have gaps, for example because a vendor uses its own range."""
+    """Whether a struct's tags may have gaps."""
     length_varint: Literal["zigzag", "unsigned"] = "zigzag"
     """In the draft dialect, the kind of varint for the length before an optional field."""
     length_counts_tag: bool = False
@@ -39,7 +38,7 @@ class SpecOptions:
     entity_types: tuple[tuple[str, str], ...] = ()
     """Additional entity types, each with its wire type; "" allows any wire type.
 
-    In settings, this is a table of names and wire types, or a list of names, which allows any wire types.
+    In settings, this is a table of names and wire types, or a list of names.
     """
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ def is_same_code(name: str, before: str, after: str) -> bool:
         return before == after
     try:
         return _code(before) == _code(after)
-    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):  # the file was edited by hand and is invalid
+    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):  # a file edited by hand may be invalid
         return False
 
 
@@ -93,7 +93,7 @@ class Plan:
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
     formatters: tuple[str, str] | None = None
-    """The formatters of the old files ("" if unknown) and the new files, if only formatting differs; otherwise None."""
+    """The old formatter ("" if unknown) and the new one, if only formatting differs; otherwise None."""
 
     def apply(self) -> None:
         """Write new and changed files. Delete stale files, and folders that become empty.
@@ -115,7 +115,7 @@ class Plan:
 
     def _remove_empty_folders(self, folder: Path) -> None:
         while folder != self.directory and folder.is_dir() and _is_empty(folder):
-            # The folder is empty except for the cached bytecode of removed modules, so delete the bytecode too.
+            # The only files in the folder are the cached bytecode of removed modules.
             for cached in folder.glob("__pycache__/*.pyc"):
                 cached.unlink(missing_ok=True)
             with contextlib.suppress(FileNotFoundError):
@@ -127,8 +127,8 @@ class Plan:
 def plan(files: Mapping[str, str], directory: Path) -> Plan:
     """Compare generated files with a package's folder. `files` maps paths within the folder to contents.
 
-    If another version of black formatted the folder and the code is the same, nothing changes. If any code differs, the
-    whole package is rewritten, so that all files are formatted by the same version.
+    If the files differ only in formatting by another version of black, nothing changes. If any code differs, the whole
+    package is rewritten, so that all files are formatted by one version.
 
     Raises OutputError for a path outside the folder, for a folder that is a link, and for an existing file that tagwire
     did not write.
