@@ -18,7 +18,7 @@ from tagwire_generator.project.settings import SpecSet
 __all__ = ["CORPUS", "render_corpus"]
 
 CORPUS: Final = ("kafka", "drafts/kip482", "drafts/kip87", "records")
-"""Folders of specs: messages of every kind, the draft dialect, and record formats."""
+"""Folders of specs in all dialects, including record formats."""
 
 
 def render_corpus(

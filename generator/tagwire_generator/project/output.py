@@ -178,7 +178,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_all(contents: Mapping[Path, str]) -> None:
-    """Write files that belong together. All new content is written to disk before any file is replaced.
+    """Write files. All new content is written to disk before any file is replaced.
 
     Existing files keep their permissions. If a file is a link, its target is replaced. Raises OutputError if writing
     fails.
@@ -247,7 +247,7 @@ def _generated_files(directory: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of a regular file; None if the path is anything else, or if the text isn't UTF-8.
+    """Return the text of a file; None if the path is not a regular file, or if the text isn't UTF-8.
 
     CRLF line endings are converted, because git may change line endings in a checkout.
     """

@@ -1,7 +1,7 @@
 """Find tagwire's own folders of templates and specs, and the root folder of a project.
 
 In a wheel, tagwire's folders are inside `tagwire_generator`, because `hatch_build.py` moves them there. In a checkout,
-they are at the top of the repository. Only this module knows the difference.
+they are at the top of the repository.
 """
 
 from pathlib import Path
@@ -42,5 +42,5 @@ def find_root(start: Path) -> Path:
 
 
 def has_specs(root: Path) -> bool:
-    """Return whether a folder may be the root of a project, without loading `settings`, which imports many modules."""
+    """Return whether a folder may be the root of a project. Its settings are not read, because that is slow."""
     return (root / SETTINGS_FILE).is_file() or (root / DEFAULT_SPECS).is_dir()

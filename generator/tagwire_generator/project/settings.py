@@ -1,7 +1,6 @@
 """Read the settings `[tool.tagwire]` in pyproject.toml. docs/configuration.md describes them.
 
-Absolute paths are rejected, because the header of a module contains the path of its spec, and must be the same on every
-machine.
+Absolute paths are rejected, because generated modules contain these paths and must be the same on every machine.
 """
 
 import datetime
@@ -82,7 +81,7 @@ class SpecSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """An entry of [[tool.tagwire.exceptions]], for a change or design that is intended although a rule reports it."""
+    """An entry of [[tool.tagwire.exceptions]], for an intended change or design that a rule reports."""
 
     rule: str
     message: str
@@ -170,7 +169,7 @@ def load(root: Path) -> Settings:
 
 def _section(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8-sig")  # editors on Windows may write a byte order mark at the start
+        text = file.read_text(encoding="utf-8-sig")  # skips a byte order mark, as written on Windows
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -283,7 +282,7 @@ def _lint(file: Path, value: object) -> LintSettings:
 
 
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    # Import the rules only here: every command reads the settings, but few projects have exceptions to rules.
+    # Import the rules only here, because few projects have exceptions to rules.
     from tagwire_generator.diagnostics.problems import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"

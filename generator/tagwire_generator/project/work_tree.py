@@ -13,7 +13,7 @@ from typing import Final
 from tagwire.errors import TagwireError
 
 _GIT_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that git sets for hooks. `run_git` removes them, so git uses the repository that contains `folder`."""
+"""Variables that git sets for hooks. `run_git` removes them, so that git uses the repository of its folder."""
 
 
 class GitError(TagwireError):
@@ -85,7 +85,7 @@ def copy_staged(folder: Path, target: Path) -> Path:
 
 
 def copy_ignored(folder: Path, target: Path) -> None:
-    """Copy the ignored files of a folder to `target`. git can't provide them, because no commit contains them."""
+    """Copy the ignored files of a folder to `target`."""
     top = _top(folder)
     if top is None or not folder.is_dir():
         return

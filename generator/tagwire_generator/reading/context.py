@@ -1,8 +1,7 @@
 """Collect the problems in a spec while it is read.
 
-If a key violates a rule, the violation is reported, and the key's object is built again without the key. So the rest of
-the file can still be checked. Violations that depend on such a key (`Part.broken_keys`) are not reported, because they
-may only follow from the first problem.
+If a key violates a rule, the violation is reported, and the key's object is built again without the key, so that the
+rest of the file is checked. Violations that depend on such a key (`Part.broken_keys`) are not reported.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -80,7 +79,7 @@ class Reading:
         own_types = {name for name, _ in options.entity_types}
         for error in shape_errors(root, allow_extensions=self.is_extended):
             if error.rule == "TW112" and isinstance(error.node, Scalar) and error.node.raw in own_types:
-                continue  # the schema knows only Kafka's entity types; settings may add more
+                continue  # the settings define this entity type
             self.report(error.rule, error.node, error.message)
             if error.unusable is not None:
                 self._rejected.add(id(error.unusable))
@@ -91,7 +90,7 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
     def report(self, rule: str, node: JsonNode, message: str, *, because: str = "") -> None:
-        """Report a problem at a node. `because` names another file if only that file's errors cause the problem."""
+        """Report a problem at a node. `because` names another file if errors in that file cause the problem."""
         problem = self._source.problem(rule, node.line, node.column, message)
         self.problems.append(replace(problem, because=because) if because else problem)
 

@@ -87,7 +87,7 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     """Read a field.
 
     `default_versions` are the versions of a field without the key `versions`; None if the key is required.
-    `is_optional` means that the field is in optionalFields, which only the draft dialect (KIP-482's first draft) has.
+    `is_optional` means that the field is in the draft dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
     keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
@@ -126,7 +126,7 @@ def check_hexadecimal(reading: Reading, node: JsonNode | None) -> None:
 
 
 def _add_draft_versions(reading: Reading, values: dict[str, Any]) -> None:
-    """Set an optional field's versions. The draft dialect specifies them per message, with `versionsWithOptional`."""
+    """Set an optional field's versions."""
     is_nullable = values.pop("nullable")
     if values["tag"] is not None:
         values["taggedVersions"] = reading.optional_versions

@@ -40,7 +40,7 @@ _FIRST_KEYS: Final = ("name", "versions", "reservedTags", "fields")
 
 
 def without_imports(tree: Tree, spec: MessageSpec, shared: Mapping[str, Tree]) -> dict[str, Any]:
-    """Return a copy of a spec's tree in which common structs, made from the trees in `shared`, replace the imports."""
+    """Return a copy of a spec's tree with the imports replaced by common structs. `shared` are the structs' trees."""
     result = {key: value for key, value in tree.items() if key != "imports"}
     graph = StructGraph(spec.root, spec.structs)
     present = {struct.name: graph.present[position] for position, struct in enumerate(spec.structs)}
@@ -215,7 +215,7 @@ def specs_near(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
     """Yield all specs of `spec_set` or, if it is None, all specs in the folder `path` or next to the file `path`."""
     own = path if path.is_dir() else path.parent
     for folder in spec_set.sources if spec_set else (own,):
-        with suppress(SpecError):  # errors in the folder are reported elsewhere
+        with suppress(SpecError):  # the folder's errors are reported elsewhere
             for each in find_specs(folder):
                 yield spec_data(each, file=os.path.relpath(each.path))
 
@@ -260,7 +260,7 @@ class Imports:
 
 
 def read_imports(reading: Reading, node: Object, name: str) -> Imports:
-    """Read a spec's imports. Report an invalid import once, and not again for each field that uses its struct."""
+    """Read a spec's imports. Report an invalid import only once, not for each field that uses the struct."""
     shared = reading.shared
     listed = [item for item in items(node.get("imports")) if isinstance(item, Object)]
     if len(listed) < len(items(node.get("imports"))) or (listed and shared is None):
@@ -370,7 +370,7 @@ class _Uses:
             yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 
     def structs(self) -> list[ImportedStruct]:
-        """Return all imported structs. Their version ranges are converted to versions of the importing spec."""
+        """Return all imported structs, with version ranges of the importing spec."""
         found: list[ImportedStruct] = []
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message

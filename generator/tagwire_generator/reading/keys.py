@@ -1,8 +1,7 @@
 """The keys that `spec.schema.json` defines, and functions that convert their values to Python values.
 
 There is a converter for each kind of value in the schema. A few keys have a converter of their own. The value of a key
-becomes the model attribute with the same name. If the model has no such attribute, importing the reader raises an
-error, so that no value is lost silently.
+becomes the model attribute with the same name.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +15,7 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 
 Convert: TypeAlias = Callable[[JsonNode], Any]
 _MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
-"""The kinds of values that have no converter here, because `reading.struct` and `reading.imports` read them."""
+"""The kinds of values that `reading.struct` and `reading.imports` read. They have no converter here."""
 _FOR_EDITORS: Final = "schemaReference"
 """The kind of value of `$schema`, a key that only editors use."""
 
@@ -48,7 +47,7 @@ def keys_of(
 ) -> dict[str, tuple[str, Convert]]:
     """Return an object's keys in schema order, each with its model attribute and converter.
 
-    Keys whose values are child elements, and keys only meant for editors (such as `$schema`), are left out. `own` has
+    Child elements, and keys only meant for editors (such as `$schema`), are left out. `own` has
     special converters for some keys. `renamed` maps keys to attributes with other names, or to "" if the reader handles
     the key itself. Raises TypeError for a key without an attribute.
     """

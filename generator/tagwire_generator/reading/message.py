@@ -104,7 +104,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
     if is_shared_struct(node) and not reading.is_draft:
-        attributes["flexible_versions"] = EVERYWHERE  # a stand-in: each importing spec has its own flexible versions
+        attributes["flexible_versions"] = EVERYWHERE  # the importing specs have flexible versions
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -163,10 +163,10 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
         valid: Versions | None = values.get("validVersions")
         if valid and valid.highest <= optional.highest:
-            # A range such as 9-12 counts as 9+ if 12 is the message's last version.
+            # If 12 is the message's last version, 9-12 means 9+.
             values["versionsWithOptional"] = reading.optional_versions
         elif optional != reading.optional_versions:
-            # A range that ends earlier is an error, which is reported only for the message, not again for its fields.
+            # This error is reported for the message, and not again for its fields.
             reading.broken_message_keys.add("versionsWithOptional")
 
 
@@ -215,6 +215,6 @@ def _build(
         node_of = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, node_of, [struct])
     if message is None and reading.shared is not None and not reading.has_errors:
-        for violation in violations:  # the loop above reported nothing, because an imported struct is invalid
+        for violation in violations:  # nothing is reported yet if an imported struct is invalid
             reading.report(violation.rule, part.node_of("name"), violation.message)
     return message

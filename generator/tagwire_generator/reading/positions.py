@@ -1,6 +1,6 @@
 """Find the position of a finding in a spec: the line and column of the key that causes the finding.
 
-Findings come from models and layouts, which don't know positions in the text. So specs with findings are parsed again.
+Specs with findings are parsed again, because models and layouts don't contain positions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,8 +46,7 @@ F = TypeVar("F", bound=_Found)
 def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
     """Return the findings with lines and columns in the spec files. A finding without a `Spot` is returned unchanged.
 
-    `texts` maps spec files to their texts. `shared` maps shared structs to their files, because a finding about a
-    shared struct gets a position in the struct's file.
+    `texts` maps spec files to their texts. `shared` maps shared structs to their files.
     """
     positions = _Positions(texts, shared or {})
     return tuple(map(positions.placed, findings))
@@ -82,8 +81,8 @@ class _Positions:
     def node(self, file: str, root: Object, spot: Spot) -> tuple[str, JsonNode]:
         """Return the value of the key `spot.key` in the field at the path `spot.names`, with the file that contains it.
 
-        If the field does not have this key, return its name instead. If there is no such field, return the name of the
-        field or message that should contain it.
+        If the field does not have this key, return the field's name. If there is no such field, return the name of the
+        enclosing field or message.
         """
         owner, owner_file, key = root, file, spot.key
         for name in spot.names:

@@ -20,7 +20,7 @@ from tagwire_generator.syntax.spec_schema import is_register
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
     """Return the register in the parsed tree of a spec; None if the tree has errors."""
     if reading.has_errors:
-        return None  # the tree violates the schema, so its values can't be used
+        return None  # a tree that violates the schema can't be read
     try:
         return RegisterSpec(
             name=_string(root, "name"),
@@ -75,11 +75,11 @@ def _boolean(node: Object, key: str) -> bool | None:
 
 
 Registers: TypeAlias = Mapping[str, RegisterSpec | None]
-"""Maps names to registers. None stands for an invalid register, whose problems are reported in its own file."""
+"""Maps names to registers. None stands for an invalid register."""
 
 
 def registers_among(specs: Iterable[bytes]) -> Registers:
-    """Return the registers among spec texts. Errors are ignored here, and reported when the register is read."""
+    """Return the registers among spec texts."""
     return _found(("", data) for data in specs)
 
 

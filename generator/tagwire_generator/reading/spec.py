@@ -56,8 +56,7 @@ def read_spec(
     """Read a spec from its text. Never raises an error, whatever the text is.
 
     `registers` are the enums that the spec can use; if None, enums are not checked. `shared` are the structs that the
-    spec can import. If None, imports are not resolved: for a spec with imports, the result has no message, only the
-    problems that can be found without the imported structs.
+    spec can import. If None, imports are not resolved, and the result for a spec with imports has no message.
     """
     document = parse(text, file=file)
     if document.root is None:

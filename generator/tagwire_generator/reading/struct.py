@@ -162,7 +162,7 @@ class StructReader:
                 self._mark_broken(part)
 
     def _mark_broken(self, part: StructPart) -> None:
-        """Note that a field could not be read. Rules that need all fields of the struct will be skipped."""
+        """Note that a field could not be read. Rules that need all fields will be skipped."""
         part.broken_keys.add("members")
         self._reading.broken_message_keys.add("members")
 

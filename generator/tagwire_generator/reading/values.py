@@ -1,7 +1,7 @@
 """Convert nodes of a spec's JSON tree to Python values.
 
-The converters are lenient, because existing specs depend on it. They accept numbers for strings, decimal strings for
-numbers, "true", "false", 0 and 1 for booleans, and a single item for a list of one.
+The converters accept numbers for strings, decimal strings for numbers, "true", "false", 0 and 1 for booleans, and a
+single item for a list of one. Existing specs depend on this.
 """
 
 import re
@@ -88,7 +88,7 @@ def by_version(node: JsonNode, convert: Callable[[JsonNode], T]) -> tuple[tuple[
 
 
 def is_reversed(node: JsonNode, versions: Versions | None) -> bool:
-    """Return whether a range is empty because its ends are reversed, and not because it is "none"."""
+    """Return whether a range such as 3-1 is empty because its ends are reversed."""
     return versions is not None and not versions and text(node).strip() != "none"
 
 

@@ -1,8 +1,7 @@
 """Write the canonical text of a message spec. Specs with the same content have the same canonical text.
 
-Tools such as the importer write this text, and diffs compare it. In other specs, a value may have several forms: a tag
-may be a string, a default a number, and a flag may be given although false is its default. In canonical text, each
-value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
+In other specs, a value may have several forms: for example, a tag may be a string, and a default a number. In canonical
+text, each value has one form, and keys have one order. `normal_form` converts the values, and `spec_text` writes them.
 
 The rules of canonical text, for authors of specs:
 
@@ -13,7 +12,7 @@ The rules of canonical text, for authors of specs:
 - A tagged field without `versions` gets its `taggedVersions`.
 - `fields` of a message or struct is written even if empty; other empty keys are not.
 
-This module omits comments; `editing.spec_edit` adds them again. The descriptions in `about` are kept.
+This module omits comments; `editing.spec_edit` adds them again.
 """
 
 import json
@@ -29,7 +28,7 @@ from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
 Note = Callable[[str], None]
-"""A callback for each value that is not in normal form. Its argument is a sentence with the path of the value."""
+"""A callback for each value that is not in normal form. Its argument is a sentence about the value."""
 
 
 def plain_tree(node: JsonNode) -> Any:
@@ -87,7 +86,7 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
         if name not in spec:
             continue
         value = spec[name]
-        result = None if value is None else key.form(value, scope)  # in a spec, null means that the key is absent
+        result = None if value is None else key.form(value, scope)  # null means that the key is absent
         if value is None or type(value) not in (key.expected, type(result)):
             scope.note(f"{scope.path or 'message'}: {name} given as {json.dumps(value)}, {_reading(result)}")
         if result is not None:
@@ -182,7 +181,7 @@ def _default(value: Any, scope: _Scope) -> str | None:
     try:
         return primitive.canonical_text(text)
     except ValueError:
-        return text  # the default is the name of an enum member
+        return text  # the name of an enum member
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
@@ -260,7 +259,7 @@ _OWN: Final[Mapping[str, _Key]] = {
     "versions": _Key(_versions, str),
     "versionsWithOptional": _Key(_flexible_versions, str),
 }
-"""The keys with a special normal form. The form of other keys depends on their kind of value (`_BY_KIND`)."""
+"""The keys with a special normal form."""
 
 
 @cache

@@ -1,8 +1,8 @@
 """Parse the text of a spec into a tree with the line and column of every key and value.
 
-A spec is JSON with comments (`//` and `/* */`). The parser keeps open objects and lists on a stack of its own, so deep
-nesting needs no recursion. Mistakes that some JSON parsers tolerate (repeated keys, trailing commas, lone surrogates)
-are reported as problems. Parsing never raises an error; the result is a tree, problems, or both.
+A spec is JSON with comments (`//` and `/* */`). The parser uses a stack instead of recursion. Mistakes that some JSON
+parsers tolerate (repeated keys, trailing commas, lone surrogates) are reported as problems. Parsing never raises an
+error; the result is a tree, problems, or both.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Final
 from tagwire_generator.diagnostics.problems import CheckedText, Problem, quoted
 
 MAX_DEPTH: Final = 40
-"""Maximum nesting of objects and lists in a spec. It allows eighteen nested inline structs."""
+"""Maximum nesting of objects and lists in a spec, enough for 18 nested inline structs."""
 
 DRAFT_KEYS: Final = ("versionsWithOptional", "optionalFields")
 
@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     |(?P<END>\Z)|(?P<OTHER>))""",
     re.VERBOSE,
 )
-"""Matches the next token, with the white space and comments before it. If the token is invalid, OTHER matches ""."""
+"""Matches the next token, with the white space and comments before it. OTHER is an invalid token."""
 
 _NAMES: Final = {
     "LBRACE": "'{'",
@@ -72,7 +72,7 @@ class JsonNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar(JsonNode):
-    """A string, number, boolean or null. `raw` is the content of a string, or a number as it is written."""
+    """A string, number, boolean or null. `raw` is the text in the spec, without quotes."""
 
     value: str | int | float | bool | None
     raw: str

@@ -2,9 +2,8 @@
 
 `spec.schema.json`, which editors also use, defines the keys and kinds. jsonschema checks them, and this module adds a
 position in the text, a rule ID and a sentence to each error. Because jsonschema is slow, `_test_of` first converts the
-schema to functions that accept most valid specs, and jsonschema checks only the other specs. The schema's patterns are
-only for editors: the reader checks the same conditions with better messages. A key with `"dialect": "tagwire"` in the
-schema is an error in a spec that did not enable extensions.
+schema to functions that accept most valid specs, and jsonschema checks only the other specs. A key with
+`"dialect": "tagwire"` in the schema is an error in a spec that did not enable extensions.
 """
 
 import functools
@@ -40,7 +39,7 @@ _KINDS: Final = {
 
 
 class ShapeError:
-    """A schema error at `node`. `unusable` is the node whose value the reader must ignore; None if there is none."""
+    """A schema error at `node`. The reader must ignore the value of `unusable`."""
 
     __slots__ = ("message", "node", "rule", "unusable")
 
@@ -96,7 +95,7 @@ def _validator() -> _Validator:
 
 
 def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[Exception]:
-    """Report each key of the tagwire dialect. `shape_errors` ignores these errors if the spec may use the dialect."""
+    """Report each key of the tagwire dialect."""
     from jsonschema import ValidationError
 
     yield ValidationError(f"only the dialect {dialect} has this key")
@@ -121,12 +120,12 @@ _TYPES: Final[Mapping[str, frozenset[type]]] = {
 _UNTESTED: Final = frozenset(
     {"$schema", "$defs", "title", "description", "kafka", "pattern", "propertyNames", "minLength", "then", "else"}
 )
-"""Keywords without a test of their own: `if` tests "then" and "else"; the others cause no error to report."""
+"""Keywords without a test: `if` tests "then" and "else"; the others cause no errors."""
 
 
 @functools.cache
 def _accepts(allow_extensions: bool) -> _Test:
-    """Return a fast test of a whole spec. If the test returns True, `shape_errors` has no errors to report."""
+    """Return a fast test of a whole spec. If the test returns True, the spec has no schema errors."""
     return _test_of(schema(), allow_extensions, {})
 
 
@@ -147,7 +146,7 @@ def _keyword_test(
     match keyword:
         case "$ref":
             if operand not in known:
-                # Add an entry to `known` before converting the definition, because a definition may refer to itself.
+                # Add an entry before the definition is converted, because a definition may refer to itself.
                 known[operand] = lambda value: known[operand](value)
                 known[operand] = test_of(schema()["$defs"][operand.rpartition("/")[2]])
             return lambda value: known[operand](value)
@@ -176,7 +175,7 @@ def _keyword_test(
         case "if":
             condition, yes, no = (test_of(part.get(key, {})) for key in ("if", "then", "else"))
             return lambda value: yes(value) if condition(value) else no(value)
-        case _:  # `dialect` and unknown keywords fail this fast test, so that jsonschema checks the spec
+        case _:  # jsonschema checks `dialect` and unknown keywords
             return _rejects
 
 
@@ -205,7 +204,7 @@ def shape_errors(root: Object, *, allow_extensions: bool) -> Iterator[ShapeError
                 yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
-            case _:  # ignore values that don't match a pattern: the code that parses them has better messages
+            case _:  # the parser of the value has a better message
                 pass
 
 
@@ -276,7 +275,7 @@ def _missing_keys(node: JsonNode, error: _Error) -> Iterator[ShapeError]:
     assert isinstance(node, Object)
     for key in error.validator_value:
         if key not in error.instance:
-            # A key whose value is null also counts as missing; the error then points to the null.
+            # If the key's value is null, report the error at the null.
             node_of_key = node.members.get(key, node)
             yield ShapeError("TW113", node_of_key, f"the key {key!r} is missing", node)
 

@@ -32,7 +32,7 @@ class Comments:
         return [f"{indent}{comment}" for comment in self.above.get(path, ())]
 
     def add_line_ends(self, path: Path, lines: list[str]) -> list[str]:
-        """Append an item's trailing comment to the item's last line. `_finished` later moves it after the comma."""
+        """Append an item's trailing comment to the item's last line."""
         comment = self.line_ends.get(path)
         return lines if comment is None else [*lines[:-1], f"{lines[-1]}{_MARK} {comment}{_MARK}"]
 
@@ -83,7 +83,7 @@ def _entry_lines(entry: Mapping[str, Any], path: Path, indent: str, comments: Co
     parts = [f'"{key}": {inline(value)}' for key, value in entry.items() if not (key in BLOCKS and value)]
     parts += [f'"{key}": [' for key, _ in blocks[:1]]
 
-    lines = [indent + "{ " + "".join(parts[:1])]  # `parts` is empty for an empty object, as in a damaged lock file
+    lines = [indent + "{ " + "".join(parts[:1])]  # `parts` is empty for an empty object
     for part in parts[1:]:
         if len(lines[-1]) + len(part) + len(",  },") <= WIDTH:
             lines[-1] += ", " + part
@@ -137,13 +137,13 @@ class _Scan:
     comments: Comments = field(default_factory=Comments)
     stack: list[_Open] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
-    """Comments that are not attached to an item yet. They belong to the next item."""
+    """Comments that are not attached to an item yet."""
     last: Path = ()
     """The path of the last finished item."""
     expects_key: bool = False
 
     def give(self, path: Path) -> None:
-        """Attach the pending comments to the item at `path` or, if it has no line of its own, to the enclosing item."""
+        """Attach the pending comments to the item at `path`, or to the enclosing item that begins the line."""
         if self.pending:
             self.comments.above.setdefault(_owner(path), []).extend(self.pending)
             self.pending = []
@@ -214,7 +214,7 @@ def _owner(path: Path) -> Path:
     for index in range(1, len(path), 2):
         if path[index - 1] not in BLOCKS or (path[index] == "end" and index < len(path) - 1):
             return path[: index - 1] if index > 1 else path[:1]
-    # A field's keys have no lines of their own, so a comment at one of them belongs to the field.
+    # A comment at a field's key belongs to the field.
     if len(path) % 2 and len(path) > 1:
         return path[:-1]
     return path

@@ -29,7 +29,7 @@ class FieldView:
 
     name: str
     annotation: str
-    """The type of the attribute; empty for a record format's lengths, counts and checksums, which have no attribute."""
+    """The type of the attribute; empty for lengths, counts and checksums, which have no attribute."""
     declaration: str
     """The call that declares the field: wire name, type, versions, default and notes."""
     doc: str
