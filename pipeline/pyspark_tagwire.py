@@ -17,7 +17,6 @@ def __getattr__(name: str) -> Any:
     try:
         from tagwire_spark.sources.log import LogSource
     except ImportError as error:
-        # Spark reads `DefaultSource` from this module whenever it looks up any data source by name. After an
-        # AttributeError, Spark tries the next module; any other error would end the search.
+        # After an AttributeError, Spark tries the next module; any other error would end the search for a data source.
         raise AttributeError(f"module {__name__!r} can't load DefaultSource: {error}") from error
     return LogSource

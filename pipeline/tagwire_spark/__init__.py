@@ -20,7 +20,7 @@ from tagwire.extras import MissingExtraError, required
 for _library in ("pyarrow", "pyspark"):
     _module = required(_library, "spark")
 
-if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # a cluster may provide an older PySpark
+if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # the cluster's PySpark may be older
     _text = f"expected PySpark 4.2 or later, got {_module.__version__}; run pip install 'tagwire[spark]'"
     raise MissingExtraError(_text, name="pyspark")
 

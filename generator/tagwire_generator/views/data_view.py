@@ -44,18 +44,17 @@ class StructView:
 
     name: str
     base: str
-    """The base class. For a request or response, its type argument is the package's header class, if there is one."""
+    """The base class. For a request or response, it may have a header class as its type argument."""
     doc: str
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
     """The class attributes of a message, as pairs of a name and an expression."""
     unions: tuple[UnionView, ...]
-    """For each union, a property that returns the name and value of the alternative that is set."""
+    """A view of each union's property."""
     which: tuple[str, str] | None
-    """The type annotations of the parameter and of the result of the generated method `which`.
+    """The types of the parameter and the result of the generated method `which`; None if the struct has no unions.
 
-    The parameter is the name of a union, and the result is the name of an alternative. If the struct has no unions,
-    this method isn't generated, and this attribute is None.
+    The parameter is the name of a union, and the result is the name of an alternative.
     """
     keyed: tuple[KeyedView, ...]
     """Methods that find elements of an array by their keys."""
@@ -72,19 +71,17 @@ class DataModuleView:
     doc: str
     imports: list[list[str]]
     type_imports: list[str]
-    """Imports that only annotations need. They are in `if TYPE_CHECKING`, so the module itself is imported faster."""
+    """Imports that only annotations need. They are in `if TYPE_CHECKING`."""
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
-    """The structs. Each comes after the structs that it contains, and the message comes last."""
+    """The structs, each after the structs that it contains, and finally the message."""
     metaclass: str
-    """The metaclass of every class in the module."""
 
 
 class DataViews:
     """Creates the views of one module, and collects the imports that the module needs.
 
-    `package` is the package with the modules of registers (named numbers), shared structs and headers. `headers` are
-    the names of the headers in this package.
+    `package` is the generated package. `headers` are the names of the headers in this package.
     """
 
     def __init__(
@@ -102,7 +99,7 @@ class DataViews:
         self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
         structs = (*spec.own_structs, spec.root)
-        # Imports with these names get other names: in a class body, structs and attributes would hide them.
+        # Structs and attributes would hide imports with these names.
         taken = [struct.name for struct in structs] + self.shared
         taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = ModuleImports(taken)
@@ -149,7 +146,7 @@ class DataViews:
         base, header = self.imports.use("tagwire.message", "Message"), HEADER_NAMES.get(self.spec.kind, "")
         if header not in self.headers:
             return base
-        # The name is quoted, because the header is only imported for type checkers.
+        # The header is only imported for type checkers.
         return f'{base}["{self.type_imports.use(f"{self.package}.{snake_case(header)}", header)}"]'
 
     def constants(self) -> list[tuple[str, str]]:
@@ -193,7 +190,7 @@ class DataViews:
 
     def attribute_type(self, field: FieldSpec) -> str:
         is_optional = field.nullable_versions or field.default is None
-        # A deprecated field is declared as a property, so it can't have the descriptor types Array and ArrayOrNone.
+        # A deprecated field is declared as a property, and not as a descriptor such as Array.
         if field.type.is_array and field.deprecated is None:
             array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
             return f"{array}[{self.annotation(field, outer=1)}]"
@@ -213,7 +210,7 @@ class DataViews:
         return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
 
     def deprecated(self, field: FieldSpec) -> str:
-        """Return the `deprecated` decorator (PEP 702). Type checkers know it even if `typing_extensions` is missing."""
+        """Return the `deprecated` decorator (PEP 702)."""
         if field.deprecated is None:
             return ""
         decorator = self.type_imports.use("typing_extensions", "deprecated")
@@ -241,7 +238,7 @@ class DataViews:
     def default(self, field: FieldSpec) -> list[str]:
         """Return the arguments that declare a field's default.
 
-        The default of a required field applies only in versions without the field, so it is passed as `absent`.
+        The default of a required field is passed as `absent`, because it applies only in versions without the field.
         """
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:

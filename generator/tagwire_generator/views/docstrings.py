@@ -48,7 +48,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
     """Return a struct class's docstring, which lists the fields that use the struct.
 
-    The name of a field in another struct is preceded by that struct's name.
+    For a field in another struct, the name of that struct precedes the field's name.
     """
     paths = []
     for owner in (spec.root, *spec.structs):
@@ -85,8 +85,8 @@ def field_doc(field: FieldSpec, about: str) -> str:
 def documented(about: str, facts: Sequence[str], *more: str) -> str:
     """Return a docstring made of a spec's description and facts, such as the wire type and the versions.
 
-    The facts follow the description in parentheses, so that `message.field_docs` can separate them. Without a
-    description, the docstring consists of the facts. Each string in `more` becomes a paragraph.
+    The facts follow the description in parentheses, so that `message.field_docs` can separate them. Each string in
+    `more` becomes a paragraph.
     """
     text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."
     return "\n\n    ".join(map(prose, filter(None, [text, *more])))
@@ -98,7 +98,7 @@ def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
 
 
 def deprecated_versions(spec: MessageSpec) -> str:
-    """Describe the deprecated versions of a message, with the reason; "" if its spec has no reason."""
+    """Describe the deprecated versions of a message, with the reason; "" if there is no reason."""
     if spec.deprecated is None:
         return ""
     is_all = spec.discouraged == spec.valid_versions
@@ -163,7 +163,7 @@ def _changes(earlier: StructLayout, now: StructLayout) -> Iterator[str]:
 
 
 def _outermost(some: dict[str, tuple[bool, int | None]], others: dict[str, tuple[bool, int | None]]) -> list[str]:
-    """Return the paths in `some` that are not in `others`. If a struct's path is returned, its fields are left out."""
+    """Return the paths in `some` that are not in `others`. Fields inside a returned struct are left out."""
     found = [path for path in some if path not in others]
     return [path for path in found if path.rpartition(".")[0] not in found]
 
@@ -208,8 +208,8 @@ def _paths(struct: StructLayout, prefix: str) -> Iterator[tuple[str, tuple[bool,
 class StructNames:
     """Chooses the function names in a serializer module. Versions of a struct with equal layouts share a function.
 
-    The function is named after the struct and the first of these versions, as in `_read_topic_v0`. If the struct's name
-    begins with the message's name, that prefix is left out, unless another struct already has the shorter name.
+    The function is named after the struct and the first of these versions, as in `_read_topic_v0`. The message's name
+    is removed from the start of the struct's name, unless another struct already has the shorter name.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class StructNames:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Return whether a struct's read function needs the input (`raw`), because bytes values are slices of it."""
+    """Return whether a struct contains bytes values, which are slices of the input (`raw`)."""
     for field in struct.fields:
         inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:

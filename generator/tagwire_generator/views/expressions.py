@@ -1,7 +1,7 @@
 """Write the expressions in a serializer module, and collect the imports and constants that they need.
 
 Only this module maps wire types to the helper functions in `tagwire.wire`. For a type without helpers, generated code
-uses the type's row in `WIRE_TYPES`, so a new type requires no change here.
+uses the type's entry in `WIRE_TYPES`.
 """
 
 from struct import pack
@@ -35,7 +35,7 @@ from tagwire_generator.views.imports import ModuleImports
 
 
 class _Helpers(NamedTuple):
-    """The names of the helper functions for a family of wire types. The helpers are faster than the types' methods."""
+    """The names of the helper functions for a family of wire types."""
 
     value_of: str
     raw_of: str
@@ -51,7 +51,7 @@ _FIXED: Final = {
 }
 """Maps families of fixed-width types to the names of their helper functions."""
 _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
-"""Maps families of types with a length to the suffixes of their helpers, such as `put_string` and `put_strings`."""
+"""Maps families of types with a length to the suffixes of their helpers, such as `put_string`."""
 _RUNTIME_NAMES: Final = {
     "Any",
     "BOOLEANS",
@@ -122,7 +122,7 @@ class Expressions:
         return "_OPTIONAL"
 
     def converted(self, wire: WireType, raw: str) -> str:
-        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" if none is needed."""
+        """Return an expression that converts `raw`, unpacked by `struct`, to a field's value; "" for no conversion."""
         if wire.is_raw:
             return ""
         if isinstance(wire, EnumType):
@@ -142,7 +142,7 @@ class Expressions:
         return helpers.call.format(self.use("tagwire.wire", helpers.raw_of), value)
 
     def row(self, wire: WireType) -> str:
-        """Return the name of a constant that holds a wire type: an entry of `WIRE_TYPES`, or an enum's `EnumType`."""
+        """Return the name of a constant that holds a wire type."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
         name = wire.name.replace("[", "_").removesuffix("]")
@@ -181,7 +181,7 @@ class Expressions:
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
-        if isinstance(default, float):  # compare bits, as `==` of data objects does
+        if isinstance(default, float):  # compare bits, because of NaN and -0.0
             return f"{self.struct_call('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"
@@ -191,7 +191,7 @@ class Expressions:
         return f"{value} != {self.default(field)}"
 
     def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
-        """Return conditions that are true if `m` breaks the rule of a union, or has equal keys in a `unique` array."""
+        """Return conditions that are true if `m` breaks a union's rule, or has equal keys in a `unique` array."""
         conditions = []
         for union in struct.unions:
             alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
@@ -285,7 +285,7 @@ class Expressions:
 
 
 def _words(wire: WireType) -> tuple[str, str]:
-    """Return two suffixes of helper functions: for one value, such as `string`, and for arrays, such as `strings`."""
+    """Return the suffixes of two helper functions: for a value (`string`) and for an array (`strings`)."""
     if wire.family not in _SIZED and wire.length != INT32.name:
         raise SchemaError(f"type {wire.name}: in generated code, only strings can have a length of type {wire.length}")
     return _SIZED.get(wire.family, _SIZED["binary"])

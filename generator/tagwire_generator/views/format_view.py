@@ -1,7 +1,6 @@
 """The view of a record format's module, from which a template generates data classes and their field tables.
 
-Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers;
-tagwire's interpreter reads and writes them by their layout.
+Part of the stable interface for users' templates (docs/templates.md). Record formats have no serializers.
 """
 
 from tagwire.layout import Condition, Layout, Nested, Order, StructLayout, nested_struct

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 class ModuleImports:
     """The names that a module imports.
 
-    If a spec uses a name such as `Message` or `UUID` itself, the imported name gets a leading underscore, which no name
-    in a spec has.
+    If a spec uses a name such as `Message` or `UUID` itself, the imported name gets a leading underscore.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

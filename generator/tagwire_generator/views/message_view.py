@@ -1,8 +1,7 @@
 """The data about a message for templates that generate references, dissectors, or code in languages besides Python.
 
-Part of the stable interface for users' templates (docs/templates.md). It describes a message twice: as a table of its
-fields in all versions, and as the wire format of each version. Strings are not escaped, because each output format has
-its own rules. Names are always ASCII identifiers.
+Part of the stable interface for users' templates (docs/templates.md). A message is described twice: as a table of its
+fields in all versions, and as the wire format of each version. Strings are not escaped. Names are ASCII identifiers.
 """
 
 import json

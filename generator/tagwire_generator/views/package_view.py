@@ -53,7 +53,7 @@ class PackageView:
     api_keys: tuple[tuple[str, int], ...]
     """For each request, its name in the generated enum and its API key. Sorted by API key."""
     api_key_docs: Mapping[str, str]
-    """Maps a request's name in the enum to the first sentence of its description. Requests without one are left out."""
+    """Maps a request's name in the enum to the first sentence of its description."""
     releases: tuple[tuple[str, str], ...]
     """Each message with its history (`tagwire.frames.releases`). Empty if the specs have no history."""
     releases_doc: str
@@ -120,7 +120,7 @@ def _releases(entries: Mapping[str, MessageEntry], history: History) -> Iterator
             yield name, releases_text(spans)
 
 
-# The view of a register's module, from which a template generates constants. A register is a table of named numbers.
+# The view of the module of a register (a table of named numbers), from which a template generates constants.
 #
 # Part of the stable interface for users' templates (docs/templates.md).
 
@@ -140,7 +140,7 @@ class RegisterModuleView:
     ranges: tuple[str, ...]
     """The source code of a KeyRange call for each range, sorted by first key."""
     retriable: tuple[str, ...]
-    """The names of the constants for retriable errors; empty if the register does not contain errors."""
+    """The names of the constants for retriable errors."""
 
 
 def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:

@@ -1,9 +1,8 @@
 """The steps of straight-line code in which a serializer reads a struct, field by field in wire order.
 
-To make decoding in pure Python fast, a single call of Python's `struct` reads consecutive fixed-width fields. The same
-call also reads the start of the field after them: a null marker, a fixed-width length, or the first byte of a compact
-length. In each step, `shape` names a macro in `templates/read.jinja`, and the other attributes are strings that the
-macro inserts into the code.
+For speed, a single call of Python's `struct` reads consecutive fixed-width fields and the start of the next field: a
+null marker, a fixed-width length, or the first byte of a compact length. In each step, `shape`
+names a macro in `templates/read.jinja`, and the other attributes are strings that the macro inserts.
 
 In generated code, `m` is the object, `buf` the input, `pos` the position, `n` the last length or marker that was read,
 `end` the end of a string, and `stop` the end of a tagged field. Values of bytes fields are slices of `raw`, which is
@@ -42,7 +41,7 @@ class TagCase:
 
 @dataclass(frozen=True)
 class ReadStep:
-    """A step of a generated decoder. `shape` names the kind of step; it determines which other attributes are set."""
+    """A step of a generated decoder. The kind of step, `shape`, determines which other attributes are set."""
 
     shape: str
     target: str = ""
@@ -62,7 +61,7 @@ class ReadStep:
 
 @dataclass(frozen=True)
 class _Lead:
-    """How generated code reads a length or count `n`: its `struct` format code, and expressions that use `n`."""
+    """The `struct` format code of a length or count `n`, and expressions that use `n`."""
 
     code: str
     is_null: str

@@ -1,9 +1,8 @@
 """Render views with templates and format the result. Nothing is written to disk.
 
 With `StrictUndefined`, a template that uses an unknown name fails instead of printing nothing. By default, the
-installed version of black formats Python code. The package records the version of black, because versions may break
-lines differently. A spec set may choose ruff as its formatter instead of black. ruff produces the same text in a tenth
-of the time.
+installed version of black formats Python code. The package records this version, because versions may break lines
+differently. A spec set may use ruff instead, which produces the same text in a tenth of the time.
 """
 
 import re
@@ -77,7 +76,7 @@ class Printer:
             done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
             if done.returncode == 0:
                 return done.stdout
-        # If ruff failed, black reports the error.
+        # If ruff fails, black reports the error.
         return black.format_str(text, mode=black.Mode(line_length=LINE_LENGTH, is_pyi=is_pyi))
 
 
@@ -130,7 +129,7 @@ def _python_message(
     data = DataViews(message, cls, options, package, headers).module(source)
     files = {f"{module}.py": printer.render("message.py.jinja", data)}
     if message.kind == "struct":
-        return files  # no serializers here: each spec that imports the struct gets its own
+        return files  # the importing messages have the serializers
     shared = {struct.name: f"{package}.{snake_case(struct.owner)}" for struct in message.structs if struct.owner}
     serializers = serializer_view(cls, f"{package}.{module}", source, shared)
     return files | {f"serializers/{module}.py": printer.render("serializers.py.jinja", serializers)}
@@ -174,7 +173,6 @@ def _python_package(view: PackageView, package: str, printer: Printer, history: 
 @lru_cache
 def _environment(templates: Path) -> Any:
     environment = jinja2.Environment(
-        # A spec set's own templates take precedence over tagwire's templates.
         loader=jinja2.FileSystemLoader([templates, resources.folder("templates")]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -187,7 +185,7 @@ def _environment(templates: Path) -> Any:
 
 
 def _markdown(text: str) -> str:
-    """Escape a text for Markdown, so that nothing in it acts as markup, or starts a table cell or a line."""
+    """Escape a text for a table cell in Markdown, and join its lines."""
     return _MARKUP.sub(_escaped, " ".join(text.split()))
 
 

@@ -30,7 +30,7 @@ class FunctionView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """Template data for a version's serializer class. A class with a `base` inherits its methods from it."""
+    """Template data for a version's serializer class. A class with a `base` inherits the base's methods."""
 
     number: int
     name: str

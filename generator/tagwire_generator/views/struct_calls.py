@@ -21,7 +21,7 @@ class UnionView:
     alternatives: tuple[str, ...]
     """The names of the union's attributes. At most one of them may be set."""
     arguments: str
-    """The arguments that the property passes on, as Python code: the union's name and the names of its alternatives."""
+    """The names of the union and of its alternatives, as Python code."""
     doc: str
 
 
@@ -32,7 +32,7 @@ class KeyedView:
     name: str
     annotation: str
     arguments: str
-    """The arguments that the method passes on, as Python code: the array and the key attributes of its elements."""
+    """The names of the array and of its elements' key attributes, as Python code."""
     doc: str
 
 

@@ -27,7 +27,7 @@ _EACH: Final = {"message": {"message", "module", "package"}, "package": {"packag
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A template to render once per message or once per package (`each`). `file` is a pattern for the file name."""
+    """A template to render once per message or once per package. `file` is a pattern for the file name."""
 
     template: str
     each: Literal["message", "package"]

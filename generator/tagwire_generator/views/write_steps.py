@@ -1,4 +1,4 @@
-"""The steps of the code in which a serializer writes a struct. The module `read_steps` is the counterpart for reading.
+"""The steps of the code in which a serializer writes a struct.
 
 In each step, `shape` names a macro in `templates/write.jinja`. In generated code, `m` is the object and `out` the
 bytearray to which bytes are appended. A tagged field is first written to a separate bytearray, because its size
@@ -36,7 +36,7 @@ class WriteTag:
 
 @dataclass(frozen=True)
 class WriteStep:
-    """A step of a generated encoder. `shape` names the kind of step; it determines which other attributes are set."""
+    """A step of a generated encoder. The kind of step, `shape`, determines which other attributes are set."""
 
     shape: str
     lines: tuple[str, ...] = ()

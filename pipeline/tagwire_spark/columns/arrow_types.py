@@ -26,7 +26,7 @@ _DIGITS: Final = 38
 
 
 def spark_side(type: Any) -> Any:
-    """Return the Arrow type to which a decoded column of type `type` must be converted so that Spark can read it."""
+    """Return the Arrow type to which a decoded column of type `type` must be converted for Spark."""
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -94,7 +94,7 @@ def fitted(array: Any, type: Any) -> Any:
 
 
 def has_other_bytes(type: Any) -> bool:
-    """Return whether a column must be cast because Spark's Arrow type stores the same values as different bytes."""
+    """Return whether a column must be cast for Spark, because Spark stores its values as different bytes."""
     if pa.types.is_map(type):
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
@@ -103,7 +103,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """A column whose buffers are exported under another Arrow type with the same memory layout."""
+    """A column that is exported with another Arrow type, which must have the same memory layout."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column
@@ -116,7 +116,7 @@ class _Renamed:
 def in_type(column: Any, type: Any) -> Any:
     """Import a column from Arrow capsules as an array of this type, without copying its buffers.
 
-    A cast would check every list value, which would make decoding a tenth slower.
+    A cast would make decoding a tenth slower, because it checks every list value.
     """
     return pa.array(_Renamed(column, type))
 
@@ -124,7 +124,7 @@ def in_type(column: Any, type: Any) -> Any:
 def with_error(pairs: Any, nulls: Any) -> Any:
     """Convert structs of `value` and `error` to structs that contain the fields of `value` and a last field `_error`.
 
-    In rows with an error, the fields of `value` are null. Rows for which the mask `nulls` is true become null structs.
+    In rows with an error, the fields of `value` are null. Rows in the mask `nulls` become null structs.
     """
     value, error = pairs.field("value"), pairs.field("error")
     fields = [pa.field(field.name, field.type) for field in value.type]

@@ -34,10 +34,10 @@ from tagwire_spark.options import MODES, Options, invalid
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options that `from_message` and `to_message` accept."""
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
+pc: Final[Any] = pyarrow.compute  # pyarrow creates its compute functions at run time
 
 RowName: TypeAlias = Callable[[int], str]
-"""A function that takes a row number and describes the row for error messages, for example by file and offset."""
+"""A function that describes the row with a given number for error messages, for example by file and offset."""
 
 
 def message_class(name: str, package: str) -> type[Message]:
@@ -154,19 +154,19 @@ class Decoding(NamedTuple):
         return _struct(_types(self).type)
 
     def commented(self, *, nullable: bool = True) -> Any:
-        """Return the schema with each field's documentation as its comment. Workers don't need the comments."""
+        """Return the schema with each field's documentation as its comment."""
         return _commented(self.schema if nullable else self.strict_schema, self.cls)
 
     @property
     def strict_schema(self) -> StructType:
-        """The Spark type for a column without null messages: a field is NOT NULL unless the spec allows null in it."""
+        """The Spark type for a column without null messages. Fields are NOT NULL unless the spec allows null."""
         return _struct(_types(self).strict)
 
 
 class _Types(NamedTuple):
     """The Arrow types of decoded structs: `type` for columns with null messages, `strict` for columns without them.
 
-    `has_other_bytes` is true if decoded columns must be cast, because Spark's Arrow type encodes values differently.
+    `has_other_bytes` is true if decoded columns must be cast, because Spark stores values as different bytes.
     """
 
     type: Any
@@ -210,7 +210,7 @@ def _types(decoding: Decoding) -> _Types:
     found = pa.struct(pa.schema(schema))
     fields = list(spark_side(found))
     loose = [*map(may_be_null, fields), *([pa.field("_error", ERROR_TYPE)] if decoding.permissive else [])]
-    # In PERMISSIVE mode, all fields must be nullable, because they are null in a row that can't be decoded.
+    # In PERMISSIVE mode, all fields of a row that can't be decoded are null.
     return _Types(pa.struct(loose), pa.struct(loose if decoding.permissive else fields), has_other_bytes(found))
 
 

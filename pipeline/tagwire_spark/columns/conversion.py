@@ -1,8 +1,8 @@
 """Convert columns between the types of message fields and the types that Spark uses for them.
 
-Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. If a time is
-converted to a coarser unit, it is rounded down: for example, from nanoseconds to Spark's microseconds, or from Spark's
-microseconds to the milliseconds of a message field. A value that doesn't fit the other type is rejected.
+Spark has no unsigned 64-bit integers, so these become decimal(20,0), as in Spark's Protobuf functions. A time that is
+converted to a coarser unit, such as from nanoseconds to Spark's microseconds, is rounded down. A value that doesn't fit
+the other type is rejected.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute
 
-pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its compute functions at run time
+pc: Final[Any] = pyarrow.compute  # pyarrow creates its compute functions at run time
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -32,7 +32,7 @@ def message_side(given: Any, expected: Any) -> Any:
     """Return the type to which a Spark column of type `given` must be cast, so that it can be encoded as `expected`.
 
     Most types are returned unchanged, because the encoder converts them itself. Exceptions are decimals for uint64
-    fields, and timestamps and durations, whose unit in Spark may differ from the field's unit.
+    fields, timestamps and durations.
     """
     types = pa.types
     if types.is_struct(given) and types.is_struct(expected):

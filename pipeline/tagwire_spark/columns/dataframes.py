@@ -1,8 +1,7 @@
 """Functions on whole DataFrames. `decode_messages` decodes whole Arrow batches; `in_log_order` sorts rows for a write.
 
 All columns are sent to the Python worker and back, so first select only the columns that you need. `decode_messages` is
-faster than `from_message`, because Spark sends the bytes to the worker only once. For `from_message`, it sends them
-once for each expression that uses the struct.
+faster than `from_message`, because Spark sends the bytes to the worker only once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -63,8 +62,7 @@ def decode_messages(
 def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
     """Select columns by name, and rename them to _0, _1, ... Raises PipelineError for missing or duplicate columns.
 
-    The columns are renamed because Spark's `mapInArrow` would interpret a dot in a column name as access to a struct
-    field.
+    Spark's `mapInArrow` would interpret a dot in a column name as access to a struct field.
     """
     there = df.columns
     for name in names:
@@ -94,7 +92,7 @@ def _mapping(decoder: Decoding, version: int | None, kept: Mapping[str, int], in
 def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
     """Return a function that describes a row by its location, such as file and offset, for error messages.
 
-    Returns None if there is neither an offset nor a position column, because no other column identifies a row.
+    Returns None if there is neither an offset nor a position column.
     """
     columns = {name: batch.column(kept[name]) for name in _LOCATION if name in kept}
     if "offset" not in columns and "position" not in columns:

@@ -5,8 +5,7 @@
     schema_of_message("MetadataRequest", 12)        returns the struct's type
     from_record(value, "group", key)                decodes a record of a coordinator or metadata log
 
-Each function processes whole Arrow columns. To decode a whole DataFrame, `decode_messages` is faster, because Spark
-takes more time to pass structs through a column function.
+Each function processes whole Arrow columns. To decode a whole DataFrame, `decode_messages` is faster.
 """
 
 import json
@@ -32,8 +31,7 @@ from tagwire_spark.session import settle_worker
 
 # Decode a column of coordinator or metadata log records to structs with type, version, and fields as JSON.
 #
-# A log contains many message types in many versions, and each record names its own type and version. No single struct
-# fits all of them, so the fields are JSON.
+# No single struct fits all records, because each record has its own message type and version.
 
 _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa.string()))
 
@@ -61,7 +59,7 @@ class RecordReading(NamedTuple):
                 text = f"{name}: expected binary, got the Arrow type '{column.type}'."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
-        # Pass b"" for a null key, because `decode_record` with the key None would decode the value as a key.
+        # Pass b"" for a null key, because `decode_record` decodes a value without a key as a key.
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [
@@ -135,7 +133,7 @@ def from_message(
     """
     number, columns = _version(version)
     decoder = decoding(messageName, number, options, fields)
-    # The cast only adds each field's documentation as a comment.
+    # The cast adds the documentation of the fields as comments.
     return _decoder(decoder)(_column(data), *columns).cast(decoder.commented())
 
 
@@ -246,7 +244,7 @@ def _record_reader(reader: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The name and parameters of an SQL function. Spark doesn't check the number of arguments, so `check` does."""
+    """The name and parameters of an SQL function. `check` checks the number of arguments, because Spark doesn't."""
 
     name: str
     required: tuple[str, ...]
@@ -264,16 +262,16 @@ class Call(NamedTuple):
 def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
     """Return a UDF that processes Arrow columns. Spark names the result column after the UDF and its arguments."""
 
-    def settled(*columns: pa.Array) -> pa.Array:  # an Arrow UDF must have these type hints
-        call.check(len(columns))  # Spark itself would accept any number of arguments
+    def settled(*columns: pa.Array) -> pa.Array:  # Spark requires these type hints
+        call.check(len(columns))  # Spark accepts any number of arguments
         settle_worker()
         return run(*columns)
 
     settled.__name__ = call.name
-    make: Any = arrow_udf  # Any, because the type stubs fix the number of arguments, but Spark accepts any number
+    make: Any = arrow_udf  # the type stubs don't allow `*columns`
     function: Callable[..., Column] = make(settled, type)
 
-    @wraps(function)  # copies the attributes that Spark needs to register a UDF
+    @wraps(function)  # Spark needs these attributes to register a UDF
     def checked(*columns: ColumnOrName) -> Column:
         call.check(len(columns))
         return function(*columns)

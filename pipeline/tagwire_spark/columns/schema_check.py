@@ -1,8 +1,7 @@
 """Check that the columns in a read's schema exist, and that NOT NULL columns contain no nulls.
 
-Spark trusts a source's schema: to build rows faster, it doesn't check NOT NULL columns for nulls. So a column declared
-NOT NULL must really have no nulls. Inside a message, a schema may declare a field NOT NULL only if the spec doesn't
-allow null for it. If a whole column is declared NOT NULL, this module checks it for nulls in each batch.
+Spark doesn't check NOT NULL columns for nulls. If a whole column is declared NOT NULL, this module checks each batch
+for nulls. A schema may declare a field of a message NOT NULL only if the spec doesn't allow null for it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
