@@ -1,7 +1,7 @@
 """Errors in Spark's style: `[CONDITION] text SQLSTATE: xxxxx`.
 
 A worker's error reaches the caller only as a string within a Spark error, so the string contains all details: the
-condition, file, position and offset. Invalid arguments raise an error immediately, before a Spark job starts.
+condition, file, position and offset.
 """
 
 import re
@@ -18,7 +18,7 @@ from tagwire.log.errors import unreadable as unreadable_file
 from tagwire.text_format import encodable
 
 try:
-    from py4j.protocol import Py4JError as _JavaError  # raised if a worker process has died
+    from py4j.protocol import Py4JError as _JavaError  # raised if a worker process dies
 except ImportError:  # Spark Connect works without py4j
     _JavaError = PySparkException
 
@@ -48,26 +48,26 @@ CONDITIONS: Final = {
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
     "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
-"""The SQLSTATE of each error condition. Similar Spark errors have the same first two characters (the class)."""
+"""The SQLSTATE of each error condition."""
 
 
 SPARK_ERRORS: Final = (PySparkException, _JavaError)
 
 _REJECTION: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""Matches a PipelineError in a Spark error message. If errors are nested, this matches the innermost PipelineError."""
+"""Matches the innermost PipelineError in a Spark error message."""
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """Matches a Python error in a Spark error message. If there are several, the last one is the uncaught error."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
-"""A line of a Spark error message that begins with one of these strings doesn't name the cause of the error."""
+"""A line that begins with one of these strings doesn't name the cause of an error."""
 _WAITING: Final = "Exception thrown in awaitResult"
 """A line that ends with this text doesn't name the cause of an error."""
 
 
 class PipelineError(PySparkException, TagwireError):
-    """An error of `tagwire_spark`. It is both a PySpark error and a tagwire error, so it can be caught as either."""
+    """An error of `tagwire_spark`, which can be caught as a PySpark error or as a tagwire error."""
 
     def __init__(self, condition: str, text: str) -> None:
-        self.text = encodable(text)  # a lone surrogate would kill the worker without an error
+        self.text = encodable(text)  # a lone surrogate would kill the worker
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
 

@@ -35,7 +35,7 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
         field = StructField(name, column.dataType, column.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
-        # Times without a time zone (`timestamp_ntz`) are accepted, and read as UTC.
+        # Times without a time zone (`timestamp_ntz`) are in UTC.
         if found not in (expected, f"{expected}_ntz"):
             raise _unknown(f"Column {field.name}: expected {expected}, got {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
@@ -47,7 +47,7 @@ def check_requested_columns(source: str, requested: StructType, there: StructTyp
 def under_names(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
     """Rename the columns of Arrow batches to `names`.
 
-    The new names may differ from the old ones only in upper and lower case, because Spark ignores case in column names.
+    The new names may differ from the old ones only in upper and lower case.
     """
     for batch in batches:
         yield batch if batch.schema.names == names else batch.rename_columns(names)
@@ -85,7 +85,7 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
 def requested_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
     """Combine columns into an Arrow batch with this schema. Raises PipelineError if a NOT NULL column has a null.
 
-    The error names the file with the first null: `file_of` maps a row's number to its file.
+    `file_of` maps a row's number to its file, for error messages.
     """
     for field in schema:
         if not field.nullable and columns[field.name].null_count:

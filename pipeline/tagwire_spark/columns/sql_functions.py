@@ -1,9 +1,8 @@
 """The SQL functions `from_message`, `to_message` and `from_record`, which `register` adds to a session.
 
-Spark determines the result type of a Python function before it sees the arguments. So in SQL, `from_message` can't
-return a struct, because its fields would depend on the second argument, the message name. It returns JSON in the form
-that Kafka's own tools print, which Spark's JSON functions can read. A function that returns one message's struct is
-registered separately:
+In SQL, `from_message` returns JSON in the form that Kafka's own tools print. It can't return a struct, because Spark
+determines the result type before it sees the message name. A function that returns one message's struct is registered
+separately:
 
     spark.udf.register("from_heartbeat", from_message_udf("HeartbeatRequest", 4))
 """
@@ -53,7 +52,7 @@ def register(spark: SparkSession) -> None:
         register_one(call.name, column_function(run, type, call))
 
 
-# Spark passes all arguments as Arrow arrays of the same length.
+# All arguments are Arrow arrays of equal length.
 
 
 def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: pa.Array | None = None) -> pa.Array:

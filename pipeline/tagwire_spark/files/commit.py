@@ -1,10 +1,9 @@
 """Commit the segments that tasks wrote to a log folder: all of them at once, or none.
 
-Tasks write to a hidden folder next to the logs. Each task attempt has its own folder, so attempts that die or run in
-parallel don't interfere. The driver then writes a manifest of the files to move and to remove. The manifest is the
-commit, which any process can carry out. Normally, the driver moves and removes the files; if the driver dies, the next
-process that reads or writes the folder completes the moves. If a file can't be moved, all files are moved back. Readers
-never see part of a commit.
+Tasks write to a hidden folder next to the logs. Each task attempt has its own folder. The driver then writes a
+manifest of the files to move and to remove. The manifest is the commit, which any process can carry out. Normally, the
+driver moves and removes the files; if the driver dies, the next process that reads or writes the folder completes the
+moves. If a file can't be moved, all files are moved back. Readers never see part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
     .tagwire-00000000000000000007.json                                     commit 7, not yet finished
@@ -12,8 +11,7 @@ never see part of a commit.
 
 Manifests are numbered. If another writer has already taken the next number, that writer's commit is carried out first,
 and this writer's changes are checked again. `local_commit` and `remote_commit` implement how a number is claimed and
-how files are moved. Correctness does not depend on the folder lock, which only makes other processes wait: not every
-file system has reliable locks, and object storage has none.
+how files are moved. The folder lock only makes other processes wait: correctness does not depend on it.
 """
 
 import time
@@ -60,10 +58,7 @@ __all__ = [
 
 
 _PATIENCE: Final = 10.0
-"""Seconds to wait for other processes to finish their commits, if the folder can't be locked.
-
-Without a lock, it is unknown whether these processes are still running.
-"""
+"""Seconds to wait for other processes to finish their commits, if the folder can't be locked."""
 
 
 def commit_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> CommitFolder:
@@ -79,7 +74,7 @@ def job_of(root: str, id: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def check_folder(root: str, storage: StorageOptions = NO_OPTIONS) -> None:
     """Create the log folder, and check that it supports commits. Raises PipelineError if either fails."""
     folder = _of(job_of(root, "", storage))
-    if "number" not in folder.done():  # no earlier commit shows that the folder supports commits
+    if "number" not in folder.done():  # nothing has been committed yet
         folder.remove(begin(root, storage))
 
 
@@ -95,9 +90,8 @@ def begin(root: str, storage: StorageOptions = NO_OPTIONS) -> Job:
 def staging(job: Job, *, is_begun: bool = True) -> Attempt:
     """Return the staging folder for one task attempt.
 
-    `is_begun` tells whether `begin` has created the job's folder. If so, a missing folder means that the job has
-    already ended, and this raises PipelineError. For jobs of micro-batches, which start without `begin`, this creates
-    the folder if it is missing.
+    `is_begun` tells whether `begin` has created the job's folder. If so, raises PipelineError for a missing folder,
+    because the job has already ended. Otherwise, as for micro-batches, creates the folder if it is missing.
     """
     return _of(job).attempt(job, is_begun=is_begun)
 
@@ -163,7 +157,7 @@ def alone(root: Path) -> Generator[None]:
 
 
 def settle(root: str, storage: StorageOptions) -> None:
-    """Carry out a folder's pending commits, after giving the processes that began them time to finish.
+    """Carry out a folder's pending commits, after waiting for other processes to finish them.
 
     Raises PipelineError if a commit can't be carried out.
     """
@@ -175,8 +169,8 @@ def settle(root: str, storage: StorageOptions) -> None:
 def settled(root: Path) -> Generator[None]:
     """Carry out a local folder's pending commits, and hold a read lock on it during the `with` block.
 
-    Raises PipelineError if a commit can't be carried out. If the file system has no locks, another process may commit
-    during the block. This is detected at the end of the block, and raises PipelineError (KAFKA_LOG_CHANGED).
+    Raises PipelineError if a commit can't be carried out. If the file system has no locks, raises
+    PipelineError (KAFKA_LOG_CHANGED) at the end of the block if another process committed during the block.
     """
     folder = LocalFolder(str(root))
     while True:
@@ -210,7 +204,7 @@ def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generato
     """Lock a folder for reading during the `with` block. At its end, check that no commit followed commit `number`.
 
     `number` is a result of `settled_number`. Raises PipelineError (KAFKA_LOG_CHANGED) if there is a later manifest or
-    commit at the end of the block. If no error is raised, a listing made in the block shows no part of a later commit.
+    commit at the end of the block.
     """
     if not _has_commits(root, storage):
         yield
@@ -254,14 +248,14 @@ def _alone(folder: CommitFolder) -> Generator[None]:
         for number in folder.pending():
             with folder.rejected():
                 _do(_Pending(folder, number))
-        # Remove the last commit's staging folder: its process may have died before doing this.
+        # The last commit's process may have died before it removed the staging folder.
         if last := folder.done().get("job"):
             folder.remove(Job(folder.root, last))
         yield
 
 
 def _wait_for_others(folder: CommitFolder) -> None:
-    """Give other processes time to finish their commits. Called if the folder can't be locked."""
+    """Give other processes time to finish their commits."""
     end = time.monotonic() + _PATIENCE * folder.slowness
     while folder.pending() and time.monotonic() < end:
         time.sleep(0.1 * folder.slowness)
@@ -290,7 +284,7 @@ def opened(
 def if_gone(error: PipelineError, file: str) -> PipelineError:
     """Return the error KAFKA_LOG_CHANGED if `error` means that a planned file was removed; otherwise, return `error`.
 
-    If a local file's folder is also missing, the worker has probably not mounted the folder, so `error` is returned.
+    Also returns `error` if a local file's folder is missing: the worker has probably not mounted the folder.
     """
     if error.condition != "KAFKA_LOG_NOT_FOUND":
         return error

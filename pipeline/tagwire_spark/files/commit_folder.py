@@ -1,6 +1,5 @@
 """The operations on a log folder that commits need, for local folders and for object storage.
 
-`commit` works with both kinds of folders. They differ in how they claim a commit number, move files and undo moves.
 Local folders use links and renames (`local_commit`); object storage uses conditional puts and copies
 (`remote_commit`). All names are paths relative to the log folder, with `/`.
 """
@@ -48,8 +47,6 @@ class Change(NamedTuple):
     facts: Any = None
     batches: Mapping[str, Any] = {}
     """For a micro-batch, maps the query's ID to the batch ID, the run ID and a hash of the rows; empty for other jobs.
-
-    The manifest stores this entry, together with the entries of earlier commits.
     """
 
 
@@ -91,7 +88,7 @@ class CommitFolder(ABC):
     """
 
     slowness = 1
-    """How many times longer a commit takes than in a local folder. Waiting times are multiplied by this factor."""
+    """How many times longer a commit takes than in a local folder. Waiting times are multiplied by this."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -114,14 +111,14 @@ class CommitFolder(ABC):
 
     @abstractmethod
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Make finished files accessible to the driver. The name of an uploaded file is its path relative to `top`."""
+        """Make finished files accessible to the driver. Names of uploaded files are relative to `top`."""
 
     @abstractmethod
     def end(self, attempt: Attempt) -> None:
         """Check that the job is not over. If it is, remove the files of this task attempt and raise PipelineError."""
 
     def close(self, attempt: Attempt) -> None:  # noqa: B027
-        """Remove an attempt's local folder, unless the driver reads the files from this folder."""
+        """Remove an attempt's local folder, unless the driver needs it."""
 
     @abstractmethod
     def remove(self, job: Job) -> None:

@@ -1,7 +1,6 @@
 """Access the objects below a prefix in object storage, with conditional puts, listings and concurrent requests.
 
 fsspec supports put conditions only through its S3 client, and can't return an object's ETag together with its bytes.
-This module adds conditional puts and reads with ETags.
 """
 
 import time
@@ -35,7 +34,7 @@ class ConditionalObjects:
         return self.tagged(name)[0]
 
     def tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """Return an object's bytes and ETag, from one request; (None, None) if the object doesn't exist.
+        """Return an object's bytes and ETag from one request; (None, None) if the object doesn't exist.
 
         The request is repeated if the reply is cut off.
         """
@@ -78,7 +77,7 @@ class ConditionalObjects:
         return self._put(name, data, IfMatch=tag)
 
     def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object in one atomic request. Return False if nothing was put, because the condition isn't met."""
+        """Put an object in one atomic request. Return False if the condition isn't met."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -90,7 +89,7 @@ class ConditionalObjects:
                     return False
                 if code not in _CONFLICT or time.monotonic() > end:
                     raise
-            time.sleep(0.2)  # another client is putting the same object, so try again
+            time.sleep(0.2)  # retry while another client puts the object
 
     def copy(self, moves: Iterable[tuple[str, str]]) -> None:
         self.each(lambda move: self.system.cp_file(*(self.path(name) for name in move)), moves)
@@ -104,7 +103,7 @@ class ConditionalObjects:
 
     @staticmethod
     def each(ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Call `ask(item)` for each item in several threads. On an error, wait for running calls, then raise it."""
+        """Call `ask(item)` for each item in several threads. Raises the first error after all running calls end."""
         pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
         try:
             for future in [pool.submit(ask, item) for item in items]:

@@ -1,8 +1,7 @@
 """Check that a file is unchanged since the driver planned a read.
 
-Before a task reads a file, an overwrite or a broker's cleaner may replace it, and the read would mix old and new rows.
-So a split includes the identity of its file: size, inode and modification time of a local file; size and ETag (or
-modification time) of a remote file.
+If another program replaces a file after planning, a read would mix old and new rows. So a split includes the identity
+of its file: size, inode and modification time of a local file; size and ETag (or modification time) of a remote file.
 
 The last segment of a log may grow. Because `cp` and `rsync --inplace` also keep a file's inode, a local file counts as
 grown only if its first and last planned bytes are unchanged.
@@ -19,7 +18,7 @@ from tagwire_spark.errors import changed
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
-"""Keys of fsspec's file details whose values change when the file changes. The first one that exists is used."""
+"""Keys of fsspec's file details whose values change when the file changes, in order of preference."""
 
 _END: Final = 64
 """Number of bytes compared at each end of a file; enough for a batch header with its checksum."""
@@ -92,7 +91,7 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
 def growing_state(data: FileBytes, end: int | None = None) -> FileState:
     """Return a growing local file's state, with checksums of its first and last bytes.
 
-    Bytes after `end` are left out: an unfinished batch may still be replaced. Raises LogPathError if reading fails.
+    Bytes after `end` are ignored, because they may change. Raises LogPathError if reading fails.
     """
     state = state_of_status(data.status())
     size = state.size if end is None else min(state.size, end)
@@ -116,9 +115,9 @@ def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_
 def _ends(data: FileBytes, size: int) -> tuple[int, int]:
     """Return the checksums of a file's first bytes, and of the last bytes before position `size`.
 
-    A broker may preallocate a file with zeros, which it later replaces with records. So if the bytes are all zeros, the
-    result is 0 instead of a checksum, and `check_file` accepts any later bytes. If the broker has truncated the file to
-    less than `size` bytes, the second result is also 0. Raises LogPathError if reading fails.
+    For bytes that are all zeros, the result is 0 instead of a checksum, because a broker may preallocate a file with
+    zeros and later replace them. If the file has less than `size` bytes, the second result is also 0.
+    Raises LogPathError if reading fails.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""

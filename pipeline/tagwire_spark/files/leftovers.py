@@ -35,7 +35,7 @@ class Leftover(NamedTuple):
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
     """Return the hidden folders of killed or running writes. Raises PipelineError if there is no log folder."""
     if not is_remote(root) and not is_folder(root):
-        # A job that was killed in its first run has not created its output folder yet, but may have left work folders.
+        # A job that was killed in its first run may have left work folders, but no output folder.
         if folders := work_folders(local_path(root)):
             return [each for folder in sorted(folders) if (each := _work_leftover(folder)) is not None]
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
@@ -48,7 +48,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 
 
 def work_folders(output: Path) -> list[Path]:
-    """Return the hidden work folders of `output`, which are next to it. They remain if a job is killed."""
+    """Return the hidden work folders that killed or running jobs have created next to `output`."""
     return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
 
 
@@ -67,7 +67,7 @@ def _work_leftover(folder: Path) -> Leftover | None:
 def remove_leftovers(job: Job, hours: int) -> None:
     """Remove other jobs' folders to which nothing has been written for `hours` hours. Errors are ignored."""
     oldest = time.time() - 3600 * hours
-    # Errors don't matter: `job` is already committed, and the next write tries to remove the leftovers again.
+    # The next write tries again to remove leftovers.
     with suppress(OSError, PipelineError):
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:

@@ -3,8 +3,7 @@
 To commit, a writer creates a hard link whose name is the next number. Creating the link fails if another writer has
 taken the number, even on network file systems. When all files are in place, the link's source (a draft in the job's
 folder) is renamed to `_SUCCESS`. If a file can't be moved, the job's folder is renamed instead, and all files are moved
-back. Only one of these two renames can succeed. So two processes that carry out the same commit agree on the outcome,
-and the slower process can't move any more files.
+back. Only one of these two renames can succeed, so two processes that carry out the same commit agree on the outcome.
 
 The link alone can't ensure this: when a commit is finished, its link is gone, and a slow writer may create a link of
 the same name before it notices that the number has been used.
@@ -136,7 +135,7 @@ class LocalFolder(CommitFolder):
     def pending(self) -> list[int]:
         """Return the numbers of unfinished commits.
 
-        A manifest whose number belongs to a finished commit is ignored: a slow writer has reused the number.
+        Manifests of slow writers that reused the number of a finished commit are ignored.
         """
         found = self._manifests()
         done = self.done().get("number", 0) if found else 0
@@ -154,7 +153,7 @@ class LocalFolder(CommitFolder):
         return found
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
-        """Write the manifest as a draft, and hard-link the draft under `number`. Return False if `number` is taken."""
+        """Write the manifest, and create its hard link for `number`. Return False if `number` is taken."""
         draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
         claimed = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
         draft.write_text(json.dumps(claimed, indent=1))
@@ -165,10 +164,10 @@ class LocalFolder(CommitFolder):
             self._link(draft, name)
         except FileExistsError:
             claimed = self.manifest(number)
-            # If the manifest is this job's own, the link was created, and only the reply was lost.
+            # The link may have been created even if the reply was lost.
             if claimed.get("job") != job.id:
                 return False
-        # Give the number back if it was claimed too late: a commit with this or a later number is already finished.
+        # Give the number back if a commit with this or a later number is already finished.
         if self._is_done(number) and (self.path / claimed["draft"]).exists():
             name.unlink(missing_ok=True)
             return False
@@ -184,10 +183,10 @@ class LocalFolder(CommitFolder):
         file system as the staging folder.
         """
         root = self.path
-        job.folder.mkdir(exist_ok=True)  # if a micro-batch has no rows, no task has created the folder
+        job.folder.mkdir(exist_ok=True)  # a micro-batch without rows has no folder
         device = job.folder.stat().st_dev
         for source, target in change.moves:
-            (root / source).stat()  # fails on the driver if only the task's machine has mounted the folder
+            (root / source).stat()  # fails if the driver has not mounted the folder
             if (root / target).is_dir():
                 raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(root / target))
         for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
@@ -202,9 +201,8 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename the files that are not yet renamed. If a rename fails, move all files back."""
         change = self.manifest(number)
-        # Read the manifest before calling `_is_done`. If `_is_done` were called first, another process could finish
-        # this commit after the call, and a slow writer could reuse its number. This process would then read the slow
-        # writer's manifest, and carry it out.
+        # Read the manifest before calling `_is_done`. Otherwise, another process could finish this commit after the
+        # call, and this process could carry out the manifest of a slow writer that reused the number.
         is_over = not change or self._is_done(number)
         if is_own and (is_over or change != self._claimed):
             self._check_done(number, self._claimed)
@@ -219,7 +217,7 @@ class LocalFolder(CommitFolder):
             was_undone = _is_undone(draft)
             if not self._undone(number, change):
                 if not self._is_done(number) and self.manifest(number) == change:
-                    raise  # another program has deleted the job's folder
+                    raise  # another program deleted the job's folder
                 return
             if not was_undone:
                 if is_own:
@@ -246,7 +244,7 @@ class LocalFolder(CommitFolder):
             return False
         try:
             _move_back(self.path, change)
-            if self.manifest(number) == change:  # don't delete the manifest of another job that has taken the number
+            if self.manifest(number) == change:  # another job may have taken the number
                 self._manifest(number).unlink(missing_ok=True)
         except OSError as error:
             text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
@@ -344,7 +342,7 @@ def _is_undone(draft: Path) -> bool:
 
 def _move_back(root: Path, change: Mapping[str, Any]) -> None:
     staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
-    if not undone.exists():  # another process has moved all files back; the targets may now belong to later commits
+    if not undone.exists():  # another process has moved all files back
         return
     for source, target in change["moves"]:
         back = undone / (root / source).relative_to(staged)
@@ -355,7 +353,7 @@ def _move_back(root: Path, change: Mapping[str, Any]) -> None:
             (root / name).parent.mkdir(exist_ok=True)
             _rename(undone / _REMOVED / str(number), root / name)
     for folder in _folders(root, change):
-        with suppress(OSError):  # fails if the folder has files from before this commit
+        with suppress(OSError):  # fails if the folder has other files
             folder.rmdir()
 
 
@@ -364,8 +362,7 @@ def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
     return {(root / name).parent for name in names} - {root}
 
 
-# The lock is on the folder itself, so no lock file is left behind, and the lock ends with its process.
-# Commits don't depend on the lock, so they are also safe on file systems without locks.
+# The folder itself is locked, so that no lock file is left behind. Commits are also safe without the lock.
 @contextmanager
 def locked(root: Path, *, shared: bool) -> Generator[bool]:
     """Hold the folder lock in the `with` block. Yield whether it is held. Shared locks exclude only exclusive locks."""

@@ -11,7 +11,7 @@ Object storage has no links, renames, moves or locks. But a put can require that
 Any process may repeat any step, even concurrently, because staged objects are kept until the end. If step 2 fails,
 `_SUCCESS` is replaced by its old content plus the number and job of this commit. From then on, the commit is undone.
 First, the staged objects are deleted, so that no other process can copy them. Then their copies are deleted and, last,
-the manifest. Objects that existed before the commit have not been changed, because only step 4 changes them.
+the manifest. Only step 4 changes objects that existed before the commit.
 
 If a store ignored put conditions, two writers could commit at once. So `begin` tests the store before anything is
 written, and rejects file systems for which fsspec only emulates conditional puts.
@@ -79,7 +79,7 @@ class RemoteFolder(CommitFolder):
 
     @contextmanager
     def locked(self, *, shared: bool) -> Generator[bool]:
-        """Yield False: the folder can't be locked, because object storage has no locks."""
+        """Yield False, because object storage has no locks."""
         yield False
 
     def begin(self, job: Job) -> None:
@@ -109,7 +109,7 @@ class RemoteFolder(CommitFolder):
         return Attempt(folder, self, job, is_begun=is_begun)
 
     def keep(self, top: Path, files: list[Path]) -> None:
-        """Upload staged files and delete them locally. The disk may be too small for all files of an attempt."""
+        """Upload staged files and delete them locally."""
         with self.rejected():
             names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
             self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
@@ -128,7 +128,7 @@ class RemoteFolder(CommitFolder):
 
     def remove(self, job: Job) -> None:
         """Delete the job's objects, starting with the object that marks the job as active."""
-        with suppress(Exception):  # errors don't matter, because readers ignore leftover objects
+        with suppress(Exception):  # readers ignore leftover objects
             self._objects.delete(f"{job.name}/{_BEGUN}")
             self._objects.delete_all(self._objects.listed(job.name))
 
@@ -166,7 +166,7 @@ class RemoteFolder(CommitFolder):
             return self._done()[0]
 
     def pending(self) -> list[int]:
-        """Return the numbers of commits that still have a manifest, even if they are already marked as done or undone.
+        """Return the numbers of commits that still have a manifest, including commits marked as done or undone.
 
         A manifest is ignored if another commit has already taken its number or a later one.
         """
@@ -201,7 +201,7 @@ class RemoteFolder(CommitFolder):
             if not is_ours and self.manifest(number).get("job") != job.id:
                 if lost is None:
                     return False
-            else:  # the put succeeded, even if `create` raised an error because the reply was lost
+            else:  # the put succeeded, even if the reply was lost
                 lost = None
                 if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
                     return True
@@ -219,9 +219,9 @@ class RemoteFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
-        """Carry out the remaining copies and deletions of a commit. Another process may do this at the same time.
+        """Carry out the remaining copies and deletions of a commit. Other processes may do so concurrently.
 
-        If another process's commit can't be finished, it is undone without an error.
+        Raises no error if another process's commit can't be finished and is undone.
         """
         try:
             change = self.manifest(number)
@@ -246,7 +246,7 @@ class RemoteFolder(CommitFolder):
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Mark an open commit as done or, if copying its files fails, as undone. Return this outcome and the error."""
+        """Mark an open commit as done or, if its files can't be copied, as undone. Return the outcome and the error."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":

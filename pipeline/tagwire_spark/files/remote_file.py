@@ -32,16 +32,16 @@ _FIRST: Final = 1 << 20
 _BLOCK: Final = 1 << 23
 """Maximum number of bytes that a request for a split reads."""
 _LOOK: Final = 1 << 16
-"""Number of bytes that the first request reads if only headers are needed. Blocks are then not prefetched."""
+"""Number of bytes that the first request reads if only headers are needed."""
 _TAIL: Final = 1 << 16
-"""Bytes to read beyond the end of a split, where the last batch of the split may continue."""
+"""Bytes to read beyond the end of a split, because its last batch may continue there."""
 _AHEAD: Final = 2
 """Number of blocks to fetch ahead of the reader."""
 _ETAG: Final = "ETag "
 
 
 class RemoteFile:
-    """An fsspec file that must not change after planning, except that it may grow if `may_grow` is set.
+    """An fsspec file that must not change after planning. If `may_grow` is set, the file may grow.
 
     Methods raise PipelineError for any other change.
     """
@@ -69,7 +69,7 @@ class RemoteFile:
         return bool(getattr(self._system, "async_impl", False))
 
     def check_first(self) -> None:
-        """Raise PipelineError if the file changed since planning. Do nothing if each request checks the ETag anyway."""
+        """Raise PipelineError if the file changed since planning. Do nothing if each request checks the ETag."""
         if not self._is_conditional:
             self._check()
 
@@ -88,7 +88,7 @@ class RemoteFile:
             else:
                 found = bytes(self._system.cat_file(self._name, start=start, end=end))
         except OSError as error:
-            if error.errno == EINVAL:  # the ETag has changed, because the file was replaced or because it has grown
+            if error.errno == EINVAL:  # the ETag has changed
                 self._check()
             raise
         if len(found) < end - start:
@@ -170,8 +170,7 @@ class RemoteBytes(FileBytes):
     def window(self, start: int, least: int) -> bytes:
         """Return at least `least` bytes from position `start`, unless the file ends earlier.
 
-        The result may be up to a block longer, but not beyond the prefetched range. Raises PipelineError if a request
-        fails.
+        The result may be up to a block longer. Raises PipelineError if a request fails.
         """
         most = max(start + least, min(start + _FIRST, self._stop))
         return self.read(start, min(most, self._size) - start)
@@ -184,7 +183,7 @@ class RemoteBytes(FileBytes):
             blocks.popleft()
         if self._next <= position < self._stop:
             blocks.clear()
-            self._next = position  # skip the bytes between the last prefetched block and `position`
+            self._next = position  # skip the bytes before `position`
             self._begin_next()
         ahead = 0 if self._pool is None else _AHEAD
         while self._next < self._stop and sum(each.start > position for each in blocks) < ahead:
@@ -218,7 +217,7 @@ def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True)
 
 
 def remote_lookup(file: RemoteFile, layout: Struct) -> IndexLookup:
-    """Return a reader of index entries. It fetches several thousand entries per request and keeps them in memory."""
+    """Return a reader of index entries. It keeps fetched entries in memory."""
     pieces: dict[int, bytes] = {}
     size = file.state.size - file.state.size % layout.size
 

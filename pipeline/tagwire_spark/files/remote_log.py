@@ -1,7 +1,7 @@
 """Read the partitions and segments of a log in a remote file system, to plan a read or a job.
 
-A local tree of empty files mirrors the listing of a remote log, with the same names, so the code for local logs also
-works for remote logs. Only the bytes that planning needs are fetched: ranges of segments and indexes, and small files.
+A local tree of empty files has the same names as a remote log, so that the code for local logs works for both. Only
+the bytes that planning needs are fetched: ranges of segments and indexes, and small files.
 """
 
 from collections.abc import Generator, Mapping
@@ -66,7 +66,7 @@ class RemoteSegment(Segment):
 
 
 class RemotePartition(Partition):
-    """A remote partition folder. Each checkpoint or index file is fetched when a property first needs it."""
+    """A remote partition folder. Checkpoint and index files are fetched when they are first needed."""
 
     def __init__(self, path: Path, location: "Location") -> None:
         super().__init__(path)
@@ -101,7 +101,6 @@ class RemotePartition(Partition):
 
 
 # `Marks` detects listings of object storage that may show only part of a commit.
-# Object storage has no locks, and listing a large log takes many requests, during which a commit may copy objects.
 # While a commit copies objects, its manifest is in the log folder. When the commit is done, `_SUCCESS` is replaced.
 # A listing is complete if it contains no manifest, and if `_SUCCESS` is the same object before and after listing.
 # Folders are checked only if `kafka_log` has written to them, or if listing them took several requests.
@@ -128,7 +127,7 @@ class Marks:
     def look_in_parents(self, name: str) -> None:
         """Remember which commit marks a partition's parent folder contains. Call this before listing the partition.
 
-        If the user may not list the parent folder, commits during the listing are not detected.
+        Without permission to list the parent folder, commits during the listing are not detected.
         """
         if self._is_kept and "/" in name and partition_name(Path(name)) is not None:
             above = name.rpartition("/")[0]

@@ -1,8 +1,7 @@
 """Locations of logs, in local folders or in any file system that fsspec supports.
 
-For planning, a remote log is listed, and a local tree of empty files with the same names is created. The size and ETag
-of each remote file are kept. The driver and the tasks read ranges of the remote files (`remote_file`), so nothing large
-is copied to disk or kept in memory.
+For planning, a remote log is listed, and a local tree of empty files with the same names is created. The driver and the
+tasks read ranges of the remote files (`remote_file`), so nothing large is copied to disk or kept in memory.
 """
 
 import glob
@@ -51,7 +50,7 @@ class Location:
     """A local or remote file or folder.
 
     `local` is the path of a local file or folder. For a remote file or folder, `local` is a path in a local tree of
-    empty files, which mirrors the listing.
+    empty files with the remote names.
     """
 
     def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
@@ -209,7 +208,7 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
 
 
 def local_path(path: str) -> Path:
-    """Return a local path or file URL as an absolute path. Resolve `..`, so that it ends with a file or folder name."""
+    """Return a local path or file URL as an absolute path. Resolve `..` in it."""
     bare = Path(path.removeprefix("file://").removeprefix("file:"))
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 
@@ -228,7 +227,7 @@ def _local(path: str) -> Iterator[Location]:
 
 
 def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_parents: bool) -> Iterator[Location]:
-    """List the folder of a URL or pattern once, and return an iterator over the locations that match."""
+    """List the folder of a URL or pattern, and return an iterator over the locations that match."""
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
@@ -239,7 +238,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
             marks.look_in_parents(bare.strip("/"))
         listed = retried(partial(system.find, root, maxdepth=most, detail=True))
         found = {name.strip("/"): facts for name, facts in listed.items()}
-    if root and root.strip("/") in found:  # the URL names a file, so list its folder
+    if root and root.strip("/") in found:  # the URL names a file
         root = root.rpartition("/")[0]
     selected = _selected(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
@@ -253,7 +252,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_in_pa
 def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
     """Return the folder to list for a URL or pattern, and how many levels deep to list it (None: all levels).
 
-    For a segment's URL, this is the segment's folder, because the segment's index files are there as well.
+    For a segment's URL, this is the segment's folder, which also has the index files.
     """
     if not is_named:
         return "/".join(takewhile(lambda part: not glob.has_magic(part), bare.split("/"))), None
@@ -276,10 +275,9 @@ def _with_folders(name: str, root: str) -> Iterator[str]:
 
 
 def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
-    """Recreate, on a worker, the location of a remote folder that the driver has listed, without listing it again.
+    """Recreate on a worker, without another listing, the location of a remote folder that the driver has listed.
 
-    When a file of this location is opened, its blocks are prefetched in order. Raises PipelineError for a URL that
-    fsspec can't use.
+    Opened files are prefetched. Raises PipelineError for a URL that fsspec can't use.
     """
     system, bare = store(folder, options)
     tree = _Tree(folder, bare, bare, stack, options)
@@ -336,7 +334,7 @@ class _Tree:
         return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
-        """Return the path in the local tree that represents a remote file or folder, given fsspec's name for it."""
+        """Return the path in the local tree of the remote file or folder that fsspec calls `name`."""
         return self.root / name[len(self._name) :].lstrip("/")
 
     def url_of(self, path: Path) -> str:

@@ -1,7 +1,7 @@
 """Access fsspec file systems, and remove secrets from their errors.
 
-fsspec keeps file system objects for the life of the process, and some of them cache listings. Planning must see the
-current files, so cached listings are dropped before each read.
+Some of fsspec's file system objects cache listings. Planning must see the current files, so cached listings are dropped
+before each read.
 """
 
 import re
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 _TRIES: Final = 5
 _PAUSE: Final = 0.2
-"""Seconds to wait before the second try; each later pause is about twice as long as the one before."""
+"""Seconds to wait before the second try. The pause is about doubled for each further try."""
 _SHORT: Final = 8
 """Minimum length of secrets that are masked everywhere.
 
