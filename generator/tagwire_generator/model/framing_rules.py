@@ -55,7 +55,7 @@ def _format_violations(message: "MessageSpec") -> Iterator[Violation]:
 def first_uses(graph: StructGraph) -> dict[int | None, tuple[int | None, int]]:
     """Find, for each struct, the first field that has this struct as its type.
 
-    Return a dict from the struct's index to (index of the struct that contains the field, index of the field in it).
+    Return a dict from the struct's index to (index of the enclosing struct, index of the field).
     The index of the message itself is None.
     """
     around: dict[int | None, tuple[int | None, int]] = {}

@@ -67,7 +67,7 @@ class RegisterSpec:
     closed: bool = False
     """Whether fields that use this register as an enum reject numbers that it does not list."""
     names: tuple[str, ...] = ()
-    """Fields whose numbers are shown with this register's names, although they don't use it as an enum.
+    """The fields that don't use this register as an enum, but are shown with its names.
 
     Each is the path of a field in a message, or `*.field` for all messages.
     """

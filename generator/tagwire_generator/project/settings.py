@@ -169,7 +169,7 @@ def load(root: Path) -> Settings:
 
 def _section(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8-sig")  # skips a byte order mark, as written on Windows
+        text = file.read_text(encoding="utf-8-sig")  # editors on Windows may write a byte order mark
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:

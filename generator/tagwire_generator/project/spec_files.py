@@ -1,7 +1,7 @@
 """Find the spec files in a folder, and the component of each file.
 
-A `*.json` file directly in the folder has no component, and a file in a subfolder has
-the subfolder's name as its component. Deeper files are errors, because they would never be read.
+A `*.json` file directly in the folder has no component, and a file in a subfolder has the subfolder's name as its
+component. Deeper files are errors, because they would never be read.
 """
 
 import json
@@ -114,7 +114,7 @@ def _named(path: Path) -> Path:
     # A line break in the path would end the comment in the generated module that contains the path.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name contains a non-printable character; rename the file")
-    if path.exists() and not path.is_file():  # for example, reading a pipe would block
+    if path.exists() and not path.is_file():  # reading a pipe would block
         raise SpecError(
             f"{path} is a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)
         )

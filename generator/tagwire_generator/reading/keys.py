@@ -47,9 +47,9 @@ def keys_of(
 ) -> dict[str, tuple[str, Convert]]:
     """Return an object's keys in schema order, each with its model attribute and converter.
 
-    Child elements, and keys only meant for editors (such as `$schema`), are left out. `own` has
-    special converters for some keys. `renamed` maps keys to attributes with other names, or to "" if the reader handles
-    the key itself. Raises TypeError for a key without an attribute.
+    Child elements, and keys only meant for editors (such as `$schema`), are left out. `own` has special converters for
+    some keys. `renamed` maps keys to attributes with other names, or to "" if the reader handles the key itself. Raises
+    TypeError for a key without an attribute.
     """
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}

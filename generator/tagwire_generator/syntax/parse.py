@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     |(?P<END>\Z)|(?P<OTHER>))""",
     re.VERBOSE,
 )
-"""Matches the next token, with the white space and comments before it. OTHER is an invalid token."""
+"""Matches the next token, with the white space and comments before it. OTHER stands for an invalid token."""
 
 _NAMES: Final = {
     "LBRACE": "'{'",
@@ -72,7 +72,7 @@ class JsonNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar(JsonNode):
-    """A string, number, boolean or null. `raw` is the text in the spec, without quotes."""
+    """A string, number, boolean or null. `raw` is the value as text."""
 
     value: str | int | float | bool | None
     raw: str

@@ -76,8 +76,7 @@ def schema() -> dict[str, Any]:
 def key_kinds(definition: str) -> Mapping[str, str]:
     """Return the keys of an object in canonical order, each with the kind of its value.
 
-    `definition` and the kinds are names of definitions (`$defs`) in the schema. Readers and canonical text use this
-    order.
+    `definition` and the kinds are names of definitions (`$defs`) in the schema.
     """
     return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][definition]["properties"].items()}
 

@@ -238,7 +238,7 @@ class DataViews:
     def default(self, field: FieldSpec) -> list[str]:
         """Return the arguments that declare a field's default.
 
-        The default of a required field is passed as `absent`, because it applies only in versions without the field.
+        A required field's default is passed as `absent`, because it applies only in versions without the field.
         """
         key = "absent" if field.required else "default"
         if field.default is STRUCT_DEFAULT:

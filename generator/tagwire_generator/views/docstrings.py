@@ -48,7 +48,7 @@ def _message_facts(spec: MessageSpec) -> list[str]:
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
     """Return a struct class's docstring, which lists the fields that use the struct.
 
-    For a field in another struct, the name of that struct precedes the field's name.
+    The names of other structs' fields are preceded by the struct's name.
     """
     paths = []
     for owner in (spec.root, *spec.structs):

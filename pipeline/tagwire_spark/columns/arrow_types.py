@@ -103,7 +103,7 @@ def has_other_bytes(type: Any) -> bool:
 
 
 class _Renamed:
-    """A column that is exported with another Arrow type, which must have the same memory layout."""
+    """A column exported with another Arrow type, which must have the same memory layout."""
 
     def __init__(self, column: Any, type: Any) -> None:
         self.column = column

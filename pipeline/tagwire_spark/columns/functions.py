@@ -244,7 +244,7 @@ def _record_reader(reader: RecordReading) -> "Callable[..., Column]":
 
 
 class Call(NamedTuple):
-    """The name and parameters of an SQL function. `check` checks the number of arguments, because Spark doesn't."""
+    """The name and parameters of an SQL function. Spark doesn't check the number of arguments."""
 
     name: str
     required: tuple[str, ...]

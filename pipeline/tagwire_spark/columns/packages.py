@@ -51,7 +51,7 @@ def _shipped() -> list[str]:
         from pyspark import SparkFiles  # some Spark Connect clients lack SparkFiles
 
         root = Path(SparkFiles.getRootDirectory()).absolute()
-    except Exception:  # Spark raises various errors if there is no session
+    except Exception:  # Spark raises various errors without a session
         return []
     # In a stream reader, `root` is a subfolder for the session; the archives are in its parent folder.
     folders = (root, root.parent)

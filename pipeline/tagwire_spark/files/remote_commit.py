@@ -49,7 +49,7 @@ _BEGUN: Final = "begun"
 _NO_TAG: Final = '"0"'
 """An ETag that no object has. If a put with the condition `If-Match: "0"` succeeds, the store ignores conditions."""
 _UNDONE: Final = 8
-"""Maximum number of undone commits that `_SUCCESS` lists. A driver looks there to see whether its commit was undone."""
+"""Maximum number of undone commits that `_SUCCESS` lists."""
 
 
 class RemoteFolder(CommitFolder):
@@ -246,7 +246,7 @@ class RemoteFolder(CommitFolder):
         return None
 
     def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
-        """Mark an open commit as done or, if its files can't be copied, as undone. Return the outcome and the error."""
+        """Mark an open commit as done or, if its files can't be copied, as undone. Return the outcome and error."""
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":

@@ -1,8 +1,7 @@
 """Read a remote file in ranges, without a local copy.
 
 A split is read sequentially, so blocks are fetched ahead of the reader. The first blocks are small, since a reader may
-stop early. Index entries, and batch headers before a split, are read in small ranges, because a reader that skips from
-position to position needs only a few bytes at each (`tagwire.log.file_bytes`).
+stop early. Index entries, and batch headers before a split, are read in small ranges (`tagwire.log.file_bytes`).
 
 All ranges must come from the version of the file that the driver saw during planning. S3 checks this itself, because
 each request includes the ETag. For other stores, the file's state is compared once, when the file is opened.
