@@ -1,9 +1,7 @@
-/* CRC-32C (Castagnoli), the checksum of record batches since magic 2, computed without Python.
- *
- * The pure Python engine uses a library. The native engine decodes columns without the GIL, and should not have to copy
- * a batch to compute its checksum, so it has its own code. It uses the SSE 4.2 instruction if the processor has it.
- * Otherwise, it uses eight tables that are computed when the module is loaded (M. Kounavis, F. Berry: "A Systematic
- * Approach to Building High Performance, Software-based, CRC Generators", 2005). */
+/* CRC-32C (Castagnoli), the checksum of record batches since magic 2, computed without the GIL and without copying a
+ * batch. This code uses the SSE 4.2 instruction if the processor has it. Otherwise, it uses eight tables that are
+ * computed when the module is loaded (M. Kounavis, F. Berry: "A Systematic Approach to Building High Performance,
+ * Software-based, CRC Generators", 2005). */
 #ifndef TAGWIRE_CRC32C_H
 #define TAGWIRE_CRC32C_H
 
@@ -16,7 +14,7 @@
 #endif
 
 #define TW_CRC32C_POLYNOMIAL 0x82F63B78u /* the polynomial in reversed bit order */
-#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1. zlib isn't used, because it would need the GIL */
+#define TW_CRC32_POLYNOMIAL 0xEDB88320u  /* for magic 0 and 1; zlib would need the GIL */
 
 /* The SSE 4.2 code computes three checksums at once, over three lanes of this many bytes each. */
 #define TW_LANE 1024

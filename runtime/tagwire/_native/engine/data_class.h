@@ -1,8 +1,8 @@
 /* The attributes of a data class in order, with their slots and defaults. C code uses them to construct and compare
  * objects, and to write their `repr`.
  *
- * data_class.pxi creates these structs once per class; they never change. Pointers to Python objects are borrowed: the
- * `DataClass` that owns the structs keeps the objects alive, and the class keeps its `DataClass` forever. */
+ * data_class.pxi creates these structs once per class. Pointers to Python objects are borrowed: the `DataClass` that
+ * owns the structs keeps the objects alive, and the class keeps its `DataClass` forever. */
 #ifndef TAGWIRE_DATA_CLASS_H
 #define TAGWIRE_DATA_CLASS_H
 
@@ -20,8 +20,7 @@ typedef struct {
     PyObject *parameter;  /* the parameter's default in the constructor's signature */
     PyObject *deleted;    /* stored in the slot of a deleted attribute, because an empty slot may mean the default */
     uint8_t takes;        /* a tw_takes: how the constructor converts the argument */
-    /* Whether callers of the constructor must pass the argument. If so, `parameter` is only used to read JSON in a
-     * version that does not have the field. */
+    /* Whether callers of the constructor must pass the argument. */
     uint8_t required;
 } tw_attribute;
 
@@ -35,7 +34,7 @@ typedef struct {
     PyObject *opening;    /* how an object's `repr` begins: `Name(` */
     PyObject *init;       /* the `__init__` method that C replaces; NULL if Python constructs the objects */
     uint8_t asks;         /* whether the constructor has required arguments */
-    uint8_t atomic;       /* set if no field contains structs; objects may then stay untracked (tracking.h) */
+    uint8_t atomic;       /* whether the garbage collector needn't track the objects (tracking.h) */
 } tw_data_class;
 
 /* Return a class's attributes: tw_data_class_of for comparing objects, tw_shown_class_of for writing their `repr`.

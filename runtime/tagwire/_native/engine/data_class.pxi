@@ -1,8 +1,7 @@
-"""Construct, compare and copy objects of data classes, and write their `repr`. Other files encode and decode.
+"""Construct, compare and copy objects of data classes, and write their `repr`.
 
 `Struct` defines these methods in Python. When one of them is first used, `tagwire.message.binding` replaces it with a
-native method. C also constructs the objects of generated classes. A native method looks up the `DataClass` of the
-object's class. If C can't use the slots of that class directly, the native method calls the Python method.
+native method. If C can't use the slots of the object's class directly, the native method calls the Python method.
 """
 
 cdef extern from "engine/data_class.h":
@@ -73,7 +72,7 @@ cdef class DataClass:
     """The slots of a data class, for access from C.
 
     `goes_by_slots`: whether C may read the slots directly. `copies`: whether C may also create objects. `hides`:
-    whether Python must write the `repr`, because a field is sensitive (value hidden) or required (always shown).
+    whether Python must write the `repr`, because a field is sensitive or required.
     """
 
     cdef tw_data_class c
@@ -206,7 +205,7 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 def construct_natively(cls, init):
     """Let C construct the objects of a generated class, as long as the class's `__init__` is `init`.
 
-    Return True if this call had an effect; False if C can't construct these objects, or already does.
+    Return whether this call had an effect.
     """
     with DATA_CLASS_LOCK:
         return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)

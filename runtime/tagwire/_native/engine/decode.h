@@ -255,7 +255,7 @@ static PyObject *tw_read_counted(const tw_field *f, tw_reader *r, int64_t count)
         return NULL;
     }
     if (r->untracked || e->kind < TW_BINARY || (e->kind == TW_BINARY && r->views == NULL))
-        PyObject_GC_UnTrack(tuple); /* as the garbage collector would do later, because no element is tracked */
+        PyObject_GC_UnTrack(tuple); /* no element is tracked by the garbage collector */
     if (e->kind == TW_INT32)
         tw_remember_numbers(r, tuple, r->p - 4 * count);
     return tuple;
@@ -303,6 +303,6 @@ static TW_MAYBE_UNUSED PyObject *tw_read_message(const tw_struct *root, tw_reade
     return message;
 }
 
-#include "engine/framed_decode.h" /* included last, because it uses the functions above; it defines tw_read_framed */
+#include "engine/framed_decode.h" /* included last, because it uses the functions above */
 
 #endif

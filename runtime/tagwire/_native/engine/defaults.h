@@ -50,7 +50,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
     return object;
 }
 
-/* Fill an empty slot with a new default struct. Return the slot's value, as tw_slot does. */
+/* Fill an empty slot with a new default struct. Return the slot's value. */
 static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);

@@ -1,7 +1,7 @@
 """Read and write the records of a batch, separately from the batch header.
 
-A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. To
-convert between the two, callers pass the base offset and similar numbers from the batch header as `inputs`.
+A record object has an absolute offset, but its encoding only has the difference from the batch's base offset. Callers
+pass the base offset and similar numbers from the batch header as `inputs`.
 """
 
 
@@ -12,8 +12,8 @@ cdef class Elements:
 
     `layout` describes the fields of an element. Each other argument is a dict from names of number fields to
     descriptions of how attributes of a Python object represent these numbers:
-    `bases`: a tuple (base, factor) with the names of two of the `inputs`. The attribute's value is
-    base + factor * number. If the name of the factor is "", the factor is 1.
+    `bases`: a tuple (base, factor) with the names of two `inputs`. The attribute's value is base + factor * number. The
+    factor "" stands for 1.
     `hidden`: a mask of the number's bits that the attribute doesn't contain.
     `flags`: a tuple (name, mask). The bool attribute `name` contains the number's bit `mask`.
     `follows`: a sequence of tuples (mask, how, attribute, flag). Encoding computes the number's bit `mask` from the
@@ -82,12 +82,12 @@ cdef class Elements:
         """Return an iterator over `count` elements (None means all) in the bytes from `pos` to `end`.
 
         Returns None if C can't apply the limits, or if a number in `inputs` needs more than 64 bits. `views` is a
-        memoryview of `data` if the elements' bytes fields become views of `data`, and None if they are copied.
+        memoryview of `data` of which bytes fields become slices, or None to copy them.
 
         If C rejects an element, it calls `rest(index, pos, elements, good)`, which returns an iterator that reads the
-        element with the layout interpreter and raises the error. `index` is the number of the rejected element,
-        starting at 0, and `pos` its position. `elements` is the number of array elements counted towards the limit so
-        far. `good` describes the array elements that C found valid, in the form of `LayoutReader.good`.
+        element with the layout interpreter and raises the error. `index` and `pos` are the index and position of the
+        rejected element. `elements` is the number of array elements counted towards the limit so far. `good` describes
+        the array elements that C found valid, in the form of `LayoutReader.good`.
         """
         cdef Reading reading = Reading()
         if TW_FREE_THREADED and type(data) is bytearray:
@@ -95,7 +95,7 @@ cdef class Elements:
         if not 0 <= pos <= end <= len(data):
             raise ValueError(f"invalid range: bytes {pos} to {end} of an input of {len(data)} bytes")
         reading.plan = self
-        reading.data = data if type(data) is bytes else memoryview(data)  # a bytearray with a view can't be resized
+        reading.data = data if type(data) is bytes else memoryview(data)  # prevents resizing a bytearray
         reading.views = views
         reading.rest = rest
         reading.limits = limits
@@ -196,8 +196,8 @@ cdef dict FOLLOWS = {"empty": TW_IF_EMPTY, "given": TW_IF_GIVEN, "flagged": TW_I
 cdef class Reading:
     """An iterator that reads each element when it is requested.
 
-    When a loop requests an element, it has usually released the element that it received two steps before. The
-    iterator reuses the released object for the new element, as `zip` reuses its tuples.
+    If the caller has released the element that it received two steps before, the iterator reuses that object, as `zip`
+    reuses its tuples.
     """
 
     cdef Elements plan
@@ -267,7 +267,7 @@ cdef class Reading:
         if PyErr_Occurred() != NULL:
             reraise()
         good = good_arrays(&self.r, self.most)
-        # `rest` is a function if `read` has set it, or a batch if `Magic2.records_of` has set it.
+        # `read` sets `rest` to a function, and `Magic2.records_of` sets it to a batch.
         rest = self.rest if callable(self.rest) else self.rest._by_layout
         self.others = iter(rest(self.index, start - self.r.start, self.most - elements, good))
         self.left = 0

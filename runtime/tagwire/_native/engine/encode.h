@@ -1,9 +1,8 @@
 /* The main loop of encoding: write the slots of objects as bytes, or only count the bytes.
  *
- * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. That is safe until Python code
- * runs, because Python code could change the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python
- * code. Callers hold a reference to a value during such a call, and to a struct or array while its contents are
- * written.
+ * Functions return 0, or -1 for an error. References from slots and tuples are borrowed. This is safe as long as no
+ * Python code changes the object. Only tw_coerced_*, tw_values_differ and `__index__` run Python code. Callers hold a
+ * reference to a value during such a call, and to a struct or array while its contents are written.
  */
 #ifndef TAGWIRE_ENCODE_H
 #define TAGWIRE_ENCODE_H
@@ -54,8 +53,8 @@ static int tw_reject_lost(const tw_struct *s, PyObject *object, const tw_shared 
     return 0;
 }
 
-/* Write an exact Python int and return 1; the buffer must have room. If the value can't be written here, write nothing
- * and return 0: the caller must then use tw_write_value. */
+/* Write an exact Python int and return 1; the buffer must have room. Return 0 if the caller must use tw_write_value
+ * instead. */
 static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
@@ -269,7 +268,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-/* The next two headers define tw_write_section and tw_write_framed. They come last, as they use the functions above. */
+/* The next two headers come last, because they use the functions above. */
 #include "engine/encode_tags.h"
 #include "engine/framed_encode.h"
 

@@ -1,4 +1,4 @@
-/* Read and write enum values. C looks up enum members without calling Python.
+/* Read and write enum values without calling Python.
  *
  * A field's `element` is the type of the encoded integer; its `members` are the enum's members.
  */

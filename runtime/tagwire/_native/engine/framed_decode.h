@@ -40,8 +40,7 @@ static int tw_verify(const tw_framing *framing, const tw_reader *r)
 }
 
 /* Read an array, and record in r->good which elements are valid, so that the layout interpreter can skip them after an
- * error. If the array is sorted by a number field, also record the number in the last valid element: the layout
- * interpreter checks that the next element's number is higher. */
+ * error. If the array is sorted by a number field, also record the number in the last valid element. */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
     const tw_framing *framing = f->framing;

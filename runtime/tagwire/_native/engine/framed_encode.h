@@ -15,7 +15,7 @@ PyObject *tw_compressed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
 PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
-/* A gap in the output for a length or checksum, and the data for computing the number that will fill the gap. */
+/* A gap in the output for a length or checksum, and the data needed to compute it. */
 typedef struct {
     const tw_field *field;
     /* `at` is the offset of the gap. For a checksum, `covered` is the offset of the first byte that it covers. For the
@@ -275,7 +275,7 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
     tw_mark marks[TW_FRAMES];
     if (s->is_short) {
         int failed;
-        TW_LOCK(object); /* otherwise, another thread could store a larger value after room was made */
+        TW_LOCK(object); /* another thread must not store a larger value after room was made */
         failed = tw_write_short(s, object, w);
         TW_UNLOCK();
         if (TW_LIKELY(failed <= 0))

@@ -7,10 +7,10 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class FramePlan:
-    """Reads and writes the frames of one message version: the header and the message.
+    """Reads and writes the frames of one message version.
 
-    `frame` is the class of the objects that `read` returns. `write` copies the header `template`, and sets the
-    correlation ID and client ID in the copy. Raises NotNative if C does not support the header or the class.
+    `frame` is the class of the objects that `read` returns. `write` sets the correlation ID and client ID in a copy of
+    the header `template`. Raises NotNative if C does not support the header or the class.
     """
 
     cdef Plan header, body
@@ -101,7 +101,7 @@ cdef inline void fill_slot(object instance, Py_ssize_t slot, PyObject *value) no
 cdef PyMethodDef FRAME_METHODS[4]
 cdef tuple ENCODING = ("message", "version", "correlation_id", "header", "client_id")
 cdef tuple DECODING = ("strict", "views", "limits", "gc")
-cdef tuple REQUEST_DECODING = ("data", "message", None, *DECODING)  # None: the request contains the version
+cdef tuple REQUEST_DECODING = ("data", "message", None, *DECODING)
 cdef tuple RESPONSE_DECODING = ("data", "api_key", "version", *DECODING)
 
 define(

@@ -1,8 +1,7 @@
 /* A tw_framing extends a field's tw_field with the properties that only fields of record formats have.
  *
- * A register stores a number that other fields depend on: presence bits, a length, a count, or the base of deltas. Each
- * of these numbers has its own register, so that nothing is looked up by name. Numbers that nothing depends on go to
- * register 0.
+ * A register stores a number that other fields depend on: presence bits, a length, a count, or the base of deltas.
+ * Numbers that nothing depends on go to register 0.
  */
 #ifndef TAGWIRE_FRAMING_H
 #define TAGWIRE_FRAMING_H
@@ -53,18 +52,18 @@ typedef struct {
 
 struct tw_framing {
     uint8_t frame;
-    uint8_t fast_path;    /* a tw_fast_path */
+    uint8_t fast_path;
     uint8_t is_usual; /* whether all members except `is_number`, `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
     uint8_t counts_itself; /* for lengths: whether they include their own bytes */
-    uint8_t algorithm;    /* a tw_algorithm, for a checksum and for the first field that it covers */
+    uint8_t algorithm;    /* for a checksum and the first field that it covers: a tw_algorithm */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */
     uint8_t is_guarded;
     uint8_t unsigned_order;
     uint8_t filled;       /* for arrays: whether at least one element is required */
-    uint8_t keep;         /* register that receives the field's number (or `absent`); 0 if nothing depends on it */
-    uint8_t guard;        /* if is_guarded: register that decides whether the field is present (tw_holds) */
+    uint8_t keep;         /* register that receives the field's number; 0 if nothing depends on it */
+    uint8_t guard;        /* if is_guarded: register that decides whether the field is present */
     /* The attribute's value is B + S * number. `base` is the register that contains B (0 for most fields), and `scale`
      * the register that contains S (1 for most fields). */
     uint8_t base, scale;
@@ -73,7 +72,7 @@ struct tw_framing {
     uint8_t last; /* for the field by which an array is sorted: register with the previous element's number */
     uint8_t ordered;      /* for an array sorted by a field: the register in that field's `last` */
     uint8_t sum;          /* for the first field that a checksum covers: the checksum's register */
-    uint8_t codec_register;      /* register whose bits contain the number of the compression codec */
+    uint8_t codec_register;      /* register with the bits of the compression codec's number */
     int8_t mark;         /* for lengths and checksums: index in the struct's array of tw_mark; otherwise -1 */
     int8_t of;            /* for counts: index of the array field whose elements are counted */
     int8_t measured;      /* if a length field contains this field's size: index of that field's tw_mark; else -1 */

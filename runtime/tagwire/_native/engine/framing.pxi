@@ -2,8 +2,7 @@
 presence or meaning depends on earlier fields.
 
 If one struct of a layout has such fields, all structs of the layout get framings (framing.h), because a field may
-depend on an earlier field of any enclosing struct. This module resolves field names to registers, so that the C loops
-look up nothing by name.
+depend on an earlier field of any enclosing struct.
 """
 
 cdef enum:
@@ -22,7 +21,7 @@ cdef class Known:
 cdef class FramedBuilder(Builder):
     cdef int registers
     cdef list scopes
-    cdef dict inputs  # dict from the names of the numbers that the caller must supply to their registers
+    cdef dict inputs  # the register of each number that the caller must supply, by name
     cdef object ordering
 
     def __cinit__(self, Shared shared):

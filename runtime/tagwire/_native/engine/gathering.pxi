@@ -105,7 +105,7 @@ cdef class Gathering:
         return 0
 
     cdef int go_on(self) except -1:
-        """Let records be appended again after a call of `finished`: copy the finished bytes back to the writer."""
+        """Copy the finished bytes back to the writer, so that more records can be appended."""
         if tw_put(&self.w, TW_BYTES_DATA(<PyObject *>self.done), TW_BYTES_SIZE(<PyObject *>self.done)) < 0:
             reraise()
         self.done = None
@@ -154,7 +154,7 @@ cdef class Gathering:
         if self.done is not None:
             self.go_on()
         used = self.w.p - self.w.start
-        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # creates no int object for `offset`
+        self.w.implied, self.w.implied_slot = offset, self.plan.given_slots[4]  # avoids creating an int object
         for index in range(GIVEN):
             (<PyObject **>(model + self.plan.given_slots[index]))[0] = given[index]
         failed = tw_write_framed(self.plan.element, <PyObject *>model, &self.w)
@@ -282,10 +282,10 @@ cdef enum:
 
 @final
 cdef class BuilderConstructor:
-    """Constructs builders faster than Python's `__init__`, which stores each argument in an attribute of the same name.
+    """Constructs builders faster than Python's `__init__`.
 
     For each format, Python constructs one builder with default settings, the template. Each new builder is a copy of
-    the template, in which the arguments are then stored.
+    the template with the arguments stored in it.
     """
 
     cdef tw_class made

@@ -1,8 +1,8 @@
 """Convert messages to and from JSON, as Python values or as text, in Kafka's JSON style and in the lossless style.
 
-The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file creates the plan that they use,
-once per version, and converts values of types that decoding never creates. If C can't convert a message,
-`tagwire.message.json` converts it instead, and raises errors that contain the field's path.
+The conversions are in C (`json_values.h`, `json_write.h`, `json_read.h`). This file creates their plans, and converts
+values of types that decoding never creates. If C can't convert a message, `tagwire.message.json` converts it instead,
+and raises errors that contain the field's path.
 """
 
 cdef extern from "engine/json_plan.h":
@@ -181,7 +181,7 @@ cdef class JsonPlan(Owner):
         return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
 
     cdef object checked(self, object message):
-        """Return the message; None if it breaks a rule that involves several fields: Python then raises the error."""
+        """Return the message; None if it breaks a rule that involves several fields."""
         if message is not None and self.plan.has_rules:
             try:
                 self.plan.measure(message)
@@ -218,7 +218,7 @@ cdef class JsonPlan(Owner):
 
 
 cdef inline object taken_or_none(PyObject *value):
-    """Take ownership of a new reference. For NULL, raise the pending exception or, if there is none, return None."""
+    """Take ownership of a new reference. For NULL, raise the pending exception, or return None without one."""
     if value == NULL and PyErr_Occurred() == NULL:
         return None
     return taken(value)
