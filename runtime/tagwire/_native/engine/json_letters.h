@@ -1,5 +1,5 @@
-/* Write the components of JSON text: integers, escaped strings, and bytes as base64. Each function writes to a buffer
- * that has enough room, and returns the end of the output. */
+/* Write integers, escaped strings, and bytes as base64 in JSON text. Each function writes to a buffer that has enough
+ * room, and returns the end of the output. */
 #ifndef TAGWIRE_JSON_LETTERS_H
 #define TAGWIRE_JSON_LETTERS_H
 

@@ -1,8 +1,7 @@
 /* The JSON plan of a message: its fields with their JSON keys, in spec order. json.pxi creates each plan once.
  *
  * If a function that uses the plan returns NULL or -1 without an exception, Python repeats the conversion, and raises
- * the error if there is one. Functions that write JSON do this for values of types that decoding never creates;
- * functions that read JSON do it for any invalid input.
+ * the error if there is one. This happens for invalid input, and for values of types that decoding never creates.
  */
 #ifndef TAGWIRE_JSON_PLAN_H
 #define TAGWIRE_JSON_PLAN_H
@@ -37,9 +36,9 @@ typedef struct {
     Py_ssize_t text_size;
     const tw_json_reading *child;
     Py_ssize_t attribute;         /* the attribute's index in the data class */
-    Py_ssize_t longest;           /* in bytes: maximum size of a string, exact size of bytes[N]; otherwise 0 */
+    Py_ssize_t longest;           /* maximum size of a string, or size of bytes[N], in bytes; otherwise 0 */
     uint8_t kind;                 /* the tw_kind of the value, or of an array's elements */
-    uint8_t number;               /* the tw_kind of the integer that encodes an enum */
+    uint8_t number;               /* for enums: the tw_kind of the integer */
     uint8_t dimensions;           /* number of dimensions of an array; otherwise 0 */
     uint8_t nullable, required;
     const tw_enum *members;

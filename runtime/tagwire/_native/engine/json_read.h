@@ -1,8 +1,7 @@
 /* Read messages from JSON text, without creating the values that Python's `json` module would return.
  *
- * This parser accepts only valid JSON in its plainest form. It fails for all other text: for example, if a key is
- * unknown, missing or escaped, if a float is written as an integer, or if there is a syntax error. Python then reads
- * the whole text again, and converts it or raises the error.
+ * This parser accepts only valid JSON in its plainest form. It fails for all other text, for example if a key is
+ * unknown, missing or escaped. Python then reads the whole text again, and converts it or raises the error.
  */
 #ifndef TAGWIRE_JSON_READ_H
 #define TAGWIRE_JSON_READ_H
@@ -69,7 +68,7 @@ static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
     }
     digits[size] = 0;
     if (size == 0 || size == 63 || is_integer || digits[0] == '+' || digits[0] == '.' || digits[size - 1] == '.')
-        return NULL; /* the number is an integer or invalid: Python must read the text again */
+        return NULL; /* the number is an integer or invalid */
     if ((digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') || strstr(digits, ".e") || strstr(digits, ".E") ||
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;

@@ -44,8 +44,7 @@ static inline int tw_json_put(tw_json_writer *w, const char *text, Py_ssize_t si
 }
 
 /* Write the separator before an array element or an object key: a comma unless `is_first` is set, and a line break with
- * indentation if the text is indented. tw_json_close also calls this function, with `is_first` set, to write the line
- * break before a closing bracket. */
+ * indentation if the text is indented. */
 static inline int tw_json_break(tw_json_writer *w, int is_first)
 {
     if (w->indent < 0)

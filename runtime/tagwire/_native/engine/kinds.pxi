@@ -1,6 +1,6 @@
 """Definitions shared by object plans and column plans: kinds of types, kinds of lengths, and memory blocks."""
 
-# Maps the family and width of a wire type to two values of tw_kind: one for unsigned types, and one for signed types.
+# Maps the family and width of a wire type to two values of tw_kind, for unsigned and signed types.
 cdef dict KINDS = {
     ("boolean", 1): (TW_BOOL, TW_BOOL),
     ("integer", 1): (TW_UINT8, TW_INT8),

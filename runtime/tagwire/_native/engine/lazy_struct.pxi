@@ -1,9 +1,8 @@
 """Create default structs only when they are accessed.
 
-Most messages don't set their tagged structs. Each partition in a FetchResponse has three of them, and creating them
-would take longer than decoding the partition's other fields. Objects can't share a default struct, because a user may
-modify it. Decoding therefore leaves the slots of these fields empty, and a descriptor fills an empty slot on first
-access.
+Most messages don't set their tagged structs. Creating default structs would take longer than decoding the
+other fields of a FetchResponse. Objects can't share a default struct, because a user may modify it. Decoding therefore
+leaves the slots of these fields empty, and a descriptor fills an empty slot on first access.
 """
 
 cdef object DELETED = object()  # stored in the slot of a deleted attribute, because an empty slot means the default

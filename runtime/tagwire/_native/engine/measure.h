@@ -1,17 +1,15 @@
 /* Compute the encoded size of a message from its values, without encoding.
  *
- * Only common messages can be measured: all values have exactly the types that decoding creates, and there are no
- * unknown tags and no rare kinds of fields. For all other messages, valid or not, the functions return -1, perhaps with
- * an exception. The caller then counts the bytes that encode.h would write. If encode.h rejects the message too, the
- * layout interpreter raises the error.
+ * If a message is invalid or has unknown tags, rare kinds of fields, or values of types that decoding never creates,
+ * the functions return -1, perhaps with an exception. The caller then counts the bytes that encode.h would write.
  */
 #ifndef TAGWIRE_MEASURE_H
 #define TAGWIRE_MEASURE_H
 
 #include "engine/encode.h"
 
-/* Return 1 if a value is certainly valid for a fixed-width kind. Return 0 for an invalid value, and for large ints and
- * values of rare types, which need a slower check. */
+/* Return 1 if a value is certainly valid for a fixed-width kind. Return 0 if the value is invalid or needs a slower
+ * check. */
 static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
 {
     int64_t x;
@@ -44,7 +42,7 @@ static inline int64_t tw_beyond_short(int code, int64_t n)
     return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Return whether a value is valid for an int16, int32 or int64 (see tw_is_fixed). `value` may be NULL. */
+/* Return whether a value is valid for an int16, int32 or int64. `value` may be NULL. */
 static inline int tw_is_int(int kind, PyObject *value)
 {
     int64_t x;
@@ -55,8 +53,8 @@ static inline int tw_is_int(int kind, PyObject *value)
     return tw_exact_int(value, &x) && (kind == TW_INT64 || (kind == TW_INT32 ? x == (int32_t)x : x == (int16_t)x));
 }
 
-/* Return how many bytes an int32 array adds to `looks_width`, which already includes the shortest possible count
- * prefix. Return 0 for null, and -1 if a slower check is needed. */
+/* Return how many bytes an int32 array adds to `looks_width`, which already includes the shortest count prefix. Return
+ * 0 for null, and -1 if a slower check is needed. */
 static inline int64_t tw_measure_int32s(const tw_field *f, PyObject *value)
 {
     int64_t count, more;
@@ -137,7 +135,7 @@ static int64_t tw_measure_structs(const tw_struct *s, PyObject *one, PyObject *t
     Py_ssize_t count = tuple == NULL ? 1 : TW_TUPLE_SIZE(tuple);
     int64_t all = count * s->looks_width, size = 0;
     int64_t last_size = 0;
-    PyObject *last = NULL; /* the previous short int32 array; replicas and in-sync replicas often share one */
+    PyObject *last = NULL; /* the previous short int32 array, which a later field may share */
     for (Py_ssize_t index = 1; index < count && index < TW_AHEAD; index++)
         TW_PREFETCH(TW_TUPLE_GET(tuple, index));
     for (Py_ssize_t index = 0; index < count; index++) {

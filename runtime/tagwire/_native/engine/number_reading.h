@@ -24,8 +24,7 @@ static inline int tw_read_number(const tw_field *f, tw_reader *r, int64_t *x)
     return 0;
 }
 
-/* Read a varint of at most `size` bytes into `*x`. Return the varint's end, or NULL if it is invalid. Varints of one or
- * two bytes, the most common ones, have a fast path. */
+/* Read a varint of at most `size` bytes into `*x`. Return the varint's end, or NULL if it is invalid. */
 static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end, int size, uint64_t *x)
 {
     tw_reader r;

@@ -52,10 +52,10 @@ struct tw_field {
     int32_t tag;
     int32_t run;          /* total width of the run of fixed-width fields that begins here; 0 if no run begins here */
     int32_t run_count;    /* number of fields in this run; 0 if it contains bools, which must be validated one by one */
-    int32_t number;       /* identifies this field or element type in traces; unique within the plan */
+    int32_t number;       /* identifies this field or element type in traces */
     int64_t longest;      /* maximum size of a string or bytes value; exact size of a bytes[N] value */
     int64_t minimum;      /* minimum size of an encoded value in bytes */
-    Py_ssize_t slot;      /* the slot's offset in objects; in column plans, the column's index (-1: not stored) */
+    Py_ssize_t slot;      /* the slot's offset in objects; in column plans, the column's index or -1 */
     PyObject *name;
     const tw_field *element; /* type of an array's elements, or of the integer that encodes an enum */
     const tw_enum *members;
@@ -127,7 +127,7 @@ struct tw_struct {
 /* The lowest and the highest number in tw_shared.ints, an array of preallocated int objects. */
 #define TW_INTS_LOW (-5)
 #define TW_INTS_HIGH 1023
-/* Data that all plans share. The module owns it, because the headers have no mutable global variables. */
+/* Data that all plans share. The module owns it. */
 typedef struct {
     PyObject *no_tags;
     PyObject *empty_tuple;
@@ -145,7 +145,7 @@ typedef struct {
 /* The array elements that C found valid before an error in a record format. The layout interpreter skips them. */
 typedef struct {
     const uint8_t *start, *p; /* `start`: start of the array; `p`: end of its last valid element */
-    int64_t count, elements; /* `count`: number of valid elements; `elements`: how many more the limits allow */
+    int64_t count, elements; /* `count`: number of valid elements; `elements`: the remaining limit */
     int64_t last;            /* for arrays sorted by an integer field: the encoded integer in the last valid element */
 } tw_good;
 
@@ -160,9 +160,9 @@ typedef struct {
     const tw_shared *shared;
     int64_t elements, unknown_tags, unknown_tag_bytes; /* remaining limits: how many more of each may be read */
     int untracked;          /* whether the garbage collector must not track any objects (gc=False) */
-    int64_t *known;         /* the registers, which contain numbers that fields of a record format need (framing.h) */
+    int64_t *known;         /* the registers (framing.h) */
     PyObject *limits;       /* the Limits object, needed for decompression */
-    int is_decompressed;             /* whether the input was decompressed; compressed data in it is then rejected */
+    int is_decompressed;             /* whether to reject compressed data, because the input was decompressed */
     int trusted;            /* whether to skip checksum verification */
     const uint8_t *numbers; /* bytes of the previous int32 array, to reuse its tuple: see tw_same_numbers */
     PyObject *numbers_tuple;
@@ -173,15 +173,15 @@ typedef struct {
     int good_count;
 } tw_reader;
 
-/* A growing output buffer. It starts on the caller's stack. When that is full, the bytes move to a bytes object, or to
- * allocated memory in the limited API. If only the size is needed (`counting`), a full buffer is overwritten. */
+/* A growing output buffer. It starts on the caller's stack, and moves to a bytes object when the stack buffer is full.
+ * If only the size is needed (`counting`), a full buffer is overwritten. */
 typedef struct {
     uint8_t *p, *end, *start;
     PyObject *bytes;
     uint8_t *block;
     int64_t counted;
     int counting;
-    int64_t *known;         /* the registers, which contain numbers that fields of a record format need (framing.h) */
+    int64_t *known;         /* the registers (framing.h) */
     int64_t *highest; /* for each register: the highest value encoded relative to it, such as an offset; may be NULL */
     int gap;                /* bytes to reserve for the next varint length: the width of the previous varint length */
     int unsure;             /* whether the layout interpreter may still accept the value that C rejected */
@@ -191,7 +191,7 @@ typedef struct {
     const tw_shared *shared;
 } tw_writer;
 
-/* Errors: functions that follow a plan return NULL or -1. If they set an exception, Python code raised it. Otherwise,
- * the bytes or the value don't fit the layout, and the layout interpreter finds the position and raises the error. */
+/* Functions that follow a plan return NULL or -1 for an error. If they set no exception, the bytes or the value don't
+ * fit the layout, and the layout interpreter raises the error. */
 
 #endif

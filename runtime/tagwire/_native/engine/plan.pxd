@@ -1,4 +1,4 @@
-"""Cython declarations for plan.h and the headers it includes. All modules that use plans import them."""
+"""Cython declarations for plan.h and the headers it includes."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t

@@ -1,7 +1,6 @@
 """Create plans: convert a layout to the C structs that the main loops follow.
 
-This module raises `NotNative` for layouts and classes that could make the loops unsafe, so that the loops don't need to
-check for them.
+This module raises `NotNative` for layouts and classes that could make the loops unsafe.
 """
 
 cdef enum:
@@ -10,7 +9,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Template:
-    """The slot values of a struct whose fields have their defaults. C copies these values to create such structs."""
+    """The slot values that C copies to create a struct whose fields have their defaults."""
 
     cdef tw_fresh c
     cdef object cls
@@ -230,7 +229,7 @@ def slot_names(cls):
 
 
 def can_be_shared(value):
-    """Return whether a value is immutable. Several structs may share such a value."""
+    """Return whether structs may share a value, because it is immutable."""
     if type(value) is tuple:
         return not value
     if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):

@@ -1,8 +1,8 @@
 /* Rules that involve several fields of an object: unions of tagged fields, and arrays whose elements must have unique
  * keys.
  *
- * A struct without rules has a NULL pointer, so checking costs a single test. Decoding checks the rules after setting
- * an object's fields, and encoding before writing them. If a rule is broken, the layout interpreter raises the error.
+ * Decoding checks the rules after setting an object's fields, and encoding before writing them. If a rule is broken,
+ * the layout interpreter raises the error.
  */
 #ifndef TAGWIRE_RULES_H
 #define TAGWIRE_RULES_H

@@ -1,8 +1,7 @@
 /* Compare values as `Struct.__eq__` does: floats by their bits, arrays element by element.
  *
- * Comparing objects may run Python code, such as `__eq__` methods, which may change any object. Therefore, these
- * functions hold references to the values that they compare. Comparing exact numbers, strings and bytes runs no Python
- * code.
+ * Comparing objects may run Python code that changes any object, so these functions hold references to the values that
+ * they compare.
  */
 #ifndef TAGWIRE_SAME_H
 #define TAGWIRE_SAME_H

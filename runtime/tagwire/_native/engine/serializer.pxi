@@ -1,4 +1,4 @@
-"""The serializers that `serializer(version)` of a message class returns for versions that the native engine supports.
+"""The native serializers, which `serializer(version)` of a message class returns.
 
 The C code reports only success or failure. After a failure, the layout interpreter repeats the work and raises an error
 with a position. If the interpreter succeeds, the engine has a bug, and DisagreementError is raised.
@@ -269,7 +269,7 @@ cdef class Walk:
     cdef readonly object error_position
     """The `ErrorPosition` of the error, for `reject_bytes`; None if the bytes are valid."""
     cdef readonly list open
-    """Indexes of the rows in `rows` whose spans contain the error, outermost first."""
+    """Indexes in `rows` of the spans that contain the error, outermost first."""
 
     def __cinit__(self, Plan plan, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows=None, int first_kind=0):
         cdef tw_walk w

@@ -1,8 +1,7 @@
 """Find where data classes store their attributes, and check that the engine may write there.
 
-Slots have fixed offsets in objects. Each class has a table of these offsets (`Py_tp_members`), which is verified with a
-test object. If a class overrides how attributes are read or set, NotNative is raised, and the pure Python engine
-handles the class.
+Each class has a table of its slots' offsets (`Py_tp_members`), which is verified with a test object. NotNative is
+raised for a class that overrides how attributes are read or set.
 """
 
 
