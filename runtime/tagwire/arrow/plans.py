@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 _KEPT = 64
-"""The maximum number of decoders or encoders in each cache. A single job needs fewer."""
+"""The maximum number of decoders or encoders in each cache."""
 _SPARE_BYTES = 1 << 25
 """The maximum size, in bytes, of the free memory that native decoders, encoders and log readers keep for reuse."""
 _ERRORS = ("raise", "null", "column")

@@ -294,7 +294,7 @@ def _plain(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], owner: tuple[str, int]) -> Any:
-    """Convert an element of `column`, as a Python object from pyarrow, to a message field's value.
+    """Convert an element of `column` from pyarrow to a message field's value.
 
     `owner` is the message name and version, for error messages.
     """

@@ -1,8 +1,7 @@
 """Compute the Arrow columns for the fields of a message, in one version or several.
 
-The columns form a tree, which is derived from layouts. The native code, the pure Python code and the schema all use
-this tree, so their types always agree. A field has the same values in its column as in decoded objects: the default if
-the row's version does not have the field, or if a tagged field is absent.
+The columns form a tree, which is derived from layouts. A field has the same values in its column as in decoded objects:
+the default if the row's version does not have the field, or if a tagged field is absent.
 """
 
 from collections.abc import Iterable, Iterator

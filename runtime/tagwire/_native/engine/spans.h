@@ -2,10 +2,8 @@
  * bytes, and the rows are sorted by the positions of the values.
  *
  * A row contains the value's position, its `kind` (a number from the plan), and the number of the first row after the
- * nested spans (`after`). tagwire.explain.spans reads and writes the same rows, and looks up names, types and values on
- * request. Fixed-width array elements have no rows, because their array's row describes them. If no spans are
- * requested, opening or closing a span costs only one check.
- */
+ * nested spans (`after`). tagwire.explain.spans reads and writes the same rows. Fixed-width array elements have no
+ * rows, because their array's row describes them. */
 #ifndef TAGWIRE_SPANS_H
 #define TAGWIRE_SPANS_H
 
@@ -16,7 +14,7 @@ typedef struct {
     int32_t kind;
     int32_t step;  /* index of an array element, or tag of a tagged field */
     /* depends on `kind`: the number of elements or tags, the size of a tagged field, or 1 for a struct; TW_SPAN_NULL
-     * for a null of any kind */
+     * for null */
     int32_t value;
     int32_t after; /* number of the first row after the nested spans; TW_SPAN_OPEN if the span contains an error */
 } tw_span;

@@ -1,8 +1,7 @@
 /* Write new values into the bytes of a message, and copy all other bytes unchanged.
  *
- * collect.h has read the message and recorded the positions of the selected values as marks. The functions here follow
- * the marks, without reading the bytes between the values. They must produce the same bytes as the Python
- * implementation in tagwire.selection.splicing.
+ * collect.h has read the message and recorded the positions of the selected values as marks. The functions here must
+ * produce the same bytes as the Python implementation in tagwire.selection.splicing.
  *
  * Functions return 0, or -1 for a rejected value or a rare case such as a change to a tagged field. Python then
  * rewrites the message or raises the error.
@@ -20,8 +19,8 @@ typedef struct {
     Py_ssize_t size;
     int64_t copied;        /* the old bytes before this offset have been copied or replaced */
     const int64_t *marks, *mark;
-    /* Lists with one entry per row. `rows` has tuples of old values. `changed` has tuples of new values, or the object
-     * `drop` for a row that the user removed. */
+    /* Lists with one entry per row. `rows` has tuples of old values. `changed` has tuples of new values, or `drop` for
+     * a removed row. */
     PyObject *rows, *changed;
     Py_ssize_t row;
     /* `drop`: marks removed rows in `changed`. `appended`: a tuple of elements to append to the array of rows. */
@@ -38,8 +37,8 @@ static inline int tw_copy_to(tw_splice *x, int64_t to)
     return from == to ? 0 : tw_put(&x->w, x->start + from, (Py_ssize_t)(to - from));
 }
 
-/* Return whether the user's function has set a field that is absent or null in the old message. The function gets an
- * empty list for an absent array; if it returns an empty tuple, the array stays absent. */
+/* Return whether the user's function has set a field that is absent or null in the old message. For an absent array,
+ * the user's function gets an empty list; an empty tuple leaves the array absent. */
 static int tw_is_changed(const tw_chosen *s, const tw_splice *x)
 {
     for (Py_ssize_t index = 0; index < s->columns_count; index++) {
@@ -206,8 +205,8 @@ static int tw_is_set(const tw_chosen *s, const tw_splice *x)
     return s->column >= 0 && !s->each ? tw_differs(s->field, x->new[s->column]) != 0 : tw_is_changed(s, x);
 }
 
-/* Check that a tag section can be copied unchanged. Return -1, so that Python rewrites the message, if the section
- * contains a selected field, or if a selected field must be added to it; otherwise return 0. */
+/* Return 0 if a tag section can be copied unchanged. Return -1 if it contains a selected field, or if one must be
+ * added. */
 static int tw_keep_section(const tw_choice *ch, tw_splice *x)
 {
     tw_reader r;

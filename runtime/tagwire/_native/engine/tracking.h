@@ -1,9 +1,8 @@
 /* Decide which objects the garbage collector must track: those that may be part of a reference cycle.
  *
- * The collector repeatedly visits every tracked object. For a large message, this takes longer than decoding. An object
- * that contains only numbers, strings, bytes and tuples of these is therefore not tracked, just as CPython untracks
- * tuples of such values. It can become part of a cycle only if an attribute is set to a value that its type does not
- * allow. */
+ * For a large message, visiting every tracked object takes longer than decoding. An object that contains only numbers,
+ * strings, bytes and tuples of these is therefore not tracked. It can become part of a cycle only if an attribute is
+ * set to a value that its type does not allow. */
 #ifndef TAGWIRE_TRACKING_H
 #define TAGWIRE_TRACKING_H
 
@@ -12,7 +11,7 @@
 #ifndef Py_LIMITED_API
 
 /* Return whether no element of a tuple is a container, so that the tuple is never part of a reference cycle. Untrack
- * such a tuple, as the garbage collector would. */
+ * such a tuple. */
 static TW_MAYBE_UNUSED int tw_is_atomic_tuple(PyObject *tuple)
 {
     if (!PyObject_GC_IsTracked(tuple))

@@ -35,7 +35,7 @@ static int tw_utf8_sequence(const uint8_t *p, int64_t left)
     return size;
 }
 
-/* Return whether all bytes are ASCII. Tests eight bytes at once; the last two groups of eight may overlap. */
+/* Return whether all bytes are ASCII. Tests eight bytes at once. */
 static inline int tw_is_ascii(const uint8_t *p, int64_t size)
 {
     const uint8_t *end = p + size;

@@ -1,9 +1,8 @@
 /* Read through a message without creating objects, to find the position of an error or to record a trace (spans.h).
  *
- * decode.h does not track positions, so that valid messages don't pay for it. The functions here follow the same plan
- * up to the error, much faster than the layout interpreter. They record the position and the remaining limits, and
- * build the path to the error as the recursion returns. The layout interpreter then continues at that position, fails
- * at once, and raises its own error (tagwire.interpreter.error_positions).
+ * decode.h does not track positions, so that valid messages don't pay for it. The functions here record the error's
+ * position and path, and the remaining limits. The layout interpreter then continues at that position and raises the
+ * error (tagwire.interpreter.error_positions).
  *
  * Functions return 0, or -1 if the message has an error or an exception was raised.
  */
@@ -17,8 +16,8 @@
  * same names.
  *
  * TW_AT_VALUE: at the first byte of the value to which `path` leads
- * TW_AT_SECTION: at the number of entries that begins a tag section
- * TW_AT_ENTRY: at the entry after tag `last` in a tag section, or in an optional buffer (KIP-482 draft)
+ * TW_AT_SECTION: at the start of a tag section
+ * TW_AT_ENTRY: at the entry after tag `last` in a tag section or optional buffer
  * TW_AT_ELEMENT: at the next element of an array without a count
  * TW_AT_TAG_END: after the value of tag `last`, which is shorter than its stated `size`
  * TW_AT_STRUCT_END: after the last field of a struct that is shorter than its stated length
@@ -64,8 +63,7 @@ static int tw_append(PyObject *list, PyObject *item)
     return -1;
 }
 
-/* Record the field, element or trace span that contains an error. Each level of the recursion calls one of these
- * functions before it returns. They always return -1. */
+/* Record the field, element or trace span that contains an error. Always return -1. */
 static TW_RARE int tw_in_field(tw_walk *w, const tw_field *f) { return tw_append(w->path, Py_NewRef(f->name)); }
 static TW_RARE int tw_in_element(tw_walk *w, int64_t index) { return tw_append(w->path, PyLong_FromLongLong(index)); }
 static TW_RARE int tw_in_span(tw_walk *w, int64_t span)

@@ -1,8 +1,7 @@
 /* Convert numbers, varints and lengths between bytes and C values, without Python objects.
  *
  * Sources: Kafka's protocol guide (big-endian numbers), KIP-482 (unsigned varints, compact lengths of n + 1), Kafka's
- * documentation of record batches (zig-zag varints). Varints that are longer than necessary are rejected, as everywhere
- * in strict decoding. */
+ * documentation of record batches (zig-zag varints). Varints that are longer than necessary are rejected. */
 #ifndef TAGWIRE_WIRE_H
 #define TAGWIRE_WIRE_H
 

@@ -124,8 +124,8 @@ static inline int tw_fill_gap(tw_writer *w, int64_t at, int gap, const uint8_t *
     return 0;
 }
 
-/* Fill the gap at `start` with the number of bytes written after the gap, minus `uncounted`: 2 for an entry of an
- * optional buffer (KIP-482 draft) whose length does not count its tag, otherwise 0. */
+/* Fill the gap at `start` with the number of bytes written after the gap, minus `uncounted`: 2 if the length of an
+ * optional buffer's entry does not count its tag, otherwise 0. */
 static inline int tw_close(tw_writer *w, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

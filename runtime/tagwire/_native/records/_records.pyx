@@ -51,9 +51,8 @@ cdef class Source:
     """The records of a batch, and a reference to the buffer that contains them.
 
     The `count` records are in the bytes from `pos` to `end`. `bases` is a tuple (base offset, timestamp, is_appended).
-    Timestamp deltas are added to this timestamp; if `is_appended` is true, they are ignored, and all records have the
-    same timestamp. `has_attributes` is false if the records have no attributes byte. Raises ValueError for positions
-    outside the buffer.
+    Timestamp deltas are added to this timestamp, or ignored if `is_appended` is true. `has_attributes` is false if the
+    records have no attributes byte. Raises ValueError for positions outside the buffer.
     """
 
     cdef Py_buffer buffer
@@ -85,8 +84,8 @@ def lines(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, b
     """Write records as lines of text. Return the lines, the position of the next record, and how many records are left.
 
     Lines are JSON objects that begin with `text`. If `is_text` is true, lines are tab-separated text instead, and end
-    with `text` and the record's attributes. Stops when `most` bytes are written, or before a record that C can't read,
-    which may be invalid. `Source` describes the other arguments.
+    with `text` and the record's attributes. Stops when `most` bytes are written, or before a record that C can't read.
+    `Source` describes the other arguments.
     """
     cdef Source source = Source(data, pos, end, count, bases, has_attributes)
     cdef tw_output out
@@ -272,7 +271,7 @@ cdef class RecordRun:
         """Append the records of an old batch to the new batch, until it reaches `most_bytes` or `most_records`.
 
         Return the position of the next record, the number of records left, and the next record's offset. The offset is
-        None if the next record can't be added because its offset delta or timestamp delta would be out of range.
+        None if the next record can't be added because a delta would be out of range.
 
         The function `facts` must have accepted the old batch. The first record of an empty new batch may exceed the
         limits. `kept` has one byte per record, which is 0 for a record to omit; None keeps all records. Raises
@@ -297,8 +296,8 @@ cdef class RecordRun:
     def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
         """Append rows as records, until a limit is reached. Return (next_row, can_continue).
 
-        The first record of an empty batch may exceed the limits. `can_continue` is false if row `next_row` does not
-        even fit into an empty batch, or if its offset isn't higher than the previous row's. Raises ValueError for rows
+        The first record of an empty batch may exceed the limits. `can_continue` is false if the next row does not even
+        fit into an empty batch, or if its offset isn't higher than the previous row's. Raises ValueError for rows
         that don't exist.
         """
         cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes

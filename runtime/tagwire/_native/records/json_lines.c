@@ -8,8 +8,8 @@
  * in all lines of a batch. */
 #define TW_LINE_LETTERS 192
 
-/* Return an upper limit for the size of headers in JSON. An encoded byte becomes at most TW_MOST_ESCAPED characters on
- * average. This is true even for the shortest header, whose two bytes become `, ["", null]`. */
+/* Return an upper limit for the size of headers in JSON: TW_MOST_ESCAPED characters per encoded byte. The two bytes of
+ * the shortest header become `, ["", null]`. */
 static inline size_t tw_headers_room(tw_magic2_headers headers)
 {
     return (size_t)(headers.end - headers.p) * TW_MOST_ESCAPED;
@@ -42,7 +42,7 @@ static char *tw_put_line_headers(char *out, tw_magic2_headers headers)
 static inline char *tw_put_truth(char *out, int is_so) { return is_so ? TW_LETTERS(out, "true") : TW_LETTERS(out, "false"); }
 
 /* Write the next record as a JSON line, remove it from `batch`, and return 1. Return 0 and write nothing if memory has
- * run out, or if C can't convert the record, for example because it is invalid. */
+ * run out, or if C can't convert the record. */
 static int tw_write_line(tw_output *to, tw_batch *batch, tw_common_text common)
 {
     tw_magic2_record record;
@@ -100,7 +100,7 @@ static char *tw_put_cell(char *out, const uint8_t *data, int64_t size)
 }
 
 /* Write a record's headers as text: `key=value`, separated by commas. Return the end of the output, or NULL if Python
- * must write the headers, which may be invalid. */
+ * must write the headers. */
 static char *tw_put_text_headers(char *out, tw_magic2_headers headers)
 {
     tw_magic2_header header;

@@ -1,8 +1,7 @@
 /* Read magic 2 records: length, optional attributes byte, two deltas, key, value and headers.
  *
  * Native code uses these functions to write JSON lines, move records to other batches, and decode columns, all without
- * creating objects. The functions report only success or failure. If C rejects a record, Python reads it again. If the
- * encoding is valid, but too unusual for C, Python accepts the record; otherwise, it raises the error.
+ * creating objects. If C rejects a record, Python reads it again, and accepts it or raises the error.
  *
  * Source: Kafka's documentation of the record format. All numbers except the attributes are zig-zag varints. */
 #ifndef TAGWIRE_MAGIC2_IMPL_H
@@ -101,8 +100,8 @@ static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_a
     return record->headers.count > 0 || p == end;
 }
 
-/* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if Python must read the record,
- * which may be invalid. Does not advance `batch`. */
+/* Read the next record of a batch, and compute its offset and timestamp. Return 1, or 0 if Python must read the record.
+ * Does not advance `batch`. */
 static inline int tw_next_record(const tw_batch *batch, tw_magic2_record *record, int64_t *offset, int64_t *timestamp)
 {
     *timestamp = batch->base_timestamp;

@@ -35,7 +35,7 @@ typedef struct {
     int ascends;            /* whether each record has a higher offset than the previous record */
 } tw_totals;
 
-/* Compute the totals of a batch. Return 0 if this C code can't read a record, for example because it is invalid; otherwise 1. */
+/* Compute the totals of a batch. Return 0 if C can't read a record; otherwise 1. */
 int tw_totals_of(tw_batch *batch, tw_totals *totals);
 
 /* Append a record except its body (key, value and headers: `body_size` bytes), which the caller must write at `*body`.
