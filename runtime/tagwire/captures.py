@@ -86,7 +86,7 @@ class CapturedFrame:
     gap: str = ""
     """Why there is no frame: bytes are missing from a network capture, or a line can't be read."""
     row: Mapping[str, Any] = field(default_factory=dict)
-    """The JSON object or the row of a Parquet file from which the frame was read; empty in a network capture."""
+    """The JSON object or Parquet row from which the frame was read; empty in a network capture."""
     registry: Registry | None = None
     """The registry of the package that decodes the frame."""
     unit: str = "line"
@@ -234,8 +234,7 @@ def frames_of_stream(
         frames = frames_of_lines(stream, name, keeps_damaged=keeps_damaged)
         yield from frames if closes else (each for each in frames if not each.is_close)
         return
-    # Sort by time: after missing bytes, a frame is found only when later bytes confirm it. By then, newer frames of
-    # other connections may have been found.
+    # Sort by time, because frames that follow missing bytes are found late.
     found, failure = [], None
     try:
         for frame in frames_of_network(stream, registry, port):
@@ -280,7 +279,7 @@ def frames_of_lines(stream: BinaryIO, name: str, *, keeps_damaged: bool = False)
     """Read frames and ends of connections from JSON lines, skipping blank lines.
 
     Raises CaptureError for an invalid line. With `keeps_damaged`, an invalid line becomes a frame with a `gap`, but
-    only if this line or an earlier one begins with `{`. If there is no such line, the file is probably not JSON at all.
+    only if this line or an earlier one begins with `{`.
     """
     is_json = False
     for number, line in enumerate(_lines(stream, name), 1):

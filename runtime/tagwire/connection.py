@@ -39,7 +39,7 @@ Steps: TypeAlias = "Iterator[bytes | Sent | float | Done]"
 
 _SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
 _HANDSHAKES: Final = 3
-"""The maximum number of version requests. A second one is needed if the peer doesn't know the version of the first."""
+"""The maximum number of version requests."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 1.0
 _MOST_SHOWN: Final = 3
@@ -48,8 +48,7 @@ _MOST_WAITING: Final = 64
 _OTHERS: Final = ((b"HTTP", "HTTP"), (b"\x15\x03", "TLS: pass `ssl`"), (b"\x16\x03", "TLS"))
 """The first bytes that peers send in other protocols, with hints for error messages.
 
-If these bytes come where a frame size is expected, they are read as a number above the limit, which raises an error.
-The hint is added to this error.
+Read as a frame size, these bytes exceed the limit. The hint is added to the resulting error.
 """
 
 
@@ -222,8 +221,8 @@ class Connection(_Side):
     def receive(self, data: bytes | memoryview) -> list[Answer]:
         """Take bytes from the peer and return the responses that they complete. Empty bytes mean the end of the stream.
 
-        Invalid bytes, or the end of the stream, make the connection unusable: this call still returns the responses
-        received before, and sets `error`; the next call raises UnusableConnectionError.
+        Invalid bytes, or the end of the stream, make the connection unusable: this call still returns earlier
+        responses, and sets `error`; the next call raises UnusableConnectionError.
         """
         found = self._receive(data)
         if not data:
@@ -311,7 +310,7 @@ class Connection(_Side):
         if sent is None:
             return None
         yield sent
-        # Clear `sent.response`: otherwise, `self.sent` would keep the response alive until the next request.
+        # Clear `sent.response`, because `self.sent` would keep it alive until the next request.
         response, sent.response = sent.response, None
         if response is None:
             self.check()
@@ -323,8 +322,7 @@ class Connection(_Side):
         if usual is None:
             check_kind(request, None, "request")
             version = best_version(cls, self._peer_versions(cls))
-            # If this version never drops a value silently, don't search for losses, which is slow: encoding raises an
-            # error for any loss.
+            # Don't search for losses, which is slow, if encoding in this version raises an error for any loss.
             usual = self._usual_versions[cls] = version if drops_nothing(cls, version) else -1  # type: ignore[arg-type]
         if usual >= 0:
             try:
@@ -424,7 +422,7 @@ class ServerConnection(_Side):
 
 
 def pauses(seconds: float) -> Iterator[float]:
-    """Yield the seconds to pause before each retry, `seconds` in total; then 0, when no retry is left."""
+    """Yield the seconds to pause before each retry, `seconds` in total, and then 0."""
     pause = _FIRST_PAUSE
     while seconds > 0:
         yield min(pause, seconds)

@@ -2,7 +2,7 @@
 
 `SpecError`, `SchemaError` and `VersionsError` are for invalid specs, `EncodeError` for invalid values, `DecodeError`
 for invalid bytes, and `UnsupportedVersionError` for versions that a message does not have. The text of each error
-says what is wrong and where, what was found and what was expected, and how to fix it if that is known.
+says what is wrong and where, what was found, and what was expected.
 """
 
 from collections.abc import Iterable

@@ -36,7 +36,7 @@ class BasePeer:
         raise NotImplementedError
 
     def get_buffer(self, sizehint: int = -1) -> memoryview:
-        """Return the buffer that asyncio writes received bytes to. asyncio passes a size hint, which is ignored."""
+        """Return the buffer that asyncio writes received bytes to. The size hint is ignored."""
         return self._buffer
 
     def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:

@@ -1,8 +1,8 @@
 """Turn edited annotations back into bytes: the reverse of `annotate` and `tagwire explain`.
 
 Only the column of bytes is read. Offsets, paths, types and values are ignored, so you can change, remove, move,
-duplicate or add a line without adjusting the others, and so make bytes that no serializer would write.
-`parse_annotated` is the strict variant for golden files, in which the offsets must be right.
+duplicate or add a line without adjusting the others. `parse_annotated` is the strict variant for golden files, in which
+the offsets must be right.
 
 A line has, from the left:
 
@@ -35,8 +35,8 @@ _TOKEN: Final = re.compile(
 )
 """Matches bytes in hex (`hex`), a string (`text`), or an incomplete byte (`odd`), which is reported as an error.
 
-`hex` matches many groups of hex digits at once, which is faster for long lines. It stops before a group with a repeat
-count (`00*3`), because only that group is repeated.
+`hex` matches many groups of hex digits at once. It stops before a group with a repeat count (`00*3`), because only that
+group is repeated.
 """
 _JSON: Final = json.JSONDecoder(strict=False)
 _TIMES: Final = re.compile(r"\*(\d+)(?=\s|#|$)")

@@ -1,9 +1,8 @@
 """Correct lengths, counts and checksums in edited bytes.
 
-If you edit a name in annotated bytes, you rarely want to keep its old length. The type of a line shows whether its
-bytes describe other bytes, and the path shows which bytes they describe: a string's length describes the rest of its
-line, an array's count the elements below it, a batch's length and checksum the rest of the batch. Lines are
-corrected from last to first, so that inner values are correct before outer ones.
+The type and path of a line show which other bytes it describes, if any: a string's length describes the rest of its
+line, an array's count the elements below it, a batch's length and checksum the rest of the batch. Lines are corrected
+from last to first, so that inner values are correct before outer ones.
 """
 
 import re
@@ -41,8 +40,8 @@ class Line:
 def fix_lengths(lines: Sequence[Line]) -> None:
     """Correct the lengths, counts and checksums of one header or body in place; other lines stay unchanged.
 
-    If any line shows optional fields (KIP-482's first draft), nothing at all is corrected, because such fields have no
-    count, and the lines don't show how their lengths are encoded.
+    If any line shows optional fields (KIP-482's first draft), nothing is corrected, because the lines don't show how
+    the lengths of such fields are encoded.
     """
     if any(line.type == _OPTIONAL for line in lines):
         return
@@ -153,8 +152,8 @@ def _elements(following: Sequence[Line], prefix: str) -> int | None:
 def _count(following: Sequence[Line], array: str) -> int:
     """Count the elements of an array by the indexes in the paths of its lines.
 
-    A line with a new index begins an element. The user may have duplicated an element without changing the index, so a
-    line with the same path and type as the first line of the current element also begins an element.
+    A line with a new index begins an element. So does a line with the path and type of the current element's first
+    line, because the user may have duplicated an element without changing the index.
     """
     count = 0
     number, first = "", ("", "")

@@ -45,7 +45,7 @@ class _Row(NamedTuple):
     length: int = 0
     """The number of bytes of the whole node, including its child nodes."""
     space: int = 0
-    """Which bytes `offset` refers to: 0 for the input, or N for the Nth run of decompressed bytes in the trace."""
+    """Which bytes `offset` refers to: 0 for the input, or N for the Nth run of decompressed bytes."""
     is_hidden: bool = False
     path: str | None = None
     """The row's path; None if `tree.js` can build it from the parent's path and the name."""
@@ -56,8 +56,8 @@ def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """Return the tree of fields as JSON-compatible values.
 
     `rows` maps the name of each column to a list with one value per row. `about` maps row numbers to documentation. The
-    bytes of a row are a hex string, or null if they are hidden; for more than `RUN` bytes, they are a list of two hex
-    strings, the first and the last bytes. Unprintable characters in strings are escaped.
+    bytes of a row are a hex string, or null if they are hidden; more than `RUN` bytes are a list of two hex strings,
+    the first and the last bytes. Unprintable characters in strings are escaped.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -155,7 +155,7 @@ class _Walk:
         """Yield the rows of a node and its descendants. `around` is the parent's path; None for a message."""
         size = node.header_length
         if not (size or node.length or node.complete):
-            return  # the field's first byte is invalid, so nothing of the field was read
+            return  # nothing of the field was read
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
         is_section = node.path == around  # a section of tagged or optional fields has the same path as its struct

@@ -1,8 +1,7 @@
 """Names for numeric values, from the enums of a package.
 
-If a field has an enum in its spec, its values are members of the enum. Kafka's own specs have no enums, so the values
-of their fields are plain numbers. But an enum of the package may list some of these fields. Output for people then
-shows the enum's names next to the numbers.
+Kafka's own specs have no enums, so the values of their fields are plain numbers. But an enum of the package may list
+some of these fields. Output for people then also shows the enum's names.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -79,8 +78,7 @@ def _without_indexes(path: str) -> str:
 def abouts(struct: Any) -> Mapping[str, str]:
     """Return the documentation of a generated class and its fields, as a dict from paths to texts.
 
-    The paths have no array indexes, and the path of the class itself is "". If there is no generated class
-    (`struct` is None), the dict is empty.
+    The paths have no array indexes, and the path of the class itself is "". If `struct` is None, the dict is empty.
     """
     if struct is None:
         return {}

@@ -1,9 +1,8 @@
 """The nodes of a trace: a tree that is built from spans (`tagwire.explain.spans`) when nodes are accessed.
 
 Nodes nest like fields, and each byte of the input belongs to exactly one node. The bytes before a
-node's first child (a count, a null marker, a tag and its size) and after its last child (the byte that ends an optional
-buffer) belong to the node itself. A compressed node owns all of its bytes, and the offsets of its children refer to the
-decompressed bytes (`Node.decompressed`).
+node's first child, such as a count, and after its last child belong to the node itself. A compressed node owns all of
+its bytes, and the offsets of its children refer to the decompressed bytes (`Node.decompressed`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -185,7 +184,7 @@ class Node:
 
     @property
     def header_length(self) -> int:
-        """The number of bytes before the first child; if there are no children, the length of the whole node."""
+        """The number of bytes before the first child, or of the whole node if it has no children."""
         if self._row in self._spans.opened:
             nodes = self._spans.opened[self._row].nodes
             return nodes[0].offset - self.offset if nodes else self.length

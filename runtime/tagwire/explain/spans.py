@@ -3,7 +3,7 @@
 A row has the span's offset, length, kind and value, and the number of the first row after its descendants. Rows are in
 the order in which the spans start. Paths, types and values are computed only when a node is accessed
 (`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native engine writes the same rows
-(`_native/engine/spans.h`), except rows for elements of fixed-width arrays, which can be computed from the array's row.
+(`_native/engine/spans.h`), except rows for elements of fixed-width arrays, which are computed from the array's row.
 """
 
 from collections.abc import Iterator
@@ -229,7 +229,7 @@ class Spans:
 
 
 _NO_LAYOUT: Any = None
-"""Passed to a reader instead of a layout, which it needs only to raise errors.
+"""Passed to a reader in place of a layout, which is needed only for errors.
 
 No error can occur, because the same bytes were already decoded.
 """
@@ -306,7 +306,7 @@ class SpanRecorder:
     def stop(self, offset: int, within: int | None = None) -> None:
         """Close all open spans as incomplete because of an error.
 
-        `within` is the error's offset in the decompressed bytes, if it is in compressed data.
+        `within` is the error's offset in the decompressed bytes, if the error is in compressed data.
         """
         spans = self.spans
         position = offset if within is None else within

@@ -3,7 +3,7 @@
 `tagwire explain` prints this text, and golden files contain it: columns of offset, hex, path, type and value. Long
 runs of bytes continue on lines with bytes only. An error is shown on a line that begins with `!`, and the bytes after
 it are shown as unread. Compressed bytes are followed by the decompressed bytes, on lines whose offsets begin with `+`.
-`parse_annotated` reads the hex column, so the bytes of a golden file are exactly those that its annotation shows.
+`parse_annotated` reads the bytes of a golden file from its hex column.
 """
 
 from collections.abc import Callable, Iterator
@@ -102,7 +102,7 @@ def annotated_lines(
 def column_widths(trace: Trace, bytes_a_line: int, most: int | None = None) -> tuple[int, int, int]:
     """Return the widths of the columns bytes, path and type, for the first `most` rows or for all rows.
 
-    `annotated_lines` computes the rows again, because storing them would take far more memory than the bytes.
+    `annotated_lines` computes the rows again, because storing them would take too much memory.
     """
     size, path_width, type_width = 0, len("path"), len("type")
     for row in islice(_rows(trace, None), most):
@@ -196,7 +196,7 @@ def _node_rows(
             yield from _node_rows(child, node.decompressed, note, "+", depth + 1)
     rest_size = node.trailer_length
     if rest_size:
-        # These bytes are the end marker of optional fields or, if there is an error, part of an incomplete item.
+        # These bytes are the end marker of optional fields or part of an incomplete item.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **marks)

@@ -2,8 +2,7 @@
 
 A trace records what `LayoutReader` reads: the reader opens a span where a field begins, notes its value, and closes the
 span where the field ends. The native engine writes the same spans. If it stops at an error, the reader takes over.
-Spans are rows of numbers (`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This module
-decodes nothing itself, so a trace always has the same error positions and lenient decoding as the reader.
+Spans are rows of numbers (`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access.
 """
 
 from collections.abc import Callable, Sequence
@@ -220,10 +219,7 @@ class _Session:
             self.read(layout, whole=whole)
 
     def walk(self, layout: Layout, plan: Any, *, whole: bool) -> bool:
-        """Trace a message with the native engine. Return False if only the Python reader can trace it.
-
-        For example, only the Python reader can continue after an error, as lenient traces do.
-        """
+        """Trace a message with the native engine. Return False if only the Python reader can trace it."""
         before, kinds, start = len(self.spans), len(self.spans.kinds), self.pos
         walk = plan.walk(self.data, start, whole, self.limits, self.spans.rows, kinds)
         if walk is None:
@@ -271,7 +267,7 @@ class _Session:
             self.spans.secrets.append(layout.root)
 
     def reject_version(self, body: "type[Message]", version: int) -> None:
-        """Stop before a body of an unknown version. Hide its bytes, because they may contain sensitive fields."""
+        """Stop before a body of an unknown version. Hide its bytes, which may be sensitive."""
         layouts = (layout_of(body, each) for each in body.VERSIONS)
         self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
         if self.error is None:

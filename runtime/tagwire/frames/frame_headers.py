@@ -27,7 +27,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _rejection(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:  # rarely, the class lacks one of these fields, or requires another
+    except TypeError:  # the class lacks one of these fields, or requires another
         fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:

@@ -2,7 +2,7 @@
 
 A frame selection combines a selection of header fields with a selection of body fields. Reading body fields returns a
 row for each element of an array (see `tagwire.select`). But if any path leads to a header field, the whole frame is a
-single row, because it has only one header.
+single row.
 """
 
 from __future__ import annotations
