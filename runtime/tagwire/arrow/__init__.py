@@ -5,8 +5,8 @@
     encode_column(structs, C, 8)          convert a column of structs to a column of bytes
 
 Columns are exchanged with any library that supports the Arrow PyCapsule interface, such as pyarrow, polars, duckdb or
-nanoarrow; none of them is required. Values, checks, defaults and errors are the same as for message objects. The native
-engine releases the GIL. Without the native engine, pyarrow is required, and columns are made from message objects.
+nanoarrow. Values, checks, defaults and errors are the same as for message objects. The native engine releases the GIL.
+Without the native engine, pyarrow is required, and columns are made from message objects.
 """
 
 from __future__ import annotations

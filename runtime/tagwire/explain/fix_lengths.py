@@ -79,7 +79,7 @@ def _fix_one(line: Line, words: list[str], following: Sequence[Line]) -> None:
 def _fix_length(line: Line, code: str, opened: int) -> None:
     """Set the length at the start of a line to the number of bytes that follow it.
 
-    These are the other bytes on the line and, in a records field, the record batches on later lines (`opened` bytes).
+    These are the other bytes on the line and, in a records field, the `opened` bytes of record batches on later lines.
     If no bytes follow, a length that means null stays unchanged.
     """
     width = _width(code, line.data)

@@ -219,7 +219,7 @@ class Node:
 
     @property
     def may_hide(self) -> bool:
-        """Whether bytes that were not decoded must be hidden, because they may contain sensitive values."""
+        """Whether undecoded bytes must be hidden, because they may contain sensitive values."""
         return bool(self._spans.secrets) and hides()
 
     def to_json(self) -> dict[str, Any]:

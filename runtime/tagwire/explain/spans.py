@@ -96,7 +96,7 @@ class SpanKind:
 
 
 def kinds_of(layout: Layout, types: "list[tuple[str | None, Type]]") -> list[SpanKind]:
-    """Return the list of span kinds. The native engine refers to a kind by its index in this list (see spans.h)."""
+    """Return the list of span kinds. The native engine refers to a kind by its index in this list (spans.h)."""
     kinds = [
         SpanKind(str(layout), "", is_struct=True),
         SpanKind("tagged fields", ""),
@@ -272,7 +272,7 @@ class SpanRecorder:
         row = self._open[-1]
         kind = self.spans.kinds[self.spans[row].kind]
         if kind.is_leaf:
-            return  # not stored: values without nested spans can be decoded from the bytes when needed
+            return  # values without nested spans can be decoded from the bytes when needed
         if value is True:
             kind.is_struct = True
         if isinstance(value, int) and value in _INT32 and value != NULL:
@@ -317,7 +317,7 @@ class SpanRecorder:
             else:
                 parts = list(spans.inside(row, len(spans)))
                 while parts and spans.end(parts[-1]) > position:
-                    # Drop the row of a field that was read and then rejected, such as a wrong checksum.
+                    # Drop the row of a rejected field, such as a wrong checksum.
                     spans.truncate(parts.pop())
             spans.set(row, length=max(position - begin, 0))
         self._open.clear()

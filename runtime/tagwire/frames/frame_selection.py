@@ -33,7 +33,7 @@ _HEADER = "header."
 class _FrameSelection:
     """The base class of RequestSelection and ResponseSelection.
 
-    With `sized`, frames begin with an int32 size, which `rewrite` updates.
+    With `sized`, frames begin with an int32 size.
     """
 
     def __init__(

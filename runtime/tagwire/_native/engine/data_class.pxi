@@ -141,7 +141,7 @@ cdef class DataClass:
 cdef int takes(object row, object parameter) except -1:
     """Return a tw_takes: how the constructor converts an argument.
 
-    `row` is the field's entry in `FIELDS`; None for `unknown_tags`, which isn't a field.
+    `row` is the field's entry in `FIELDS`; None for `unknown_tags`.
     """
     if row is None:
         return TW_TAKES_ANY
@@ -298,7 +298,7 @@ cdef object deep_array(tuple array, object memo, int depth):
     else:
         return array
     copied = tuple([deep_value(element, memo, depth) for element in array])
-    # If the array contains itself, the line above has already stored a copy in `memo`.
+    # If the array contains itself, `memo` already has a copy.
     found = memo.get(id(array))
     if found is None:
         found = memo[id(array)] = copied

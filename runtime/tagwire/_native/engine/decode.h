@@ -1,7 +1,7 @@
 /* The main loop of decoding: read structs, arrays and tag sections from bytes into the slots of new objects.
  *
- * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time, because the
- * deallocator and the garbage collector accept slots that are still NULL. */
+ * Functions return a new reference, or NULL for an error. An unfinished object can be freed at any time, even if slots
+ * are still NULL. */
 #ifndef TAGWIRE_DECODE_H
 #define TAGWIRE_DECODE_H
 

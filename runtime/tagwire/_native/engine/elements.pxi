@@ -11,7 +11,7 @@ cdef class Elements:
     """Reads and writes array elements, such as the records of a batch. Raises NotNative if C can't handle them.
 
     `layout` describes the fields of an element. Each other argument is a dict from names of number fields to
-    descriptions of how attributes of a Python object represent these numbers:
+    descriptions of how attributes represent these numbers:
     `bases`: a tuple (base, factor) with the names of two `inputs`. The attribute's value is base + factor * number. The
     factor "" stands for 1.
     `hidden`: a mask of the number's bits that the attribute doesn't contain.
@@ -121,9 +121,9 @@ cdef class Elements:
     def write(self, list elements, inputs):
         """Encode the elements. Return (data, highest, is_unsure).
 
-        `highest` has a number for each input: the highest attribute value that is encoded relative to this input. For
-        the base offset, this is the highest offset of all records. If C rejects an element, `data` is None, and
-        `is_unsure` is true if the layout interpreter may still accept the element.
+        `highest` has the highest attribute value that is encoded relative to each input. For the base offset, this is
+        the highest offset of all records. If C rejects an element, `data` is None, and `is_unsure` is true if the
+        layout interpreter may still accept the element.
         """
         cdef tw_writer w
         cdef uint8_t stack[STACK]
@@ -207,7 +207,7 @@ cdef class Reading:
     cdef int64_t known[TW_REGISTERS]
     cdef int64_t left, index, most
     cdef bint busy
-    cdef int claimed  # in free-threaded builds: whether a thread is inside `__next__`
+    cdef int claimed  # in free-threaded builds: whether a thread is in `__next__`
 
     def __dealloc__(self):
         Py_XDECREF(self.r.numbers_tuple)

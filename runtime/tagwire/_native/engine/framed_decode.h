@@ -2,8 +2,7 @@
  * or meaning depends on other fields.
  *
  * These structs have a separate decoding loop, so that messages don't pay for the extra checks. Structs are decoded to
- * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error, and the layout interpreter then
- * raises the exception.
+ * objects, tuples or dicts. As in decode.h, functions return NULL or -1 for an error.
  */
 #ifndef TAGWIRE_FRAMED_DECODE_H
 #define TAGWIRE_FRAMED_DECODE_H
@@ -20,8 +19,8 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
     return algorithm == TW_CRC32C ? (int64_t)tw_crc32c(&shared->crc32c, data, size) : tw_crc32(data, size);
 }
 
-/* Convert a decoded number to an attribute's value: clear the bits that belong to other attributes, and add the base of
- * a delta. Return NULL without an exception if the result needs more than 64 bits. */
+/* Convert a decoded number to an attribute's value: clear the bits of other attributes, and add the base of a delta.
+ * Return NULL without an exception if the result needs more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];

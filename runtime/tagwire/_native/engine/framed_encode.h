@@ -1,8 +1,8 @@
 /* Encode structs of record formats, which framed_decode.h decodes.
  *
- * Objects don't store lengths, counts and checksums, so the writer computes them. It leaves gaps for lengths and
- * checksums, and fills the gaps when the struct is complete. It fills the last gap first, because each number depends
- * on the bytes after its gap. References from slots are borrowed, as in encode.h.
+ * The writer leaves gaps for lengths and checksums, which objects don't store, and fills the gaps when the struct is
+ * complete. It fills the last gap first, because each number depends on the bytes after its gap. References from slots
+ * are borrowed, as in encode.h.
  */
 #ifndef TAGWIRE_FRAMED_ENCODE_H
 #define TAGWIRE_FRAMED_ENCODE_H

@@ -1,5 +1,5 @@
-/* Write the numbers of record formats. A number can be relative to a base, contain bits derived from other attributes,
- * and have a restricted range. */
+/* Write the numbers of record formats. A number can be relative to a base, and contain bits derived from other
+ * attributes. */
 #ifndef TAGWIRE_FRAMED_NUMBERS_H
 #define TAGWIRE_FRAMED_NUMBERS_H
 

@@ -96,7 +96,7 @@ cdef inline void fill_slot(object instance, Py_ssize_t slot, PyObject *value) no
     (<PyObject **>(<char *><PyObject *>instance + slot))[0] = value
 
 
-# ---------------------------------------------------------------- the methods of registries
+# The methods of registries.
 
 cdef PyMethodDef FRAME_METHODS[4]
 cdef tuple ENCODING = ("message", "version", "correlation_id", "header", "client_id")

@@ -21,7 +21,7 @@ enum tw_algorithm { TW_CRC32, TW_CRC32C };
  *
  * TW_IF_EMPTY: the attribute is None
  * TW_IF_GIVEN: the attribute is an array that isn't empty
- * TW_IF_FLAGGED: a second attribute is true; if the second attribute is None, the same as TW_IF_EMPTY
+ * TW_IF_FLAGGED: a second attribute is true, or both attributes are None
  */
 enum tw_follows { TW_IF_EMPTY, TW_IF_GIVEN, TW_IF_FLAGGED };
 
@@ -39,7 +39,7 @@ enum tw_fast_path { TW_NO_FAST_PATH, TW_PASS, TW_NUMBER, TW_BYTES, TW_LIST, TW_B
 typedef struct {
     int64_t mask;
     uint8_t shift;
-    int64_t values;       /* the number in the bits of `mask` must be below this; 0 means no limit */
+    int64_t values;       /* exclusive limit of the number in the bits of `mask`; 0 for none */
 } tw_bits;
 
 /* A single bit of an encoded number. Encoding sets the bit depending on the values of other attributes. */
@@ -55,7 +55,7 @@ struct tw_framing {
     uint8_t fast_path;
     uint8_t is_usual; /* whether all members except `is_number`, `keep`, `base` and `scale` can be ignored */
     uint8_t is_number;    /* whether the field is an integer (such as a length or count) that fits in an int64 */
-    uint8_t counts_itself; /* for lengths: whether they include their own bytes */
+    uint8_t counts_itself; /* whether a length includes its own bytes */
     uint8_t algorithm;    /* for a checksum and the first field that it covers: a tw_algorithm */
     uint8_t has_equals;
     uint8_t is_checked;   /* whether the number must be checked against `equals`, `bits` or `last` */

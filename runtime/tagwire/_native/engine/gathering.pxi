@@ -85,7 +85,7 @@ cdef class Gathering:
     cdef bytes finished(self):
         """Return all bytes, including the bytes reserved for the batch header, and empty the writer.
 
-        The caller is in a critical section of this object.
+        Called in a critical section of this object.
         """
         cdef PyObject *bytes
         if self.is_lost:
@@ -274,7 +274,7 @@ cdef bint begin_natively(object builder, PyObject **given) except -1:
     return tw_fill_none(builder, BUILDER[GATHERED], gathering)
 
 
-# ---------------------------------------------------------------- the constructor of builders
+# The constructor of builders.
 
 cdef enum:
     MOST_PARAMETERS = 40

@@ -98,8 +98,7 @@ static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 
 static int64_t tw_measure_value(const tw_field *f, PyObject *value, const tw_shared *shared);
 
-/* Return the encoded size of a tag section; -1 if encode.h must count the bytes. The section contains the known tagged
- * fields that differ from their defaults. */
+/* Return the encoded size of a tag section; -1 if encode.h must count the bytes. */
 static int64_t tw_measure_tags(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
     int64_t all = 0;

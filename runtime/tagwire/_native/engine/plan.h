@@ -114,7 +114,7 @@ struct tw_struct {
     Py_ssize_t unknown_slot; /* the slot for unknown tags; in column plans, -1 if no column stores them */
     PyObject *known_tags;   /* frozenset of the tags of all fields in `tagged` */
     const tw_rules *rules;  /* rules that involve several fields (rules.h), or NULL */
-    uint8_t framed;         /* whether the struct belongs to a record format; if so, `framing` is set in its fields */
+    uint8_t framed;         /* whether the struct belongs to a record format */
     uint8_t shape;          /* a tw_shape: the Python type of the struct's values */
     uint8_t enclosed;       /* whether the struct's own length is one of its fields */
     uint8_t leaves;         /* whether the values are tuples that contain only numbers, strings and bytes */

@@ -31,7 +31,7 @@ cdef class Plan:
     cdef bint framed  # whether the layout is a record format (framing.pxi)
     cdef readonly bint has_rules
     """Whether structs have unions or arrays with unique keys. If so, only the layout interpreter can locate errors."""
-    cdef Py_ssize_t last_size  # size of the last message, used to guess how much memory the next message needs
+    cdef Py_ssize_t last_size  # size of the last message, to guess the next message's size
 
     cdef readonly object MESSAGE
     cdef readonly object VERSION
@@ -162,9 +162,9 @@ cdef class Plan:
         return 0
 
     def walk(self, bytes data, Py_ssize_t offset, bint whole, limits, bytearray rows, int first_kind):
-        """Append the positions of a message's values to `rows`, as spans (spans.h). Return a `Walk`.
+        """Append the positions of a message's values to `rows`, as spans (spans.h).
 
-        Returns None if the message must be read in Python.
+        Return a `Walk`, or None if Python must read the message.
         """
         cdef tw_reader r
         cdef int64_t depth

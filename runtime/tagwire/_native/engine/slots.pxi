@@ -127,7 +127,7 @@ cdef class Shared:
         tw_immortalize(SafeUUID.unknown)
         self.c.uuid_safety = <PyObject *>SafeUUID.unknown
         self.c.uuid_alloc = allocator(UUID)
-        # Set `uuid` last: other threads take a non-NULL `uuid` to mean that the other UUID members are also set.
+        # Set `uuid` last: a non-NULL `uuid` tells other threads that the other UUID members are also set.
         TW_PUBLISH(self.c.uuid, <PyTypeObject *><PyObject *>UUID)
         return 0
 

@@ -1,7 +1,7 @@
 /* Convert single values between bytes and Python objects.
  *
  * Encoding also accepts types that decoding never creates, such as objects with `__index__`, other buffers, and lists.
- * Only the conversion of these types can run Python code, so references need to be held only during that conversion.
+ * References need to be held only while these types are converted, which can run Python code.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
@@ -96,8 +96,8 @@ static PyObject *tw_new_string(const tw_reader *r, const uint8_t *p, Py_ssize_t 
         return r->shared->empty_string;
     }
 #ifndef Py_LIMITED_API
-    /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, because it returns objects that
-     * CPython shares. */
+    /* A fast path for ASCII. Strings of one character are left to PyUnicode_DecodeUTF8, which returns shared
+     * objects. */
     if (size > 1 && tw_is_ascii(p, size)) {
         text = PyUnicode_New(size, 0x7F);
         if (text != NULL)

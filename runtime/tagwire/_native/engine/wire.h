@@ -84,7 +84,7 @@ static inline int64_t tw_get_int(int kind, const uint8_t *p)
 /* Write an integer of this kind at `p`. Return 0, or -1 if the number is out of range. */
 static inline int tw_put_int(int kind, uint8_t *p, int64_t x)
 {
-    switch (kind) { /* a single switch, because column encoding calls this function in its innermost loop */
+    switch (kind) { /* a single switch, because this function is called in innermost loops */
     case TW_INT8:
         *p = (uint8_t)x;
         return x == (int8_t)x ? 0 : -1;

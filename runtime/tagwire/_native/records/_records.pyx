@@ -5,8 +5,7 @@
 This module writes records as text (for `tagwire log dump`), moves records to other batches (for `tagwire log convert`
 and `tagwire log compact`), and encodes columns as records (for Spark). It also searches damaged files for batches.
 
-The loops are in C and run without the GIL. They don't track positions, so `tagwire.log` reads rejected records again,
-one by one.
+The loops are in C and run without the GIL. `tagwire.log` reads rejected records again, one by one, to locate errors.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer

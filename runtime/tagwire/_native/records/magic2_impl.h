@@ -69,8 +69,8 @@ static inline int tw_next_magic2_header(tw_magic2_headers *headers, tw_magic2_he
     return 1;
 }
 
-/* Read the record at `p`, except for its headers. Return 1, or 0 if the record is invalid. The caller reads the headers
- * one by one, and must check that they end where the record ends. */
+/* Read the record at `p`, except for its headers. Return 1, or 0 if the record is invalid. The caller must check that
+ * the headers end where the record ends. */
 static inline int tw_read_magic2(const uint8_t *p, const uint8_t *end, int has_attributes, tw_magic2_record *record)
 {
     uint64_t bits = 0;
