@@ -84,7 +84,7 @@ def is_remote(path: str) -> bool:
 def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
     """Return a URL's fsspec file system, and the path in that file system. Raises PipelineError for an unusable URL."""
     core = required("fsspec", "spark").core
-    with reaching(url, options):  # raises an error for an unknown scheme or a missing library
+    with reaching(url, options):
         _check_no_copies(url, options)
         system, bare = core.url_to_fs(url, **options)
     return system, str(bare).rstrip("/")
@@ -99,7 +99,7 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
         return
     fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
     known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
-    for protocol in sorted(known):  # `known` has no paths, such as /logs in simplecache::/logs
+    for protocol in sorted(known):
         if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
             raise PipelineError(
                 "INVALID_TAGWIRE_OPTION",
@@ -108,10 +108,9 @@ def _check_no_copies(url: str, options: StorageOptions) -> None:
 
 
 def has_conditional_puts(system: Any) -> bool:
-    """Return whether the store itself checks put conditions.
+    """Return whether the store supports conditional puts, as S3 does.
 
-    Only S3 does. For other stores, fsspec checks the condition before the put, so two writers could both pass the
-    check.
+    For other stores, fsspec checks before the put, so two writers could both pass the check.
     """
     return hasattr(system, "call_s3")
 
@@ -154,7 +153,7 @@ def reaching(
 def at_once(work: Callable[[_T], _R], units: Iterable[_T], *, is_concurrent: bool = True) -> Iterator[_R]:
     """Yield `work(unit)` for each unit, in order. If `is_concurrent` is true, `work` runs in several threads.
 
-    If `work` raises an error, the error is raised here and no further units are started.
+    After an error, no further units are started.
     """
     if not is_concurrent:
         yield from map(work, units)

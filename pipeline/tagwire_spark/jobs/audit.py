@@ -35,10 +35,10 @@ def audit_captures(
     """Return a row for each client, API and version, sorted in this order.
 
     `client` is the client ID or, for requests without one, the client's label in the capture (`clientLabel`).
-    `sinceRelease` and `lastRelease` are the first and last release that have the version, according to the package's
-    archive of releases; `lastRelease` is null if the newest release has it. If `rejected_by` is a release such as
-    "4.0", only versions that its brokers reject are returned. `paths`, `port` and `storage_options` are as for the
-    source `kafka_rpc`. Raises PipelineError for invalid arguments.
+    `sinceRelease` and `lastRelease` are the first and last release that have the version; `lastRelease` is null if the
+    newest release has it. If `rejected_by` is a release such as "4.0", only versions that its brokers reject are
+    returned. `paths`, `port` and `storage_options` are as for the source `kafka_rpc`. Raises PipelineError for invalid
+    arguments.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
     if storage_options:
@@ -71,7 +71,7 @@ def audit_captures(
 
 
 def _known_versions(package: str, rejected_by: str | None) -> list[tuple[Any, ...]]:
-    """Return a tuple for each version of each request that the package's archive of releases lists.
+    """Return a tuple for each version of each request.
 
     The tuple contains the API key, the version, the first and last release that support it, and whether the release
     `rejected_by` supports it.

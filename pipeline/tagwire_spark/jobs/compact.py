@@ -1,10 +1,9 @@
 """`compact_logs` does on all workers what `tagwire log compact` does on one machine.
 
 A small partition is compacted in one task. The segments of a large partition are processed in three rounds: read the
-batch headers, find the last offset of each key, and rewrite the segments. After the first round, the driver combines
-the headers of each partition (`tagwire.log.batch_summary`). A shuffle of keys and offsets then finds the last record of
-each key (`last_offsets`); values are never shuffled. The job uses the library's compaction rules, so its output is byte
-for byte the same as with `tagwire log compact`.
+batch headers, find the last offset of each key, and rewrite the segments. A shuffle of keys and offsets finds the last
+record of each key (`last_offsets`); values are never shuffled. The job uses the library's compaction rules, so its
+output is byte for byte the same as with `tagwire log compact`.
 """
 
 import time
@@ -60,7 +59,7 @@ def compact_logs(
     that isn't a log, and PipelineError for other errors.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
-    compaction = Compaction(**rules)  # raises an error for invalid rules
+    compaction = Compaction(**rules)
     target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
@@ -102,7 +101,7 @@ class _Log:
         return [each for each in self.segments if (each.base_offset or 0) < self.known.end]
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
-        """Return one unit of work, which compacts the whole partition, and its size in bytes."""
+        """Return a unit of work that compacts the whole partition."""
         partition, root = self.found.partition, self.found.root
         listed = root.listed(partition.path, partition.each_file())
         unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
@@ -112,7 +111,7 @@ class _Log:
         return sent_segment(segment, self.found.root)
 
     def summaries_of_each(self) -> list[tuple[dict[str, Any], int]]:
-        """Return a unit of work per segment, with its size in bytes. A unit summarizes the segment's batch headers."""
+        """Return units of work, one per segment, that summarize batch headers."""
         last = len(self.segments) - (not self.compaction.include_active)
         return [
             ({"do": "summaries", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
@@ -127,7 +126,7 @@ class _Log:
         self.is_apart = self.known.ascends
 
     def keys_of_each(self) -> list[tuple[list[Any], int]]:
-        """Return a unit of work per segment to compact, with its size in bytes. A unit finds the segment's keys."""
+        """Return a unit of work per segment to compact, which finds the segment's keys."""
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
@@ -135,7 +134,7 @@ class _Log:
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the last round's units, with their sizes in bytes. A unit rewrites several segments, or copies one."""
+        """Return the last round's units of work, which rewrite or copy segments."""
         found, index = [], 0
         for group in groups(self.cleaned, self.compaction.segment_bytes):
             next_index = index + len(group)
@@ -281,7 +280,7 @@ def _partition(
 
 
 def _written(folder: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
-    """Flush an attempt's files to disk. Return the attempt's name and its segment reports, for the driver."""
+    """Flush an attempt's files to disk. Return the attempt's name and segment reports."""
     for path in folder.iterdir():
         on_disk(path)
     return {"attempt": folder.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}

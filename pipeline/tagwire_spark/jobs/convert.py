@@ -2,8 +2,7 @@
 
 Segments are converted independently, except for transaction indexes: a transaction may begin in one segment and be
 aborted in another. So each task returns the transactions that are open at the end of its segment. A second round then
-rebuilds the index of each segment that begins while a transaction is open. The output is byte for byte the same as with
-`tagwire log convert`.
+rebuilds the index of each segment that begins while a transaction is open.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """`export_logs` exports logs as a Parquet table, from which `import_logs` restores every log file byte for byte.
 
 The table has a row for each record, with the columns of the source `kafka_log`. Some bytes can't be rebuilt from these
-rows, such as batch headers, compressed batches, markers and index files. They are stored in files next to the table
-(see `exported`). Each task exports a segment, and sends only counts to the driver.
+rows, such as batch headers and compressed batches. They are stored in files next to the table (see `exported`). Each
+task exports a segment, and sends only counts to the driver.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -85,12 +85,12 @@ def export_logs(
 ) -> list[ExportReport]:
     """Export logs as Parquet, together with all other files in their folders. Return a report for each segment.
 
-    A path is a partition folder, or a folder above partitions, which is exported as a whole. With several paths, each
-    is exported under its own name. Paths and `output` may be URLs; `storage_options` configure their file systems. If
-    `output` is a URL, the result is written to `work_folder` first, and then uploaded. `columns` are the columns of
-    `kafka_log` to export, by default all. Topic and partition are not columns in the files but folder names. Bytes that
-    are not a batch are an error unless `mode` is PERMISSIVE, which keeps and reports them. `output` appears only when
-    it is complete. Raises FormatError, LogPathError or PipelineError for invalid arguments and unreadable logs.
+    A path is a partition folder, or a folder above partitions. With several paths, each is exported under its own name.
+    Paths and `output` may be URLs; `storage_options` configure their file systems. If `output` is a URL, the result is
+    written to `work_folder` first, and then uploaded. `columns` are the columns of `kafka_log` to export, by default
+    all. Bytes that are not a batch are an error unless `mode` is PERMISSIVE, which keeps and reports them. `output`
+    appears only when it is complete. Raises FormatError, LogPathError or PipelineError for invalid arguments and
+    unreadable logs.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode: expected {' or '.join(MODES)}, got {mode!r}.")
@@ -159,7 +159,7 @@ def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
 def _walk(folder: Path, parents: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list[Path]]]:
     """Yield a folder and its subfolders, each with its files. Raises LogPathError if a folder can't be read.
 
-    `parents` has the resolved paths of all parent folders, to detect links that lead back to one of them.
+    `parents` has the resolved paths of all parent folders, to detect cyclic links.
     """
     try:
         real = folder.resolve()

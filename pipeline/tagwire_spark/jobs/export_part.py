@@ -1,8 +1,8 @@
 """Export one part on a worker: a segment, or a folder's other files.
 
-A segment is exported as rows and exact bytes, any other file only as exact bytes. Rows are read as in the source
+A segment is exported as rows and exact bytes, other files only as exact bytes. Rows are read as in the source
 `kafka_log`. A second pass checks which batches can be rebuilt exactly from their rows, and stores the bytes of all
-other batches. So storing exact bytes never affects the rows of the table.
+other batches.
 """
 
 from collections.abc import Iterator
@@ -34,12 +34,12 @@ from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
 TABLE: Final = "table"
-"""Subfolder for tables of records in the folder of a task attempt. Exact bytes are in the subfolder `EXACT`."""
+"""Subfolder of an attempt's folder for the tables of records."""
 _CHUNK: Final = 4 << 20
 """Maximum number of bytes that one row of an `_exact` file stores."""
 _PIECES: Final = 10_000
 _PIECE_BYTES: Final = 8 << 20
-"""When the buffered pieces reach this number of bytes, they are written to the `_exact` file."""
+"""Size of the write buffer of an `_exact` file, in bytes."""
 
 
 class ExportOptions(NamedTuple):
@@ -61,7 +61,7 @@ class SegmentPartition(NamedTuple):
 def export_part(
     unit: dict[str, Any], attempts: str, options: list[Any], storage: StorageOptions = NO_OPTIONS
 ) -> dict[str, Any]:
-    """Export files to a new folder. Raises LogPathError, LogError or PipelineError if one is unreadable or changes."""
+    """Export files to a new folder. Raises LogPathError, LogError or PipelineError for unreadable or changed files."""
     part = ExportedFiles(*unit["part"])
     folder = attempt(attempts)
     exact = _Pieces(folder / EXACT / part.name)
@@ -213,7 +213,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add the next piece of the file. The piece covers `size` bytes of the file (default: the size of `data`)."""
+        """Add the file's next piece, which covers `size` bytes (default: the size of `data`)."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length

@@ -39,7 +39,7 @@ BYTES: Final = "bytes"
 ZEROS: Final = "zeros"
 PIECES: Final = pa.schema(
     [
-        ("file", pa.int32()),  # index into the part's list of files
+        ("file", pa.int32()),  # index into ExportedFiles.files
         ("position", pa.int64()),
         ("size", pa.int64()),
         ("kind", pa.string()),
@@ -68,11 +68,11 @@ class ExportedFiles(NamedTuple):
     """The files' folder, relative to the root of the logs; empty for the root itself."""
     files: tuple[tuple[str, int], ...]
     rows: str | None = None
-    """Path of the file with the segment's records, relative to the root of the export; None if there is none."""
+    """Path of the file with the segment's records, relative to the root of the export, or None."""
 
     @property
     def name(self) -> str:
-        """The part's file name in the export, without the suffix, such as part-00000."""
+        """The part's name in the export, such as part-00000."""
         return f"part-{self.number:05}"
 
     def path_of(self, file: int) -> str:
@@ -115,10 +115,9 @@ class Export(NamedTuple):
 
 
 def check_incomplete(path: str, error: OSError | LogReadError) -> None:
-    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a read error such as EIO.
+    """Raise PipelineError (KAFKA_LOG_UNREADABLE) for a read error such as EIO, but not for a missing or truncated file.
 
-    Return without an error if the file is missing or truncated, because then the export is incomplete. For a truncated
-    file, pyarrow raises an OSError without an error number.
+    For a truncated file, pyarrow raises an OSError without an error number.
     """
     if error.errno not in (None, ENOENT):
         reason = error.strerror if isinstance(error, OSError) else error

@@ -3,8 +3,7 @@
     lasts/ID/7          the last offsets that one task found for partition number 7
 
 A file contains ascending int64 offsets. Each task after the shuffle writes to its own folder, and the task that
-rewrites a segment reads the segment's offset range from the files in all of these folders. Values are never shuffled. A
-key that occurs several times in one Arrow batch is shuffled only once.
+rewrites a segment reads the segment's offset range from the files in all of these folders. Values are never shuffled.
 """
 
 import sys
@@ -111,10 +110,7 @@ def _last_of_keys(number: int, unit: Any, reading: Reading, storage: StorageOpti
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Return a mask of the records that replace older records with the same key.
-
-    These are all records that have a key, except markers and the records of aborted transactions.
-    """
+    """Return a mask of the records with a key, except markers and records of aborted transactions."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts

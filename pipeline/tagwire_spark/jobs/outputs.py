@@ -5,8 +5,8 @@
         lasts/                  results that one round of a job passes to the next (`last_offsets`)
         output/                 becomes the output, by one rename
 
-An output for a URL is built in the same way in a work folder, and then uploaded (`upload`). Each attempt at a unit
-writes to its own folder, and returns the folder's name. Spark accepts one result per unit. Other attempts' folders are
+An output for a URL is built in the same way in a work folder, and then uploaded (`upload`). Each attempt at a unit of
+work writes to its own folder, and returns the folder's name. Spark accepts one attempt; the folders of others are
 ignored, and removed at the end.
 """
 
@@ -179,7 +179,7 @@ def staging(output: JobOutput, spark: SparkSession) -> Generator[Staging]:
 
 @contextmanager
 def _renamed(output: Path) -> Generator[Path]:
-    """Yield a folder next to the output. If the `with` block succeeds, rename its subfolder `output` to the output."""
+    """Yield a folder next to the output. If the `with` block succeeds, its subfolder `output` becomes the output."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output} already exists, and tagwire does not replace it; choose another output")
     with claimed(output) as is_alone:
@@ -188,7 +188,7 @@ def _renamed(output: Path) -> Generator[Path]:
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder
-            publish(JobFolders(folder).output, output)  # replaces the output if it is an empty folder
+            publish(JobFolders(folder).output, output)  # replaces an empty output folder
         except OSError as error:
             raise not_written(output, folder, error) from None
         finally:
@@ -197,7 +197,7 @@ def _renamed(output: Path) -> Generator[Path]:
 
 @contextmanager
 def _uploaded(output: JobOutput, url: str, spark: SparkSession) -> Generator[Path]:
-    """Yield a folder in the work folder. If the `with` block succeeds, upload its subfolder `output` to the output."""
+    """Yield a folder in the work folder. If the `with` block succeeds, upload the folder's subfolder `output`."""
     work = output.work
     if work is None:
         if not str(spark.conf.get("spark.master", "")).startswith("local"):

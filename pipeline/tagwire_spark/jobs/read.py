@@ -45,7 +45,7 @@ from tagwire_spark.log_read.tasks import grouped
 from tagwire_spark.options import invalid
 
 _SPLIT_BYTES: Final = 1 << 30
-"""Default maximum size of a split in bytes. It exceeds the data source's default, so large logs have fewer splits."""
+"""Default maximum size of a split in bytes."""
 _PLAN: Final = "splits binary"
 _PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
 
@@ -79,7 +79,7 @@ def read_logs(
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
     """Let workers plan a query. Each returned row is a pickled group of splits. Raises PipelineError for a bad path."""
     units = _units(query)
-    if not units:  # no partitions: only a DataFrame without rows was written
+    if not units:  # only an empty DataFrame was written
         return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
@@ -106,10 +106,7 @@ def _requested_schema(schema: StructType | str | None, query: LogQuery) -> Struc
 
 
 def _units(query: LogQuery) -> list[_Unit]:
-    """Return the partitions and segments to plan, with their log folders' commit numbers.
-
-    Raises PipelineError if one can't be listed.
-    """
+    """Return the partitions and segments to plan, with their log folders' commit numbers."""
     units: list[_Unit] = []
     for path in query.paths:
         try:
@@ -142,10 +139,7 @@ def _check_replicas(units: list[_Unit]) -> None:
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
-    """Yield the segments and partition folders that match a path or pattern.
-
-    Partitions that the query doesn't select are included, because the workers filter them out when they plan.
-    """
+    """Yield the segments and partition folders that match a path or pattern."""
     numbers: dict[str, int] = {}
     with ExitStack() as stack:
         found = [*log_locations((path,), stack, query.storage)]
@@ -162,7 +156,7 @@ def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
 
 
 def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
-    """Yield the segment at a URL or, for a folder, its partition folders. Tasks later list the folders' segments."""
+    """Yield the segment at a URL or, for a folder, its partition folders."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs does not support patterns in a URL; give folders.")
     system, bare = store(url, options)
@@ -198,7 +192,7 @@ def _outer(path: str) -> str:
 
 
 def _above(path: str) -> str:
-    """Return the log folder that contains a partition or segment. `kafka_log` commits to this folder."""
+    """Return the log folder that contains a partition or segment."""
     return _outer(_folder(path))
 
 

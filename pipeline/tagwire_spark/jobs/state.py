@@ -52,7 +52,7 @@ def _transaction_rows(transactions: Mapping[str, Any]) -> Iterator[dict[str, Any
 class _Table(NamedTuple):
     """One of the tables that `log_state` can return.
 
-    Columns are named as in the messages of the internal topic. `rows` converts the state of one partition to rows.
+    `rows` converts the state of one partition to rows.
     """
 
     topic: str

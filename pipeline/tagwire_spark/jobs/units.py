@@ -165,7 +165,7 @@ def check_output(output: JobOutput, partitions: Sequence[FoundPartition]) -> Non
 def reject_output_inside(output: JobOutput, folders: Sequence[tuple[Location, Path]], what: str = "partition") -> None:
     """Raise LogPathError if a job's output is inside one of `folders`, which the job reads.
 
-    `what` describes such a folder in the error text, such as "partition" or "export".
+    `what` is the word for such a folder in the error text: "partition" or "export".
     """
     local = [folder for root, folder in folders if not is_remote(root.origin)]
     reject_inside([each for each in (output.location, output.work) if isinstance(each, Path)], local, what)
@@ -232,8 +232,8 @@ def _inode(file: str) -> int:
 def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
     """Yield, on a worker, the segment that the driver described with `sent_segment`.
 
-    Raises PipelineError if the segment was replaced or removed in the meantime. If the `with` block fails, this is
-    checked again, because a replaced segment is the likely cause.
+    Raises PipelineError if the segment was replaced or removed in the meantime. If the `with` block fails, the segment
+    is checked again, because it may have been replaced.
     """
     file, listed = sent
     if is_remote(file):

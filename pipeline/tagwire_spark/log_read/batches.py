@@ -95,8 +95,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
     """Raise LogError unless a batch's offsets are above those of the previous batch and below the next segment's.
 
-    No checksum covers offsets, so a batch with a valid checksum may have wrong offsets. The order of two batches is
-    checked only if the query requests one of them.
+    No checksum covers offsets, so a batch with a valid checksum may have wrong offsets.
     """
     position, batch = piece
     if before >= split.first_offset or is_requested(batch, split, query):
@@ -109,8 +108,8 @@ def _check_offsets(file: str, piece: Found, before: int, split: Split, query: Lo
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
     """Raise PipelineError if offsets are missing between the end of this segment and the start of the next.
 
-    `position` and `reached` are the position and the offset after the split's last batch. Missing offsets are normal in
-    compacted logs, and in logs written by `kafka_log`.
+    `position` and `reached` are the position and the offset after the split's last batch. Missing offsets are accepted
+    in compacted logs and in logs written by `kafka_log`.
     """
     end = min(split.next_base, split.end_offset)
     is_incomplete = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
@@ -158,8 +157,8 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     """Return the position of the split's first batch, and the last offset before it.
 
     If the split begins with damage, a permissive read compares the last offset with the offset of each possible next
-    batch, so that it doesn't mistake damaged bytes for a batch. The task that reads the preceding split uses the same
-    last offset, so both tasks find the same batch. Raises LogError for damage, unless the query is permissive.
+    batch, so that it doesn't mistake damaged bytes for a batch. Raises LogError for damage, unless the query is
+    permissive.
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
@@ -299,7 +298,7 @@ class SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # None means that not even the batch can be decoded; otherwise, only its records or offsets are invalid.
+        # None means that the batch can't be decoded; otherwise, only its records or offsets are invalid.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):

@@ -1,8 +1,6 @@
 """The columns of `kafka_log`: their names and types, and how they are converted from log columns to Arrow columns.
 
-The first eight are the columns of Spark's own Kafka source, so queries written for that source also work here. Each
-column is defined by one row of a table: its name, its type, and the columns of `tagwire.log.columns` from which its
-values are made.
+The first eight are the columns of Spark's own Kafka source, so queries written for that source also work here.
 """
 
 from collections.abc import Callable, Sequence
@@ -116,7 +114,7 @@ def _timestamp_type_array(dictionary_array: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Return each record's headers with string keys; null if it has none."""
+    """Return each record's headers with string keys; null without headers."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)

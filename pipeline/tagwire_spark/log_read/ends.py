@@ -35,9 +35,8 @@ def end_of(
 ) -> LogEnd | None:
     """Return the end of the last whole batch in a log; None if there are no segments.
 
-    `near` is an end found earlier in the same segment; the search then starts at the batch before that end. The caller
-    stores the returned position as the last segment's `end`, so that readers ignore the bytes after it. Raises LogError
-    for damage before the end, unless `permissive`.
+    `near` is an end found earlier in the same segment; the search then starts at the batch before that end. Raises
+    LogError for damage before the end, unless `permissive`.
     """
     if not segments:
         return None
@@ -121,7 +120,7 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
 def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     """Return the position of the last indexed batch at or before `offset` (None: in the whole segment).
 
-    Reading batch headers from there reaches `offset` quickly. Returns 0 if the index has no such batch or is damaged.
+    Returns 0 if the index has no such batch or is damaged.
     """
     try:
         entry = segment.index_entry(offset)
