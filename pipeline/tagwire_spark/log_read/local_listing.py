@@ -18,7 +18,7 @@ from tagwire_spark.log_read.splits import counted_folders
 
 _T = TypeVar("_T")
 _SETTLED: Final = 2_000_000_000
-"""Age, in nanoseconds, from which a modification time is reliable. Before that, a second change may not alter it."""
+"""Age, in nanoseconds, from which a modification time is reliable."""
 
 
 class _Known(NamedTuple, Generic[_T]):
@@ -57,7 +57,7 @@ class LocalListing(Generic[_T]):
     def value_of(self, folder: Path) -> _T:
         """Return the value of the partition in a folder, from the cache if the partition is unchanged.
 
-        Raises LogPathError if the folder is gone, and any error that computing the value raises.
+        Raises LogPathError if the folder is gone.
         """
         changed, known = _changed(folder), self._known.get(folder)
         is_kept = known is not None and known.changed == changed

@@ -1,4 +1,4 @@
-"""Reject options that name a missing topic or partition: `subscribe`, `assign`, offsets and times.
+"""Reject options that name a missing topic or partition.
 
 Without this check, a misspelled name would silently select nothing. As in Spark's Kafka source, unknown names are
 rejected, but `subscribePattern` may match nothing. A stream accepts an unknown topic, which may be created later.
@@ -21,7 +21,7 @@ def check_partitions_exist(query: LogQuery, seen: _Keys, there: Callable[[], _Ke
     """Raise PipelineError if the options name a topic or partition that doesn't exist.
 
     `seen` contains the partitions found so far. If an option names another partition, `there` is called to list all
-    existing partitions. If it returns None, the log may be empty, and no error is raised.
+    existing partitions. If `there` returns None, no error is raised.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
     of_options = {

@@ -48,7 +48,7 @@ _INSTEAD: Final = {
     "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
     " bytes that a task reads.",
 }
-"""Options that users may try because of Spark's Kafka source, each with the error that suggests what to use instead."""
+"""Options that users may try because of Spark's Kafka source, each with an error that suggests an alternative."""
 EARLIEST: Final = -2
 LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
@@ -95,7 +95,7 @@ class LogQuery(NamedTuple):
     Reading ends before the first record that is at or after the end time.
     """
     future_is_error: bool = True
-    """Whether a partition without a record at or after its `start_times` is an error; otherwise it is skipped."""
+    """Whether a partition without a record at or after its start time is an error; otherwise it is skipped."""
     first_timestamp: int | None = None
     """Lowest requested timestamp, in milliseconds."""
     end_timestamp: int | None = None
@@ -125,7 +125,7 @@ class LogQuery(NamedTuple):
 
 
 def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the options for streams, which batch reads ignore as in Spark's Kafka source, and warn about them."""
+    """Remove the options that only streams use, and warn about them."""
     ignored = {name for name in options if name.lower() in {each.lower() for each in STREAM_OPTIONS}}
     if ignored:
         warnings.warn(f"kafka_log ignores these options in batch reads: {', '.join(sorted(ignored))}", stacklevel=2)
@@ -135,8 +135,7 @@ def _without_limits(options: Mapping[str, Any]) -> dict[str, Any]:
 def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the options for connections to Kafka brokers, and warn about them.
 
-    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for an option that this source
-    rejects (`_INSTEAD`).
+    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for a rejected option.
     """
     kept: dict[str, Any] = {}
     for name, value in options.items():
@@ -221,7 +220,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 
 
 def partition_key(folder: Path) -> tuple[str, int]:
-    """Return the topic and partition number in a folder's name; for any other folder, its name and -1."""
+    """Return the topic and partition number in a folder's name; for any other name, the name and -1."""
     name = partition_name(folder.absolute())
     return (name.topic, name.partition) if name else (folder.name, -1)
 
@@ -274,7 +273,7 @@ def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
         return None
     value = options.json("assign")
     try:
-        if all(isinstance(partitions, list) for partitions in value.values()):  # strings are iterable too
+        if all(isinstance(partitions, list) for partitions in value.values()):
             pairs = ((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
             if (found := frozenset(pairs)) and all(partition >= 0 for _, partition in found):
                 return found
@@ -288,8 +287,8 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     """Parse an option for offsets: a word such as `earliest` for all partitions, or JSON like {"topic": {"0": 23}}.
 
     `words` maps each accepted word to the number that represents it in JSON, such as {"earliest": -2}. The first word
-    is the default and means "no bound", so partitions with this word's number are left out of the result. Returns None
-    if the option is a word; `stream_query` itself checks whether the word is `latest`.
+    is the default and means "no bound", so partitions with its number are left out of the result. Returns None if the
+    option is a word.
     """
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
@@ -350,7 +349,7 @@ def _whole(value: Any) -> int:
 
 
 def _limits(options: Options) -> Limits:
-    """Parse the option `limits`, which limits what decoding accepts: `name=number,name=number`."""
+    """Parse the option `limits` for decoding: `name=number,name=number`."""
     values = {}
     for part in options.names("limits") or ():
         name, _, number = part.partition("=")

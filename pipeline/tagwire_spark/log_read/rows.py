@@ -1,7 +1,7 @@
 """Convert the record batches in a task's splits to Arrow batches for Spark, with only the requested columns.
 
 Several splits share an Arrow batch, because an Arrow batch costs Python and Spark more time than reading a small
-segment. The engine stores each row's file name, which identifies the row's split.
+segment.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ pc: Final[Any] = pyarrow.compute  # typed as Any, because pyarrow creates its co
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
-"""Stands for a missing bound of a split's offsets. It is less than every offset, even an invalid one."""
+"""Stands for a missing bound of a split's offsets. It is less than every offset."""
 _ABORT: Final = bytes(4)
 """The key of an abort marker: version 0 and type 0 (abort), each an int16."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
@@ -128,7 +128,7 @@ class _Rows:
         self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != _MESSAGE]
         if _MESSAGE in schema.names:
-            self._names += ["value", "offset"]  # to decode `value` as a message, and to name the `offset` in errors
+            self._names += ["value", "offset"]  # to decode the message, and for error messages
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
@@ -165,8 +165,8 @@ class _Rows:
     def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """Read a split. Yield each Arrow batch as soon as it is full.
 
-        The last rows stay buffered; a call for the next split or of `rest` yields them. In PERMISSIVE mode, each
-        damaged range becomes an error row. In FAILFAST mode, LogError is raised after the rows before the damage.
+        The last rows stay buffered until the next call. In PERMISSIVE mode, each damaged range becomes an error row. In
+        FAILFAST mode, LogError is raised after the rows before the damage.
         """
         name = encodable(scan.file)
         known = self._numbers.setdefault(name, number)
@@ -262,8 +262,8 @@ class _Rows:
     def _within_times(self, batch: Any) -> Iterator[Any]:
         """Yield a mask of the rows that are not before the start time, and a mask of the rows before the end time.
 
-        If the query lacks one of these times, there is no mask for it. For `level=batch`, the end time is ignored: a
-        batch whose last timestamp is later may still have earlier records.
+        For `level=batch`, the end time is ignored: a batch whose last timestamp is later may still have earlier
+        records.
         """
         first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
         if first is None and end is None:

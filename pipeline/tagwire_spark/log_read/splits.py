@@ -1,4 +1,4 @@
-"""Plan, on the driver, which bytes of which segments each task reads: its splits. Planning reads no records.
+"""Plan, on the driver, which bytes of which segments each task reads. Planning reads no records.
 
 A split consists of the batches that begin in a byte range, which may start and end anywhere. To find the first batch, a
 task uses the last index entry before the range, provided that a whole batch with the entry's offset is at that
@@ -86,9 +86,8 @@ def plan(query: LogQuery) -> list[Split]:
 def plan_alone(query: LogQuery, path: str) -> list[Split]:
     """Return the splits that a query needs in one partition folder or segment.
 
-    The caller must check that no commit changes the log folder during this call. This function doesn't check it,
-    because each call would have to list all partitions of the log folder. Raises PipelineError, for example for damaged
-    logs.
+    The caller must check that no commit changes the log folder during this call. A check here would list all partitions
+    of the log folder in each call. Raises PipelineError, for example for damaged logs.
     """
     splits: list[Split] = []
     with ExitStack() as stack:
@@ -133,7 +132,7 @@ def _counts(path: Path) -> bool:
 def _partitions(query: LogQuery, stack: ExitStack) -> Iterator[tuple[str, Partition, Sequence[Segment]]]:
     """Yield (folder name, partition, segments) for each partition that the query selects.
 
-    If one of the query's paths is a segment file, it yields only this segment of the partition.
+    For a path that is a segment file, only this segment is yielded.
     """
     for location in log_locations(query.paths, stack, query.storage):
         if location.local.is_file():
@@ -196,8 +195,7 @@ def _folders(location: Location) -> Sequence[Path]:
 def check_found(path: str, found: Sequence[Location]) -> None:
     """Raise PipelineError if a path has no segments. The error lists what was found there instead.
 
-    A log folder without segments is accepted if `kafka_log` wrote it, because the written DataFrame may have had no
-    rows.
+    A log folder without segments is accepted if `kafka_log` wrote it, because the DataFrame may have been empty.
     """
     names: list[str] = []
     for location in found:
@@ -338,7 +336,7 @@ def whole_splits(query: LogQuery, requested: Iterable[RequestedSegment], locatio
 
 
 def _begun(query: LogQuery, requested: RequestedSegment, location: Location) -> Split | None:
-    """Return the split of a whole segment, with a hint from the offset index: the position where to start reading.
+    """Return the split of a whole segment, with a start position from the offset index.
 
     Returns None if the time index shows that all records of the segment are earlier than the requested time.
     """

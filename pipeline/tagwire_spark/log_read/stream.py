@@ -244,9 +244,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _listed(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
         """Return the current partitions of a query and, with `is_planned`, a split for each requested segment.
 
-        Both come from one listing, so that no deleted segment goes unnoticed: after a deletion before the listing, the
-        partition starts later; after a deletion since the listing, reading the segment's split fails. Raises
-        PipelineError for an unreadable log.
+        Both come from one listing, so that no deleted segment goes unnoticed. Raises PipelineError for an unreadable
+        log.
         """
         found: dict[tuple[str, int], Log] = {}
         splits: list[Split] = []
@@ -298,7 +297,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _end_of(self, partition: Partition, state: FileState | None = None) -> LogEnd | None:
         """Return the end of a log; None if it has no segments. The search starts at the last known end.
 
-        If the last segment's file still has the same `state`, the known end is returned. Raises LogError for damage.
+        If the last segment is unchanged (`state`), the known end is returned. Raises LogError for damage.
         """
         if not partition.segments:
             return None

@@ -2,11 +2,11 @@
 
 As in Spark's Kafka source, this is the offset of the first record that is not earlier than the time. Everything after
 that record is read, even records with earlier timestamps. Segments that are entirely earlier, according to their time
-index, are skipped. After these, only batch headers are read, up to the batch with that record.
+index, are skipped.
 
 An entry in a `.timeindex` means that no record up to its offset has a later timestamp. An index that is damaged or
 belongs to another segment must not hide records, so an entry is used only if the batch with its offset has exactly the
-entry's timestamp as its maximum. No batch after that one is skipped, because timestamps need not be in order.
+entry's timestamp as its maximum.
 
 File modification times can't be used instead, because producers set record timestamps. The index can't help to find the
 end of a time range, because early timestamps can follow late ones.

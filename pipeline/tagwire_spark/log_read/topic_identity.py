@@ -27,8 +27,8 @@ def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tup
 def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
     """Raise PipelineError if a topic was recreated, or if a log was truncated and then continued with other records.
 
-    If `fails` is false, no error is raised, and a recreated topic is read from its beginning. Returns True if
-    any such topic was found.
+    If `fails` is false, no error is raised, and a recreated topic is read from its beginning. Returns True if any topic
+    was recreated.
     """
     epochs, others, is_new = offset.get(EPOCHS, {}), _other_ids(logs, offset), False
     for key in sorted(starts.keys() & logs.keys()):  # sorted, so that every run reports the same log
@@ -48,8 +48,7 @@ def same_ends(logs: Mapping[tuple[str, int], Log], end: Mapping[str, Any], ends:
     """Return `ends`, the end offsets of a micro-batch, without those of recreated topics.
 
     A restarted stream plans its last micro-batch again, up to the stream offset `end` in the checkpoint. If a topic was
-    recreated in the meantime, its old end offsets are meaningless, because its folders contain other records.
-    Raises PipelineError in the same cases as `check_same`.
+    recreated in the meantime, its old end offsets are meaningless. Raises PipelineError like `check_same`.
     """
     check_same(logs, end, dict(ends), fails=fails)
     others = _other_ids(logs, end)

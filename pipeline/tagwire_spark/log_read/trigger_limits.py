@@ -19,7 +19,7 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 TOPIC_IDS: Final = ":topicIds"
 EPOCHS: Final = ":leaderEpochs"
-"""Keys for topic IDs and the last records' leader epochs in a stream's offset. The colon tells them from topics."""
+"""Keys for topic IDs and the last records' leader epochs in a stream's offset. Topic names have no colon."""
 
 
 class Log(NamedTuple):
@@ -34,10 +34,7 @@ class Log(NamedTuple):
     topic_id: str = ""
     """The topic ID in `partition.metadata`; a recreated topic has another ID."""
     epochs: tuple[tuple[int, int], ...] = ()
-    """Leader epochs, each with its first offset.
-
-    If the epoch at an offset has changed since the record there was read, another record has replaced it.
-    """
+    """Leader epochs, each with its first offset."""
     log_end: int = 0
     """The log end offset. With read_committed, it may be after `end`, the start of the earliest open transaction."""
 
@@ -50,8 +47,7 @@ class Log(NamedTuple):
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
     """Return the offset at which a micro-batch ends, for each partition.
 
-    If there is no limit, this is the end of the log; otherwise, it is the offset at which the partition's share of the
-    limit is used up.
+    Without a limit, this is the end of the log; otherwise, the partition's share of the limit is used up there.
     """
     ends = {key: log.end for key, log in logs.items()}
     begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
@@ -90,10 +86,10 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """Divide a strict limit among the partitions, one unit at a time. Return each partition's share.
+    """Divide a strict limit among the partitions. Return each partition's share.
 
     The order of the partitions is random, with the stream offset as the seed, so it changes with each micro-batch. In a
-    fixed order, or an order by backlog, partitions that keep growing could make others wait for a long time.
+    fixed order, growing partitions could make others wait for a long time.
     """
     order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)
@@ -120,8 +116,8 @@ def spark_offset(
 ) -> dict[str, Any]:
     """Return the stream offset as Spark stores it. Its keys are sorted, because Spark compares offsets as strings.
 
-    A topic without an ID keeps the ID in the `earlier` offset. A broker writes the ID some time after it has created
-    a partition. If the earlier ID were lost, the stream would not notice that the topic was recreated.
+    A topic without an ID keeps the ID in the `earlier` offset. If the earlier ID were lost, the stream would not notice
+    that the topic was recreated.
     """
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):

@@ -2,7 +2,7 @@
 
 Brokers list an aborted transaction in the `.txnindex` of the segment that contains its abort marker. They also write
 snapshots of the producer state, so reading batch headers begins at the latest snapshot or, if there is none, at the
-start of the log. A process reads these headers only once, unless that part of the log changes.
+start of the log.
 """
 
 from bisect import bisect_right
@@ -205,8 +205,8 @@ def _headers(
     """Yield non-empty lists of a partition's batch headers, beginning at `offset` or at the cached position.
 
     A list may leave out batches that are neither transactional nor control batches. It ends with the last batch that
-    was read, which may occur twice if it is a transactional or control batch. Raises LogError for damage, unless the
-    query is permissive. Invalid bytes at the end of the log are ignored, because they may be an unfinished batch.
+    was read, which may occur twice. Raises LogError for damage, unless the query is permissive. Invalid bytes at the
+    end of the log are ignored, because they may be an unfinished batch.
     """
     read, segments = None, partition.segments
     for segment, after in zip_longest(segments, segments[1:]):

@@ -49,7 +49,7 @@ from tagwire_spark.log_write.target import LogTarget
 _AT_ONCE: Final = 8
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
-"""The remedy that an error suggests if a batch would begin at a baseOffset that the log already contains."""
+"""The remedy suggested in errors about a baseOffset that the log already contains."""
 
 
 class Staged(WriterCommitMessage):

@@ -79,9 +79,8 @@ def facts_of(batch: Any, target: LogTarget) -> Facts:
 def as_record(entry: RecordToWrite, offset: int, has_tombstones: bool) -> Record:
     """Convert an entry to a record.
 
-    `has_tombstones` means that the format has a tombstone flag; the record then gets the entry's `tombstone`. In other
-    formats, null values mark tombstones, so a `tombstone` that agrees with the value is replaced by None. One that
-    contradicts the value is kept, so that encoding rejects the record.
+    `has_tombstones` means that the format has a tombstone flag. In other formats, null values mark tombstones; only a
+    `tombstone` that contradicts the value is kept, so that encoding rejects the record.
     """
     tombstone = entry.tombstone
     if not has_tombstones and tombstone == (entry.value is None):

@@ -21,7 +21,7 @@ from tagwire_spark.log_read.ends import LogEnd, end_of
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)
-"""Files that stay when a partition is overwritten: the topic, and so its ID in this file, does not change."""
+"""Files that stay when a partition is overwritten, because the topic ID doesn't change."""
 
 
 class ExistingLog(NamedTuple):

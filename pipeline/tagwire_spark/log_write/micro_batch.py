@@ -2,8 +2,7 @@
 
 Spark assigns a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
 checkpoint. A commit's manifest stores the number of the query's last micro-batch, and copies those of other queries
-from the previous manifest. All micro-batches up to that number count as written, even if one is repeated with other
-rows.
+from the previous manifest. All micro-batches up to that number count as written.
 """
 
 from collections.abc import Mapping
