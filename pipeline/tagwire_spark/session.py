@@ -99,7 +99,7 @@ def spark_errors_converted() -> Generator[None]:
 # Reduce the overhead of Spark's Python workers.
 #
 # Spark runs Python's garbage collector in a worker after each task. The collector visits all imported objects, which
-# takes about 20 ms: a third of the time to decode half a million messages.
+# takes about 20 ms.
 
 
 @cache

@@ -1,6 +1,6 @@
 """tagwire: encode versioned messages to bytes, and decode them.
 
-This package is the runtime of generated packages such as `tagwire_messages`, and works with each of them:
+This package is the runtime of generated packages such as `tagwire_messages`:
 
     Versions, Limits                    version ranges; limits for decoding untrusted bytes
     Registry, Frame, FrameSplitter      whole requests, responses and records

@@ -1,4 +1,4 @@
-"""Convert rows of an Arrow batch to records without creating Python objects. This works for most writes.
+"""Convert rows of an Arrow batch to records without creating Python objects.
 
 A run is a series of rows in format v2 with the same batch properties. All other rows are converted one by one
 (`entries`). If a run can't be written, its rows are also converted one by one, to find the invalid value.
@@ -36,7 +36,7 @@ _DEFAULTS: Final = {
     "producerEpoch": -1,
     "isTransactional": False,
 }
-"""Maps columns to their defaults, which replace nulls. These are the columns that set properties of a whole batch."""
+"""Maps columns that set batch properties to their defaults, which replace nulls."""
 
 
 class RowRun(NamedTuple):
@@ -69,7 +69,7 @@ class RowRun(NamedTuple):
         return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
-        """Return the run's rows from number `row` on, as an Arrow batch. The run's first row has number 0."""
+        """Return the run's rows from index `row` on, as an Arrow batch."""
         return self.batch.slice(self.start + row, self.size - row)
 
     def _column(self, name: str, type: pa.DataType) -> Any:
@@ -142,7 +142,7 @@ def _is_all(column: Any, check: Any) -> bool:
 
 
 def _starts(batch: Any, target: LogTarget) -> list[int]:
-    """Return the indexes of the rows at which a batch property changes, so that a new run begins."""
+    """Return the indexes of the rows at which a new run begins."""
     given = {"topic": target.topic, "format": target.format, "compression": target.compression}
     names = {field.name for field in batch.schema if not pa.types.is_null(field.type)}
     columns = [

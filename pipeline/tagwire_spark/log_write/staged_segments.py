@@ -38,7 +38,7 @@ class StagedSegment(NamedTuple):
     epochs: tuple[tuple[int, int], ...]
     """The leader epochs that begin in the segment, with their first offsets."""
     has_transactions: bool
-    """Whether the segment has transactional batches or markers, whose meaning depends on everything before them."""
+    """Whether the segment has transactional batches or markers."""
     format: str
     first_record: int
     """The offset of the first record; the batch that contains it may begin earlier."""
@@ -177,10 +177,7 @@ def _offset_position(name: str, is_compressed: bool) -> int | None:
 
 
 def offset_positions_file(segment: Path) -> Path:
-    """Return the path of the file that lists the positions of all base offsets in a staged segment.
-
-    `numbered` needs these positions to renumber the segment.
-    """
+    """Return the path of the file that lists the positions of all base offsets in a staged segment."""
     return segment.with_name(f"places-{segment.stem}")
 
 

@@ -1,12 +1,11 @@
 """Write the output of a task: its rows, as batches in segments, in the attempt's folder.
 
 For logs in object storage, that folder is local to the worker, and segments are uploaded when they are full. Nothing is
-sorted here: the rows of each partition must come in offset order. Rows of different partitions may alternate, as in a
-stream, where Spark can't sort. All open batches share a memory limit, and only a few files are open at a time,
-regardless of the number of rows and partitions.
+sorted here: the rows of each partition must come in offset order. Rows of different partitions may alternate. All open
+batches share a memory limit, and only a few files are open at a time.
 
-Rows without offsets are numbered from the end of the log. Other tasks may assign the same offsets in that partition, so
-the driver may have to move segments to later offsets (`numbered`).
+Rows without offsets are numbered from the end of the log. Other tasks may assign the same offsets, so the driver may
+have to move segments to later offsets (`numbered`).
 """
 
 import re
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 # A checksum over records, to detect whether two writes of a micro-batch have the same content.
 #
 # The sum does not depend on the order, batches or offsets of the records. It covers each record's key, value and
-# headers as encoded in format v2, so native code can compute the sum while it encodes rows (`row_runs`).
+# headers as encoded in format v2.
 
 
 def content_sum(records: Iterable[Record]) -> int:

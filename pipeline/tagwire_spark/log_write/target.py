@@ -37,7 +37,7 @@ WRITE_OPTIONS: Final = (
 _OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
 """Options that a stream writer rejects, because it always appends, and Spark numbers its micro-batches."""
 _OF_STREAMS: Final = ("checkpointLocation", "queryName")
-"""Spark's own options for streams, which are ignored here. Spark passes them to the writer with all other options."""
+"""Spark's own options for streams, which are ignored here."""
 _BATCH_BYTES: Final = 16384
 _SEGMENT_BYTES: Final = 1 << 30
 _LEFTOVER_HOURS: Final = 168

@@ -43,7 +43,7 @@ class LogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         query = log_query(self.options)
         columns = check_requested_columns(self.name(), schema, full_schema(query, strict=True))
-        # Only PushingLogReader has `pushFilters`, because Spark rejects a reader that has it if pushdown is disabled.
+        # Only PushingLogReader has `pushFilters`, because Spark rejects this method if pushdown is disabled.
         pushes = str(self.options.get("pushdown", "false")).lower() == "true"
         return (PushingLogReader if pushes else LogReader)(query, columns, schema.names)
 

@@ -1,7 +1,7 @@
 """The data source `kafka_rpc`, which shows captured requests and responses as a DataFrame with a row per exchange.
 
 A task reads one file, and pairs only frames in that file. If a request and its response are in different files, they
-become two rows, each with only one side.
+become two rows.
 """
 
 from collections.abc import Iterator, Sequence

@@ -95,8 +95,7 @@ cdef class Conversion:
 cdef class Decoder(Conversion):
     """Decodes messages. `value` is the column of decoded messages, and `root` is the whole result.
 
-    If errors are stored in a column, `root` is a struct with the children `value` and the column of errors. Otherwise,
-    `root` and `value` are the same column.
+    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, it is `value` itself.
     """
 
     cdef int64_t depth
@@ -158,8 +157,7 @@ cdef class Decoder(Conversion):
 cdef class Encoder(Conversion):
     """Encodes rows as messages. `value` is the column of encoded messages, and `root` is the whole result.
 
-    If errors are stored in a column, `root` is a struct with the children `value` and the column of errors. Otherwise,
-    `root` and `value` are the same column.
+    If errors are stored in a column, `root` is a struct of `value` and the errors; otherwise, it is `value` itself.
     """
 
     cdef Shape shape

@@ -39,8 +39,8 @@ static int tw_give_block(tw_emitter *e, const uint8_t *data, int64_t size)
     return 0;
 }
 
-/* Insert a length before the bytes written since `start`. It excludes the first `uncounted` bytes: the 2-byte tag in
- * some optional buffers (KIP-482 draft), otherwise none. */
+/* Insert a length before the bytes written since `start`. The length excludes the first `uncounted` bytes: the 2-byte
+ * tag in some optional buffers (KIP-482 draft), otherwise none. */
 static TW_MAYBE_UNUSED int tw_enclose(tw_emitter *e, int code, int64_t start, int uncounted)
 {
     uint8_t length[TW_LENGTH_WIDTH + 1];

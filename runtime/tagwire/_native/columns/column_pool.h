@@ -1,7 +1,7 @@
 /* A pool of unused frames (column buffers), which are reused for later rows with the same columns.
  *
  * Allocating and freeing a large frame takes longer than filling it: the kernel clears new pages and reclaims freed
- * ones, and does so for only one thread at a time. When a pool is full, adding a frame frees the oldest frames.
+ * ones. When a pool is full, adding a frame frees the oldest frames.
  *
  * Arrow consumers release frames on any thread, without the GIL. No thread waits for the pool: if another thread is
  * using it, the caller frees or allocates the memory itself. */

@@ -2,7 +2,7 @@
  *
  * The C data interface does not specify the sizes of an array's buffers, and does not guarantee valid offsets. This
  * code checks offsets against each other, and against the length of the child or buffer if that is known. Otherwise, it
- * trusts the offsets, like every consumer of the interface, because the arrays come from the same process. */
+ * trusts the offsets, because the arrays come from the same process. */
 #ifndef TAGWIRE_COLUMN_SOURCE_H
 #define TAGWIRE_COLUMN_SOURCE_H
 
