@@ -133,7 +133,7 @@ void tw_truncate(tw_frame *frame, int64_t rows)
 {
     frame->levels[0].length = rows;
     tw_mend_validity(frame, 0);
-    /* A list column precedes its elements, so the loop knows the length of their level when it reaches them. */
+    /* List columns precede their elements, so the length of the elements' level is already known. */
     for (int32_t c = 0; c < frame->columns_count; c++) {
         const tw_column *column = frame->columns + c;
         tw_buffers *b = frame->buffers + c;

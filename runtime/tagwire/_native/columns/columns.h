@@ -9,7 +9,7 @@
  * tw_truncate reduces this number, and reads the new lengths of the other levels and of the string data from the
  * offsets. Validity bitmaps start with all bits set, so a bit is written only for a null.
  *
- * This code uses no Python objects and no locks, and runs without the GIL. Functions return 0 or an error code. */
+ * This code runs without the GIL. Functions return 0 or an error code. */
 #ifndef TAGWIRE_COLUMNS_H
 #define TAGWIRE_COLUMNS_H
 
@@ -55,7 +55,7 @@ typedef struct {
     int64_t length;
     int64_t capacity;
     int64_t touched;     /* validity bits from this index on are all 1, so tw_truncate need not set them */
-    int32_t first, end;  /* columns `first` up to `end`: all of this level, and perhaps some of inner levels */
+    int32_t first, end;  /* range that contains all columns of this level */
 } tw_level;
 
 typedef struct {
@@ -191,7 +191,7 @@ static inline int tw_put_bytes(tw_frame *frame, int32_t column, int64_t at, cons
     return 0;
 }
 
-/* Store a null. If the column isn't nullable, store a placeholder, which nobody reads because a parent is null. */
+/* Store a null. If the column isn't nullable, store a placeholder, which is never read. */
 void tw_put_null(tw_frame *frame, int32_t column, int64_t at);
 
 int tw_put_default(tw_frame *frame, int32_t column, int64_t at);

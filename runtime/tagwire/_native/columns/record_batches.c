@@ -29,7 +29,7 @@ int tw_is_magic2(const tw_struct *s)
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }
 
-/* Return whether the batch at `p` may be in the format whose batch length is a varint (see `b->tried`). */
+/* Return whether the batch at `p` may be in the format whose batch length is a varint. */
 static int tw_may_be_tried(const tw_batches *b, const uint8_t *p, int64_t left)
 {
     tw_reader r;
@@ -119,8 +119,7 @@ static int tw_put_constants(tw_batches *b, int64_t first, int64_t end)
 }
 
 /* Complete the rows from `first` up to `end`, which belong to one batch. Fill the columns whose value is the same for
- * the whole batch, and set the frame's number of rows to `end`. After an error, set that number to `first`, which
- * removes these rows. */
+ * the whole batch, and set the frame's number of rows to `end`. After an error, remove these rows. */
 static int tw_end_rows(tw_batches *b, int64_t first, int64_t end)
 {
     int error = tw_put_constants(b, first, end);

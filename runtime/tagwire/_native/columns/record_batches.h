@@ -25,8 +25,8 @@ struct tw_sink {
 /* The state of reading batch headers and records.
  *
  * A field whose sink has slot N is stored in `slots[N]` if it is a number. If it is a string or bytes value, its size
- * is stored in `slots[N]`, and its address in `spans[N]`. `r.known` contains the registers (framing.h). In some
- * formats, an attribute bit marks a record as a tombstone: `flag` is this bit's value in the last record read. */
+ * is stored in `slots[N]`, and its address in `spans[N]`. `r.known` contains the registers (framing.h). `flag` is the
+ * tombstone bit of the last record read, in formats that have one. */
 typedef struct {
     tw_reader r;
     tw_frame *frame;
@@ -124,8 +124,7 @@ typedef struct {
     int64_t most_rows, most_bytes, bytes; /* the limits of a frame, and the bytes read for the current one */
 } tw_batches;
 
-/* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. Its attributes byte may
- * have named bits, and may be missing in some batches. */
+/* Return whether a record struct has the layout of magic 2, so that tw_take_magic2 can read it. */
 int tw_is_magic2(const tw_struct *s);
 
 /* Prepare to read the open batch's decompressed records from `p`. Return 0 or an error code. */

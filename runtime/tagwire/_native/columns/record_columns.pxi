@@ -1,8 +1,8 @@
-"""Build plans for reading batches into columns. The loop in record_batches.c follows these plans.
+"""Build plans for reading batches into columns.
 
-The loop reads headers and records with the same plans as the engine. This file adds a sink for each field: the column
-or slot in which the field is stored. A column with one value per batch is a constant, which is computed from the batch
-header.
+The loop in record_batches.c reads headers and records with the engine's plans. This file adds a sink for each field:
+the column or slot in which the field is stored. A column with one value per batch is a constant, which is computed from
+the batch header.
 """
 
 cdef tw_crc32c_tables CRC32C, CRC32  # CRC tables, filled in once and never changed

@@ -99,7 +99,7 @@ cdef class RecordColumns:
         return 0
 
     def leave(self, int64_t position, last_offset):
-        """Continue at `position`, after a batch that Python has read or skipped. `last_offset` is its last offset."""
+        """Continue at `position`, after a batch with this last offset, which Python has read or skipped."""
         self.b.is_open = False
         self.b.index = 0
         self.b.position = position

@@ -183,7 +183,7 @@ static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader 
     return error;
 }
 
-/* Verify the checksum of the bytes from the reader's position to r.end. Return TW_REJECTED if it is wrong. */
+/* Verify the checksum of the bytes from the reader's position to r.end. Return TW_REJECTED for a wrong checksum. */
 static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
 {
     const tw_crc32c_tables *tables = framing->algorithm == TW_CRC32C ? w->crc32c : w->crc32;

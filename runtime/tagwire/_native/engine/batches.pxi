@@ -1,4 +1,4 @@
-"""Read or build a magic 2 batch in one native call. A result of None means that Python must read or build it."""
+"""Read or build a magic 2 batch in one native call. None means that Python must read or build the batch."""
 
 cdef extern from "engine/wire.h":
     uint32_t tw_get32(const uint8_t *)
@@ -81,10 +81,10 @@ cdef class Magic2:
     `batch` is the class of the batch objects. `records` reads and writes the records. It needs three inputs, whose
     names are in `names`: the base offset of the batch, a timestamp T and a factor F. A record with the timestamp delta
     D has the timestamp T + F * D. Usually, T is the base timestamp, and F is 1. If the broker has set the timestamps, T
-    is the append time, and F is 0, so that all records have the append time.
+    is the append time, and F is 0.
 
-    If `is_alone` is true, each batch object gets its own copy of its bytes, and doesn't keep other batches in memory.
-    The method `at` then also stores the header fields that HEADER_NAMES lists, and `batch` must have slots for them.
+    If `is_alone` is true, each batch object gets its own copy of its bytes. The method `at` then also stores the header
+    fields that HEADER_NAMES lists, and `batch` must have slots for them.
     """
 
     cdef object batch, format
@@ -158,10 +158,7 @@ cdef class Magic2:
         return result
 
     cdef bytes open(self, batch, tw_batch *records):
-        """Find a batch's records. Return the bytes that contain them; None if only Python can read the batch.
-
-        For example, only Python can read a compressed batch.
-        """
+        """Find a batch's records. Return the bytes that contain them; None if Python must read the batch."""
         cdef object found = slot_value(batch, BATCH[BUF])
         cdef PyObject *buf = <PyObject *>found
         cdef Py_ssize_t start = slot_value(batch, BATCH[START])

@@ -183,7 +183,7 @@ static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 }
 
 /* Keep the garbage collector from running while a message is decoded. Before CPython 3.12, it would run after every 700
- * new objects, and would visit the same objects several times. Later releases never collect during a call of C code. */
+ * new objects. Later releases never collect during a call of C code. */
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
 #  define tw_pause_gc PyGC_Disable
 static inline void tw_resume_gc(int was_enabled)
