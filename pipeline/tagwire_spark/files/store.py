@@ -34,7 +34,7 @@ _IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _HIDDEN: Final = "***"
 _CONCURRENT: Final = 64
 _TAKEN: Final = 1024
-"""Number of calls that `at_once` submits at a time, so that a million calls don't need a million futures."""
+"""Number of calls that `at_once` submits at a time, to limit the number of futures."""
 
 
 class StorageOptions(dict[str, Any]):

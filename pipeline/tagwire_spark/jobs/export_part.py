@@ -52,7 +52,7 @@ class ExportOptions(NamedTuple):
 
 
 class SegmentPartition(NamedTuple):
-    """The topic and partition number of a segment, which name its folder in the exported table."""
+    """The topic and partition number of a segment."""
 
     topic: str
     partition: int
@@ -201,7 +201,7 @@ class _Pieces:
         self._bytes = 0
 
     def begin(self, file: int) -> None:
-        """Start the next file. `file` is its index in the part's list of files."""
+        """Start the next file. `file` is its index in ExportedFiles.files."""
         self.file, self.end = file, 0
 
     def add(

@@ -37,12 +37,11 @@ from tagwire_spark.jobs.tasks import run_units
 #
 # A running job moves its files and reads them again, so it builds the output in a folder that the driver and all
 # workers can access. Tasks then upload the files below a hidden prefix, and one commit copies them all to their final
-# names. So a `kafka_log` reader sees either all of the output or nothing. Other readers can wait for `_SUCCESS`, which
-# is written last.
+# names. So a `kafka_log` reader sees either all of the output or nothing.
 
 
 def begin_upload(url: str, storage: StorageOptions) -> Job:
-    """Begin the upload to a prefix. Raises LogPathError if it isn't empty, and PipelineError if it can't be written."""
+    """Begin an upload. Raises LogPathError if the prefix isn't empty, and PipelineError if it can't be written."""
     _check_empty(url, storage)
     return commit.begin(url, storage)
 

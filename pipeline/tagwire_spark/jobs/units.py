@@ -1,7 +1,7 @@
 """The units of work in log jobs: segments in folders that all workers mount, or at URLs.
 
-The driver lists each folder once. Each task receives the inode of its segment (for a URL, the listing entries of the
-segment's files), and raises an error if the segment has been replaced or removed.
+The driver lists each folder once. Each task receives the inode of its segment (for a URL, its listing entries), and
+raises an error if the segment has been replaced or removed.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence

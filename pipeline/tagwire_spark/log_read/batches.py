@@ -298,7 +298,7 @@ class SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        # None means that the batch can't be decoded; otherwise, only its records or offsets are invalid.
+        # `batch` is None if it can't be decoded; otherwise, only its records or offsets are invalid.
         batch = _whole_batch(scan, rows.position)
         may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
         if batch is not None and not may_hide and not is_requested(batch, split, query):

@@ -92,7 +92,7 @@ def lost_by_intent(partition: Partition, location: Location) -> bool:
 
 
 def has_gaps(scan: Scan) -> bool:
-    """Return whether offsets are missing at the start of a segment or later. Raises LogError for invalid batches."""
+    """Return whether offsets are missing in a segment. Raises LogError for invalid batches."""
     name = log_file(Path(scan.file))
     reached = name.base_offset if name else None
     for span in scan.spans():

@@ -1,8 +1,8 @@
 """Identify the micro-batch of a write, so that repeating the write has no effect. Also detect writes by saveAsTable.
 
-Spark assigns a micro-batch the same number each time it runs, and a query keeps its ID as long as it keeps its
-checkpoint. A commit's manifest stores the number of the query's last micro-batch, and copies those of other queries
-from the previous manifest. All micro-batches up to that number count as written.
+Spark gives a repeated micro-batch the same number, and a query keeps its ID as long as it keeps its checkpoint. A
+commit's manifest stores the number of each query's last micro-batch. All micro-batches up to that number count as
+written.
 """
 
 from collections.abc import Mapping

@@ -148,7 +148,7 @@ class Segments:
 
 
 # Assign offsets to rows without offsets. Each task numbers its rows of a partition, starting at the log end offset, so
-# several tasks may assign the same offsets. The driver then puts the tasks' segments in order and renumbers them. It
+# several tasks may assign the same offsets. The driver then puts the tasks' segments in order and renumbers them, which
 # changes only the 8-byte base offset of each batch. This requires that no checksum covers the base offset, and that all
 # other offsets in the batch are relative to it. Offsets in index files are relative to the segment's first offset, so
 # only the names of index files change.

@@ -72,7 +72,7 @@ typedef struct tw_frame_pool tw_pool;
 struct tw_column_frame {
     int64_t holders;     /* reference count: one for each exported array, and one for the frame's creator */
     int32_t columns_count, levels_count;
-    tw_column *columns;  /* the frame's own copy of the columns, because it outlives the plan */
+    tw_column *columns;  /* the frame's own copy of the columns, because the frame outlives the plan */
     tw_level *levels;
     tw_buffers *buffers;
     tw_frame **dictionaries; /* for each dictionary column: a frame with the dictionary's strings; otherwise NULL */

@@ -242,7 +242,7 @@ cdef class Magic2:
             elif flag is not False:
                 return None
         base_offset, last_offset = setting(builder, BASE_OFFSET), setting(builder, LAST_OFFSET)
-        # From here on, this thread never waits, and so keeps the GIL or its lock: no other thread can append records.
+        # From here on, this thread must not wait, so that no other thread can append records.
         offset, requested = gathering.known[self.offset_register], gathering.first_offset
         last = gathering.highest[self.offset_register]
         if base_offset is not None and not tw_exact_int(base_offset, &requested):

@@ -1,7 +1,6 @@
 /* Common names for features that differ between CPython releases, the limited API (abi3) and compilers.
  *
- * With Py_LIMITED_API, one binary runs on CPython 3.11 and all later releases. The only cost is that macros become
- * function calls. */
+ * With Py_LIMITED_API, one binary runs on CPython 3.11 and all later releases. */
 #ifndef TAGWIRE_COMPAT_H
 #define TAGWIRE_COMPAT_H
 
