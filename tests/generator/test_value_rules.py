@@ -51,7 +51,7 @@ SENDER = {0: "", 1: "", 2: "026e 00"}  # version 2 adds the struct sender: name 
 GOLDEN = {
     (0, ""): "",
     (1, "text"): "01 00 03 036869",  # one tagged field: tag 0, 3 bytes, "hi"
-    # One tagged field: tag 1, 6 bytes: the marker 01 (not null), 9 grams, and the tag count 0.
+    # One tagged field: tag 1, 6 bytes: 01 (not null), 9 grams, no tagged fields.
     (1, "goods"): "01 01 06 01 00000009 00",
     (2, "text"): "01 00 03 036869",
     (2, "goods"): "01 01 06 01 00000009 00",
@@ -165,7 +165,7 @@ def test_a_union_can_be_set(package: Any) -> None:
 
 
 def test_constructor_rejects_two_alternatives(package: Any) -> None:
-    for _ in range(3):  # repeat, because Python code creates the first object, and the active engine the later ones
+    for _ in range(3):  # Python code creates the first object, the active engine the others
         with pytest.raises(tagwire.EncodeError) as error:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
@@ -244,7 +244,7 @@ def test_json_has_exactly_one_alternative(package: Any) -> None:
 
 
 def test_constructor_rejects_missing_required_fields(package: Any) -> None:
-    for _ in range(3):  # repeat, because Python code creates the first object, and the active engine the later ones
+    for _ in range(3):  # Python code creates the first object, the active engine the others
         with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
             package.Person()
         assert package.Person(name="n").name == "n"

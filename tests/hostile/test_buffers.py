@@ -33,7 +33,7 @@ READERS: dict[str, tuple[bytes, Callable[[Any], object]]] = {
 
 
 class Shrinking:
-    """An object that exports the whole input on the first buffer request, and a shorter buffer on later requests."""
+    """An object that returns the whole input on the first buffer request, and less on later requests."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self.sizes = [len(data), size]
@@ -87,7 +87,7 @@ def test_decoded_values_keep_their_bytes(reader: str) -> None:
     data, read = READERS[reader]
     given = bytearray(data)
     message = read(given)
-    if reader != "decode_record":  # this reader returns no views, so it doesn't lock the buffer
+    if reader != "decode_record":  # returns no views
         with pytest.raises(BufferError):
             given.clear()
     assert message == read(data)

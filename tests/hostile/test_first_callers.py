@@ -1,7 +1,6 @@
-"""Check that several threads can make a fresh process's first calls at once, without crashing, and get equal results.
+"""Check that a new process doesn't crash if several threads make the first calls at once.
 
-First calls create methods, plans, layouts, formats and modules. Without locks or similar care, each thread would create
-its own objects, and replace objects that another thread is using.
+First calls create methods, plans, layouts, formats and modules. No thread may replace objects that another thread uses.
 """
 
 import os

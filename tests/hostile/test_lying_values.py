@@ -80,7 +80,7 @@ def test_a_list_that_grows_while_it_is_written() -> None:
     try:
         data = batch.encode()
     except TagwireError:
-        return  # encoding may reject the number; if it accepts the number, the bytes must be valid
+        return
     assert len(RecordBatchV2.decode(data).records) in (2, len(records))
 
 
@@ -94,7 +94,7 @@ class Fooling:
 
 def test_properties_reject_objects_of_other_classes() -> None:
     """Check that native properties, which read memory at fixed offsets, reject objects of other classes."""
-    messages.FetchResponse().encode(12)  # the native engine installs its properties on the first call
+    messages.FetchResponse().encode(12)  # installs the native properties
     for name in ("diverging_epoch", "current_leader", "snapshot_id"):
         attribute: Any = getattr(PartitionData, name)
         for false in (Fooling(), object(), messages.FetchResponse()):

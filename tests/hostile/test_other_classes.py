@@ -32,7 +32,7 @@ class Below(MetadataRequestTopic):
 
 
 class Renamed(MetadataRequestTopic):
-    """A struct whose `name` is a property instead of a slot."""
+    """A struct with a property `name` instead of a slot."""
 
     __slots__ = ()
 

@@ -54,10 +54,10 @@ PACKAGES: dict[str, list[dict[str, Any]]] = {
     "nameless": [*ORDERS, spec("RequestHeader", "header", TRACE), spec("ResponseHeader", "header", TRACE)],
     # The API version comes before the API key.
     "turned": [*ORDERS, spec("RequestHeader", "header", *reversed(API))],
-    # The request header has a required field, and there is no response header.
+    # The request header has a required field. Responses have no header.
     "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
     "bare": ORDERS,
-    # The struct `RequestHeader` and the alias `Any` are named like classes that the generated registry uses.
+    # The generated registry also uses the names `RequestHeader` and `Any`.
     "namesakes": [
         {
             **REQUEST,

@@ -110,7 +110,7 @@ def test_exported_arrays_live_as_long_as_any_part() -> None:
 def test_nothing_leaks() -> None:
     random = Random(3)
     calls: list[Callable[[], object]] = []
-    for sample in random.sample(samples(), 12):  # few enough for the plan cache, so no plan is created twice
+    for sample in random.sample(samples(), 12):  # few enough for the plan cache
         rows = pa.array([sample.data, None, *(damaged(sample, random) for _ in range(4))], pa.binary())
         for errors in ("raise", "null", "column"):
             calls.append(partial(arrow.decode_column, rows, sample.cls, sample.version, errors=errors))
@@ -187,19 +187,17 @@ def test_an_array_without_the_children_of_its_type() -> None:
 
 
 def test_strings_that_are_not_utf8() -> None:
-    """Tagwire must validate the UTF-8 of string arrays itself, because not every Arrow producer does."""
+    """Check that invalid UTF-8 in a string array is rejected."""
     texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets(0, 1)), pa.py_buffer(b"\xff")])
     with pytest.raises(tagwire.EncodeError, match=r"row 0: .*group_id: character 0 is the lone surrogate"):
         arrow.encode_column(pa.StructArray.from_arrays([texts], ["group_id"]), C, 8)
 
 
 def test_limit_of_int32_offsets() -> None:
-    """Check the limit on int32 offsets, lowered here because reaching it would take two gigabytes of strings."""
+    """Check the limit on int32 offsets, lowered for this test."""
     decoder = new_decoder()
     decoder.most = 20
-    assert (
-        len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
-    )  # no column exceeds the limit of 20: the group IDs have 14 bytes, and there are 6 partitions
+    assert len(decoder.decode(commits(2), None, "raise", True, tagwire.Limits())) == 2
     for errors in ("raise", "null", "column"):
         with pytest.raises(arrow.ColumnError, match="rows 0 to 2 have more than 20 elements or bytes"):
             new_decoder(20).decode(commits(5), None, errors, True, tagwire.Limits())
@@ -252,10 +250,10 @@ def test_gil_is_released() -> None:
     thread.start()
     started.wait()
     try:
-        # Decoding and encoding end within one switch interval, so the other thread runs only if they release the GIL.
+        # Long enough that the other thread runs only if decoding and encoding release the GIL.
         sys.setswitchinterval(0.5)
         before = counted[0]
-        for _ in range(5):  # up to five times: on a busy machine, the other thread may start too late
+        for _ in range(5):  # the other thread may start late
             arrow.decode_column(data, C, 8)
             if counted[0] > before:
                 break

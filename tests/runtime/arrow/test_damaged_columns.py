@@ -50,7 +50,7 @@ def test_one_unusual_byte_at_each_position_of_a_string(odd: bytes) -> None:
     """Try each position, because the UTF-8 check reads several bytes at a time, and its last two reads overlap."""
     cls: Any = messages.DescribeGroupsRequest
     strings = [LETTERS[:index] + odd + LETTERS[index:size] for size in range(41) for index in range(size + 1)]
-    # The first row is long, so that the buffers are already large enough for all later rows.
+    # The long first row makes the buffers large enough for all later rows.
     rows = [b"\x02" + bytes([len(text) + 1]) + text + b"\0\0" for text in [LETTERS, *strings]]
     found = pa.array(arrow.decode_column(pa.array(rows), cls, 5, errors="null")).to_pylist()
     is_text = all(byte < 0x80 for byte in odd) or len(odd) == 2
@@ -137,7 +137,7 @@ def as_array(sample: Sample, message: Any) -> Any:
 
 
 class Unfit(Exception):
-    """Raised for a value that pyarrow would convert or interpret differently from tagwire."""
+    """Raised for a value that pyarrow and tagwire would interpret differently."""
 
 
 KINDS: dict[str, Callable[[Any], bool]] = {

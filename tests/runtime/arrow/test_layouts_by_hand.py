@@ -118,7 +118,7 @@ def verdict(layout: Layout, data: bytes) -> Any:
         return error.path, error.offset
     struct = value["value"]
     if isinstance(struct, dict) and "extra" in struct:
-        struct.setdefault("unknown_tags", {})  # the interpreter omits an empty mapping
+        struct.setdefault("unknown_tags", {})  # the interpreter omits an empty dict
     return plain(value)
 
 
@@ -136,7 +136,7 @@ def test_layouts_by_hand(type: Type, values: list[Any]) -> None:
     for row, found in zip(rows, columns.to_pylist(), strict=True):
         error = found["error"]
         seen = (error["path"], error["offset"]) if error else found["value"]
-        # Compared as strings, because NaN is not equal to itself.
+        # Compare strings, because NaN is not equal to itself.
         assert pformat(verdict(layout, row)) == pformat(seen), row.hex()
     target = Column("", "z", nullable=True)
     encoder = module.Encoder(value, target, target, {0: layout}, "outer", None, module.Spares(0))

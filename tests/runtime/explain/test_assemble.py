@@ -118,7 +118,7 @@ def test_lines_may_be_doubled_moved_and_left_out() -> None:
     head, titles, first, second, *rest = TEXT.splitlines()
     data = HEARTBEAT[2:6] + HEARTBEAT[:2] * 2 + HEARTBEAT[6:-1]
     assert assemble("\n".join([head, titles, second, first, first, *rest[:-1]])) == [data]
-    assert assemble("\n".join([first, second, *rest])) == [HEARTBEAT]  # the two title lines may be missing
+    assert assemble("\n".join([first, second, *rest])) == [HEARTBEAT]  # without the title lines
 
 
 def test_many_groups_of_digits_are_one_token(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_versions_that_read_the_same_are_one_candidate() -> None:
     answer = messages.MetadataResponse(cluster_id="c")
     best = tagwire.guess(registry, registry.encode_response(answer, 3, correlation_id=7)).best
     assert best is not None
-    # The response has no brokers and no topics, so its bytes are the same in versions 3 to 7.
+    # Without brokers and topics, the response has the same bytes in versions 3 to 7.
     assert (best.name, best.versions, best.version) == ("MetadataResponse", (3, 4, 5, 6, 7), 7)
 
 
@@ -183,7 +183,7 @@ def test_a_margin_decides() -> None:
     assert second.bits - first.bits >= CLEARLY
     assert tagwire.Guess([first, second], len(data)).clear is first
     assert tagwire.Guess([second, second], len(data)).clear is None
-    # A two-byte input has 16 bits. The candidate costs more, so it may match by chance and isn't clear.
+    # The candidate costs more than the 16 bits of the input, so it may match by chance.
     assert tagwire.Guess([first], 2).clear is None
     assert tagwire.Guess([], 0).clear is None and tagwire.Guess([], 0).best is None
 

@@ -18,8 +18,8 @@ def cost(schema: Schema, hex: str) -> float:
 @pytest.mark.parametrize(
     ("schema", "hex", "bits"),
     [
-        # An integer n costs as many bits as the Elias delta code of abs(n) + 1. For example, 7 costs 8 bits, because
-        # the code of 8 has 8 bits. A negative integer costs 6 bits more, but -1 costs only 3 bits.
+        # An integer n costs as many bits as the Elias delta code of abs(n) + 1. A negative integer costs 6 bits
+        # more, but -1 costs only 3 bits.
         (INTEGER, "0000", 0 + 0 + 1),
         (INTEGER, "0007", 3 + 2 * 2 + 1),
         (INTEGER, "fff8", 3 + 2 * 2 + 7),
@@ -37,10 +37,7 @@ def test_values(schema: Schema, hex: str, bits: float) -> None:
 
 
 def test_repeated_values() -> None:
-    """Check the cost of a field or struct that has the same value as in the previous element of the array.
-
-    The first repetition must cost one bit, and the second repetition half a bit.
-    """
+    """The first repetition of a value in an array must cost one bit, and the second half a bit."""
     seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
     counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
     single = cost(ROWS, "00000001 0007")

@@ -1,8 +1,7 @@
 """Check that the native engine finds the position of each error itself.
 
-The layout interpreter is the reference. Normally, if the engine can't locate an error, the interpreter decodes the
-message again to find it. These tests disable this fallback, so they fail if the engine doesn't find a position itself.
-Encoding errors are an exception: only the interpreter finds their paths.
+These tests compare its errors with those of the layout interpreter. Normally, the interpreter searches for errors that
+the engine can't locate. The tests disable this fallback for decoding.
 """
 
 from random import Random
@@ -112,7 +111,7 @@ def test_odd_values() -> None:
 
 
 def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None:
-    """A struct's attributes are all read before any value is checked, so the invalid `name` must not be reported."""
+    """Encoding must read all attributes of a struct before it checks values."""
     topic = messages.metadata_response.MetadataResponseTopic
     broken: Any = topic(name=5)  # type: ignore[arg-type]
     del broken.is_internal
@@ -126,7 +125,7 @@ def test_missing_attribute_is_reported_before_errors_in_nested_structs() -> None
 def test_deleted_struct_is_reported_as_missing() -> None:
     """Encoding must fail for a deleted struct, but not for a default struct that was never accessed.
 
-    The engine must distinguish the two, although the slot of the attribute is empty in both cases.
+    The slot of the attribute is empty in both cases.
     """
     fetch = messages.fetch_response
     broken = fetch.PartitionData(partition_index=1 << 40)

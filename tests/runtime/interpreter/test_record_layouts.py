@@ -1,7 +1,7 @@
 """Read hand-written layouts of record batches and messages with the layout interpreter.
 
-They cover features that specs don't have: lengths that enclose a struct, both kinds of varint, arrays without a count,
-and items that depend on a bit of another item. A CRC is an ordinary number here.
+They use features that specs don't have: lengths of structs, both kinds of varint, arrays without a count, and items
+that depend on a bit of another item. A CRC is an ordinary number here.
 """
 
 from pathlib import Path
@@ -101,11 +101,10 @@ RECORD: dict[str, Any] = {
     "headers": ({"key": "h", "value": None},),
 }
 
-# A record without its length and attributes. Its 11 bytes are timestampDelta 00, offsetDelta 00, key 02 'k', value 04
-# 'vv', and the headers: the count 02, the key 02 'h', and 01 (-1) for the null value. Numbers are zig-zag varints.
+# A record without length and attributes: timestampDelta 00, offsetDelta 00, key 02 'k', value 04 'vv', header count 02,
+# header key 02 'h', null value 01. Numbers are zig-zag varints.
 BARE = "00 00 02 6b 04 76 76 02 02 68 01"
-# A record begins with its length as a zig-zag varint. Its length is 12 with attributes, encoded as 24 (hex 18), and 11
-# without attributes, encoded as 22 (hex 16).
+# The length as a zig-zag varint is 24 (hex 18) for 12 bytes with attributes, and 22 (hex 16) for 11 bytes without.
 RECORD_V2 = "18 00" + BARE
 RECORD_V3 = "16" + BARE
 
@@ -122,8 +121,7 @@ def body(**fields: Any) -> dict[str, Any]:
     return common | fields
 
 
-# In v2, the fields between batchLength and the record take 4 + 1 + 4 + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4 = 49 bytes, and
-# the record takes 13. So batchLength is 62 (hex 3e).
+# The fields after batchLength take 49 bytes, and the record takes 13. So batchLength is 62 (hex 3e).
 V2_BYTES = f"""
     0000000000000008 0000003e 00000005 02 deadbeef 0000 00000000 000000000000012c 000000000000012c
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}
@@ -133,9 +131,8 @@ V2_VALUE = {
     "body": body(magic=2, attributes=0, base_timestamp=300, max_timestamp=300, records=({"attributes": 0, **RECORD},)),
 }
 
-# In v3, the fields between batchLength and the record take 4 + 1 + 4 + 2 + 1 + 2 + 1 + 8 + 2 + 4 + 4 = 33 bytes, and
-# the record takes 12. Three fields are shorter than in v2: lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02),
-# maxTimestampDelta 1. So batchLength is 33 + 12 = 45 (hex 2d).
+# The fields after batchLength take 33 bytes, and the record takes 12. So batchLength is 45 (hex 2d).
+# As a varint, the timestamp 300 is ac 02.
 V3_BYTES = f"""
     0000000000000008 2d 00000005 03 deadbeef 0080 00 ac02 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V3}
@@ -147,8 +144,8 @@ V3_VALUE = {
     ),
 }
 
-# A v3 batch without a timestamp, whose record has attributes. A missing timestamp is -1. As an unsigned 64-bit varint,
-# it takes 10 bytes (nine times ff, and 01), not 2 as above. So batchLength is 33 - 2 + 10 + 13 = 54 (hex 36).
+# A v3 batch without a timestamp, whose record has attributes. A missing timestamp (-1) takes 10 bytes as an unsigned
+# 64-bit varint. So batchLength is 54 (hex 36).
 V3_LONG_BYTES = f"""
     0000000000000008 36 00000005 03 deadbeef 0000 00 ffffffffffffffffff01 00
     ffffffffffffffff ffff ffffffff 00000001 {RECORD_V2}
@@ -161,7 +158,7 @@ V3_LONG_VALUE = {
 }
 
 # KIP-82's proposal with int32 header keys: bit 4 of the attributes is set if the message has headers.
-# The headers follow their total length in bytes. They have no count.
+# The headers have a length in bytes, but no count.
 INT_HEADER = StructLayout("Header", items(key=I32, value=sized("bytes", INT32)))
 KIP82_HEADERS = items(length=Extent(I32), entries=Array(Nested(INT_HEADER), None, nullable=False))
 KIP82_ITEMS = (
@@ -170,7 +167,7 @@ KIP82_ITEMS = (
     *items(value=sized("bytes", INT32, nullable=True)),
 )
 KIP82 = Layout("message kip82-int", None, StructLayout("Message", KIP82_ITEMS))
-# Header 1 -> "a" takes 4 + 4 + 1 bytes, and header 2 -> "" takes 4 + 4, so both take 17 bytes (hex 11).
+# The headers 1 -> "a" and 2 -> "" take 9 + 8 = 17 bytes (hex 11).
 KIP82_BYTES = """
     deadbeef 02 10 000000000000012c 00000001 6b
     00000011 00000001 00000001 61 00000002 00000000
@@ -195,8 +192,7 @@ FOO = StructLayout("Foo", items(baz=INT16), section=OptionalBuffer((BAR,)))
 USER_AGENT = Item("user_agent", sized("string", SHORT, nullable=True), default="", tag=1)
 FOOS = Item("foos", Array(Nested(FOO), INT32, nullable=False), default=())
 FOO_RESPONSE = Layout("FooResponse", 9, StructLayout("FooResponse", (FOOS,), section=OptionalBuffer((USER_AGENT,))))
-# The string "ab" of userAgent takes 4 bytes with its int16 length, or 08 as a zig-zag varint. The string "x" of bar
-# takes 3 bytes, or 06.
+# userAgent "ab" takes 4 bytes with its int16 length, and bar "x" takes 3. As zig-zag varints, 4 is 08 and 3 is 06.
 FOO_BYTES = "08 0001 0002 6162 00 00000002 00 0007 06 0001 0001 78 00 ffff"
 FOO_VALUE = {"user_agent": "ab", "foos": ({"bar": "", "baz": 7}, {"bar": "x", "baz": -1})}
 FOO_NULL_BYTES = "04 0001 ffff 00 00000000"

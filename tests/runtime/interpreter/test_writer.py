@@ -228,11 +228,11 @@ def test_incomparable_value_is_not_a_default() -> None:
 
 def test_attributes_that_a_version_drops_may_be_missing() -> None:
     message = PollRequest()
-    del message.max_wait_ms  # an ignorable field that version 0 doesn't have, so writers don't read it
+    del message.max_wait_ms  # an ignorable field that version 0 doesn't have
     assert encode(layout_of(PollRequest, 0), message) == encode(layout_of(PollRequest, 0), PollRequest())
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 1), message)
-    # Version 0 doesn't have `quota` either. It isn't ignorable, so writers read it to check that it has its default.
+    # Version 0 doesn't have `quota` either, but writers read `quota`, because it isn't ignorable.
     del message.quota
     with pytest.raises(EncodeError):
         encode(layout_of(PollRequest, 0), message)
@@ -280,7 +280,7 @@ FRAMED = [
             ("uvarint", "01 07", {"s": {"x": 7}}, "02 07"),
         )
     ),
-    (  # the inner `x` is absent, but the condition of `y` uses the outer `x`
+    (  # the condition of `y` uses the outer `x`
         one(
             Item("flags", BYTE, default=0),
             Item("x", BYTE, default=0),

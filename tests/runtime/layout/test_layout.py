@@ -164,11 +164,11 @@ ATTRIBUTES = (
         (0b00000000, []),
         (0b00000001, ["compression gzip"]),
         (0b00000010, ["compression snappy"]),
-        (0b00000111, ["compression 7"]),  # no codec has the number 7
+        (0b00000111, ["compression 7"]),  # an unknown codec
         (0b00010000, ["transactional"]),
         (0b00110001, ["compression gzip", "transactional", "has headers"]),
         (0b10000000, ["level 2"]),
-        (0b11001000, ["level 3"]),  # bit 3 has no meaning, so it is not shown
+        (0b11001000, ["level 3"]),  # bit 3 is unused
     ],
 )
 def test_names_of_bits(number: int, words: list[str]) -> None:

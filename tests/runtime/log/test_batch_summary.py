@@ -17,7 +17,7 @@ COMMIT, ABORT, LEADER_CHANGE = b"\0\0\0\1", b"\0\0\0\0", b"\0\0\0\2"
 
 @cache
 def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int = 100, size: int = 2) -> RecordBatch:
-    """Return a batch of `size` records, or a transaction marker. If `kind` begins with "empty", it has no records."""
+    """Return a batch of `size` records (none if `kind` begins with "empty"), or a transaction marker."""
     what, of = kind.rpartition(" ")[::2]
     settings: dict[str, Any] = {} if producer < 0 else {"producer_id": producer, "producer_epoch": epoch}
     settings["is_transactional"] = of != "plain"
@@ -52,13 +52,13 @@ PRODUCERS = [
     (
         [batch("txn", 5), batch("commit", 7, epoch=1)],
         [1, None, 100, False],
-    ),  # the marker has a newer epoch, so the producer was fenced and its data doesn't count
+    ),  # the marker's newer epoch fences the producer
     ([batch("commit", 7, epoch=1)], [1, None, 100, True]),
     ([batch("txn", 5), batch("txn", 7, epoch=1)], [1, 8, 101, False]),
     ([batch("txn", 5), batch("abort", 7, epoch=1), batch("txn", 8, epoch=1)], [1, 9, 101, False]),
     ([batch("txn", 5), batch("leader", 7, epoch=1)], [0, 6, 101, True]),
     ([batch("txn", 5, epoch=0), batch("empty commit", 7, time=250)], [0, 6, 250, True]),
-    # A producer returns to an older epoch, as in logs that were merged by hand.
+    # A producer returns to an older epoch.
     ([batch("txn", 5), batch("commit", 7, epoch=1), batch("commit", 8)], [0, None, 100, False]),
 ]
 
@@ -81,10 +81,10 @@ TRANSACTIONS: list[tuple[list[RecordBatch], tuple[Any, ...]]] = [
     ([batch("txn", 5), batch("commit", 7)], ({}, {}, {}, {1: (1, 7)})),
     ([batch("txn", 5), batch("abort", 7)], ({}, {}, {1: [(5, 7)]}, {1: (0, 7)})),
     ([batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
-    # the transaction's batch is empty, so there are no records to abort
+    # an empty batch has no records to abort
     ([batch("empty txn", 5), batch("abort", 7)], ({}, {}, {}, {1: (0, 7)})),
     ([batch("txn", 5), batch("leader", 7)], ({1: 5}, {1: 5}, {}, {})),
-    # the marker's record was removed, so it is unknown whether the transaction was committed or aborted
+    # the marker has no record that says whether it is a commit or an abort
     ([batch("txn", 5), batch("empty abort", 7)], ({}, {}, {}, {1: (-1, 7)})),
     (
         [

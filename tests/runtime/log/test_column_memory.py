@@ -74,7 +74,7 @@ def test_nothing_leaks(tmp_path: Path) -> None:
     read_all()
     tracemalloc.start()
     read_all()
-    # A leak adds memory in each of the three runs, but an import in only one of them. So take the minimum.
+    # Take the minimum: a leak adds memory in each run, but an import only once.
     least = min(grown() for _ in range(3))
     tracemalloc.stop()
     assert least < 20_000

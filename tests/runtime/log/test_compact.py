@@ -314,7 +314,6 @@ def test_small_segments_are_merged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("indexed", "has_times"), [(0, False), (10, True)])
 def test_first_of_merged_segments_decides_about_the_time_index(tmp_path: Path, indexed: int, has_times: bool) -> None:
-    """A segment with an offset index but no time index comes from a broker that did not support timestamps."""
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")], [one(10, b"b", b"v")])
     (folder / segment_file(indexed, "index")).touch()
     merged = Compaction(now=NOW, include_active=True, segment_bytes=1 << 20)

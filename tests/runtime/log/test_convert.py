@@ -94,7 +94,7 @@ def test_batches_in_the_target_format_are_not_changed(logs: Path, tmp_path: Path
     converted(logs / TXN, tmp_path / "to", Conversion("v2"))
     assert len(list((tmp_path / "to").iterdir())) == len(list((logs / TXN).iterdir()))
     for path in (logs / TXN).iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # the broker wrote this topic's indexes with another interval
+        if path.suffix not in (".index", ".timeindex"):  # the broker's indexes have another interval
             assert (tmp_path / "to" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
@@ -190,7 +190,7 @@ def test_each_batch_is_counted(logs: Path) -> None:
 
 
 def test_batch_is_split() -> None:
-    offsets = (100, 101, 105, 106, 109)  # the offsets left by compaction; the batch header still covers 98 to 111
+    offsets = (100, 101, 105, 106, 109)  # the batch header covers 98 to 111
     numbers: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0x7FFFFFFF - 3}
     source = build([Record(n, n, b"k", b"v") for n in offsets], "v2", base_offset=98, last_offset=111, **numbers)
     batches = [piece.batch for piece in rebatched([(0, source)], BatchSize(records=2))]

@@ -111,7 +111,7 @@ def test_appended_data_is_not_seen_during_a_read(segment: Path) -> None:
 
 def _columns(found: log.Partition, _: Path) -> bool:
     stream = log.columns(found.path, ["offset"])
-    stream._partition = found  # use the list of segments from before they were replaced
+    stream._partition = found  # the segments before the replacement
     return sum(map(len, stream)) in (2, 3)
 
 
@@ -146,7 +146,7 @@ def test_segments_that_a_broker_replaces_after_the_listing_are_no_damage(
         path.write_bytes(data)
     found = log.Partition(tmp_path / "t-0")
     assert len(found.segments) == 3
-    if is_compacted:  # a new segment replaces the first two, and has the name of the first
+    if is_compacted:  # a new segment replaces the first two
         swap = first.with_suffix(".log.swap")
         swap.write_bytes(batches[0] + batches[1])
         swap.replace(first)

@@ -90,7 +90,7 @@ TO_THE_END = {
     ],
     "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
 }
-"""Damaged logs in which the batches after the damage are accepted only because they go on to the end of the file."""
+"""Logs in which batches after damage are accepted only because they extend to the end of the file."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
@@ -126,13 +126,13 @@ def test_batches_up_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> N
 
 
 def test_zeros_after_a_batch_do_not_confirm_it() -> None:
-    """A batch before zeros may be part of a record's value: the first zero is then the record's header count."""
+    """A batch before zeros may be part of a record's value, with the first zero as header count."""
     wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
     assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
 
 
 def test_batches_at_the_end_of_a_value_in_old_formats() -> None:
-    """A batch with a lower offset than the batch before it counts as lost: a damaged record's value may contain it."""
+    """A batch after a batch with a higher offset is lost, because it may be part of a damaged value."""
     wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
     begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
     expected = found([(KEPT, wrong), (LOST, begun + later)])
@@ -153,7 +153,7 @@ OWN = format_of("v2").layout.replace(
     name="own",
     root=StructLayout("own", (Item("mark", Fixed(WIRE_TYPES["int8"]), default=0), *format_of("v2").root.items)),
 )
-"""A format like v2, but with an extra byte at the start, so that offset and length aren't at their usual positions."""
+"""A format like v2, but with an extra byte at the start."""
 
 
 @pytest.mark.parametrize("only", [True, False])

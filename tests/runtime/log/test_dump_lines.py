@@ -115,7 +115,7 @@ def walk_over(batch: RecordBatch, data: bytes) -> Walk:
 
 
 class Changed:
-    """A stand-in for a batch, with changed record bytes, and without a checksum that would detect the change."""
+    """A stand-in for a batch with changed record bytes. It has no checksum to detect the change."""
 
     _quick = None
 

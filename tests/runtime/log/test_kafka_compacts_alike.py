@@ -65,10 +65,7 @@ def clean(jars: Path, cases: list[Case], folder: Path) -> list[Path]:
 
 
 def seen(batch: RecordBatch) -> tuple[Any, ...]:
-    """Return what both cleaners must agree on: all properties of a v2 batch, but only the records of an old batch.
-
-    Kafka's cleaner converts old batches to v2, which changes their other properties.
-    """
+    """Return what both cleaners must keep: of an old batch, only the records, because Kafka converts it to v2."""
     if batch.magic < 2 or (batch.count and batch.partition_leader_epoch < 0):
         return tuple(batch)
     codec = batch.compression if len(batch) else "none"
@@ -101,7 +98,7 @@ def test_logs_from_seeds(jars: Path, tmp_path: Path) -> None:
 
 
 def test_old_formats(jars: Path, tmp_path: Path) -> None:
-    """Compact with a cleaner checkpoint, because in old formats only tombstones before the checkpoint are removed."""
+    """In old formats, only tombstones before the cleaner checkpoint are removed."""
     cases = []
     for seed, magics in enumerate([("v0",), ("v1",), ("v0", "v1"), ("v1", "v2"), ("v0", "v1", "v2")] * 12):
         folder = tmp_path / "logs" / f"alpha-{seed}"

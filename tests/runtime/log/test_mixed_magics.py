@@ -175,7 +175,7 @@ def test_last_record_of_each_key_is_kept_and_old_tombstones_are_removed(
 
 
 def test_deletes_in_each_format(tmp_path: Path) -> None:
-    """Check which records delete keys: in v0 and v1, those with a null value; in kip87, those with a tombstone flag."""
+    """Null values delete keys in v0 and v1, but only tombstone flags do in kip87."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     batches = [
@@ -204,7 +204,7 @@ def test_whatif(tmp_path: Path, mixture: Mixture) -> None:
 
 
 def copied(records: list[Record], format: str, **batch: Any) -> RecordBatch:
-    """Build a batch that may have null values without the tombstone flag, as copies of existing batches may."""
+    """Build a batch that may have null values without the tombstone flag."""
     return BatchBuilder(format, as_read=True, **batch).extend(records).build()
 
 

@@ -104,8 +104,7 @@ def test_batches_that_native_code_does_not_move() -> None:
 def test_damaged_records_are_left_to_python() -> None:
     """Change a byte of a batch, and correct its checksum.
 
-    C code must either reject the batch, so that Python reads it and reports the error, or move the same records to a
-    new batch that Python reads.
+    C code must either reject the batch, or move exactly the records that Python reads.
     """
     pick, rejected = Random(3), 0
     for batch in samples():

@@ -176,7 +176,7 @@ def test_data_before_a_disk_error_is_salvaged(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(("removed", "rules"), [(0, []), (2, ["TWL100"]), (4, [])])
 def test_segment_removed_during_verification(removed: int, rules: list[str], tmp_path: Path) -> None:
-    """Check that a missing middle segment is reported. Brokers may remove the first one (retention) or the last one."""
+    """Check that only a missing middle segment is reported: brokers may remove the first and the last segment."""
     partition = log.Partition(three_segments(tmp_path / "alpha-0"))
     assert len(partition.segments) == 3
     (partition.path / name(removed)).unlink()

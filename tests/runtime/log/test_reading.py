@@ -115,7 +115,7 @@ def test_a_last_batch_that_is_cut_off(cut: int, copy_of: CopyOf) -> None:
         list(log.read(folder))
     assert (caught.value.rule, caught.value.offset, caught.value.file) == ("TWL101", position, str(segment))
     assert len(list(log.read(folder, partial=True))) == count - 1
-    for where in (folder, segment):  # the start offset below is after the last record
+    for where in (folder, segment):
         assert list(log.read(where, start_offset=1 << 40, partial=True)) == []
         with pytest.raises(log.LogError) as after:
             list(log.read(where, start_offset=1 << 40))

@@ -111,8 +111,7 @@ def test_every_length_cut(damaged: Damaged) -> None:
         damaged.write(data[:size])
         found = damaged.problems()
         begun = max(start for start in starts if start <= size)
-        # A batch begins with its offset. If only the offset's first bytes are left, they are zeros and look like
-        # preallocated space, which is not a problem.
+        # The first bytes of a batch are zeros, like preallocated space, which is not a problem.
         is_end = not any(data[begun:size])
         assert [(each.rule, each.position) for each in found] == ([] if is_end else [("TWL101", begun)])
         assert damaged.saved() == data[:begun]
@@ -141,7 +140,7 @@ def test_value_that_contains_a_batch(damaged: Damaged) -> None:
 
 def test_batch_with_an_invalid_record_and_a_right_checksum_is_lost(damaged: Damaged) -> None:
     first, changed, last = (build([Record(n, 300, b"k", b"v")], "v2").encode() for n in (1, 2, 3))
-    body = changed[21:-1] + b"\x02"  # a header count of 1 (02 as a zig-zag varint), but no header follows
+    body = changed[21:-1] + b"\x02"  # a header count of 1, but no header
     damaged.write(first + changed[:17] + google_crc32c.value(body).to_bytes(4, "big") + body + last)
     assert damaged.problems()
     assert damaged.saved() == first + last
@@ -166,7 +165,7 @@ def test_intact_logs_do_not_change(name: str, logs: Path, tmp_path: Path) -> Non
     assert all(not report.problems and not report.lost_bytes for report in reports)
     saved_folder = tmp_path / name.split("/")[1]
     for path in saved_folder.iterdir():
-        if path.suffix not in (".index", ".timeindex"):  # salvage spaces index entries differently than brokers do
+        if path.suffix not in (".index", ".timeindex"):  # a broker's indexes have other intervals
             assert path.read_bytes() == (partition.path / path.name).read_bytes(), path.name
     assert all(not report.problems for report in verify_partition(log.Partition(saved_folder)))
     left_out = {path.suffix for path in partition.files} - {path.suffix for path in saved_folder.iterdir()}

@@ -48,7 +48,7 @@ class TestDeletedDefaults:
 
     @pytest.fixture
     def partition(self) -> Any:
-        FetchResponse.decode(FetchResponse().encode(17), 17)  # after this, default structs are created on access
+        FetchResponse.decode(FetchResponse().encode(17), 17)
         result = PartitionData()
         del result.diverging_epoch
         return result
