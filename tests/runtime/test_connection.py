@@ -89,10 +89,7 @@ def test_best_version_without_losses_is_selected(request_: Any, theirs: tuple[in
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_older_peer_gets_another_request(lists: bool) -> None:
-    """If a server rejects the ApiVersionsRequest, the client must retry with a version that the server lists.
-
-    If the server lists no versions, the client must retry with version 0.
-    """
+    """After a rejected ApiVersionsRequest, the client retries with a version that the server lists, or version 0."""
     client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
     [request] = server.receive(client.handshake() or b"")
     rejection = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)

@@ -32,8 +32,7 @@ NAMES = {
 }
 """The names that generated code may import, by module and by the runtime level that added them.
 
-Add a new name to the row of the next runtime level, which is one above the newest released level. Only a major version
-may remove a name, because packages of older levels rely on it.
+Add new names to the runtime level after the newest released level. Only a major version may remove a name.
 """
 
 
@@ -63,7 +62,7 @@ def test_type_checkers_and_the_interpreter_see_the_same_names(door: ModuleType) 
 def test_other_names_are_not_there(door: ModuleType) -> None:
     with pytest.raises(AttributeError, match=f"module '{door.__name__}' has no attribute 'nothing'") as caught:
         _ = door.nothing
-    # Python needs `name` and `obj` to suggest similar names in the error message.
+    # Python suggests similar names if `name` and `obj` are set.
     assert (caught.value.name, caught.value.obj) == ("nothing", door)
 
 

@@ -115,9 +115,9 @@ def test_errors() -> None:
 
 
 def held(error: BaseException) -> str:
-    """Return everything that an exception reveals: its contexts and causes, and local variables in tagwire's frames.
+    """Return an exception's contexts and causes, and the local variables in tagwire's frames.
 
-    The arguments of the called function are left out, because the caller already has them.
+    Leave out the arguments of the called function, which the caller already has.
     """
     found, chain = [], [error]
     while chain:

@@ -39,7 +39,7 @@ def test_text_equals_the_command_line_output(name: str) -> None:
     words, data, question = QUESTIONS[name]
     printed = tagwire_result("explain", "--input", "hex", *words, stdin=data.hex()).stdout
     found = ask("explain", text=data.hex(), **question)
-    if name != "nothing":  # the command rejects empty input before it prints anything
+    if name != "nothing":  # for empty input, the command prints nothing
         assert found["text"] == printed.replace(" --input hex", "")
     assert found["hex"] == data.hex() and bool(found["failure"]) == (name in ("cut", "nothing"))
 

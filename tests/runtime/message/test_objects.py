@@ -44,8 +44,7 @@ def test_engines_agree_on_objects_of_every_message() -> None:
 def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of field tables must be released before the engine is called.
 
-    The engine has its own lock, and may hold it while it waits for the lock of field tables. If another thread held the
-    lock of field tables while it waited for the engine's lock, both threads would wait forever.
+    The engine has its own lock, and may wait for the lock of field tables while it holds its lock.
     """
 
     class Fresh(Struct, metaclass=data_class):
@@ -69,7 +68,7 @@ def test_no_lock_is_held_while_the_engine_takes_over_a_constructor(monkeypatch: 
 
 class TestConstructing:
     def test_signature_is_read_from_the_class(self) -> None:
-        for _ in range(2):  # the signature must be the same after objects were created
+        for _ in range(2):  # before and after the first object
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1
@@ -185,7 +184,7 @@ class Hostile:
 
 
 class TestHostileValues:
-    """Comparing or printing a value may run code that changes the struct. No method may then access freed memory."""
+    """Values may run code that changes the struct. Methods must not access freed memory."""
 
     def pair(self) -> tuple[Any, Any]:
         one: Any = Partition()
@@ -305,7 +304,7 @@ class TestPickles:
         assert pickle.loads(kept) == message
 
     def test_pickling_keeps_values_that_can_not_be_encoded(self) -> None:
-        old_only = MetadataResponse(cluster_authorized_operations=7)  # the latest version no longer has this field
+        old_only = MetadataResponse(cluster_authorized_operations=7)  # not in the latest version
         out_of_range: Any = MetadataResponse(controller_id=2**40)
         assert pickle.loads(pickle.dumps(old_only)) == old_only
         assert pickle.loads(pickle.dumps(out_of_range)) == out_of_range
@@ -373,7 +372,7 @@ class Topmost(abc.ABC, MetadataResponse):
 
 
 class TestSubclasses:
-    """If a subclass adds slots or a constructor, inherited methods must still use only the message's fields."""
+    """In subclasses with more slots or a constructor, inherited methods must use only the message's fields."""
 
     @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
     def test_copies_and_comparison(self, cls: Any) -> None:

@@ -61,7 +61,7 @@ def test_other_values_are_tracked(struct: tagwire.Struct) -> None:
 
 @native
 def test_a_struct_with_unknown_tags_is_tracked() -> None:
-    """The garbage collector must track the struct, because any object can be put in its `unknown_tags` later."""
+    """Any object can be put in the `unknown_tags` of a struct, so the garbage collector must track the struct."""
     message = MetadataResponse(topics=[Topic(partitions=[Partition(unknown_tags={7: b"x"})])])
     assert gc.is_tracked(MetadataResponse.decode(message.encode(12), 12).topics[0].partitions[0])
 
@@ -81,7 +81,7 @@ class Noted(Partition, Noting):
 
 @dataclasses.dataclass(frozen=True)  # pyright: ignore[reportGeneralTypeIssues]
 class Frozen(Partition):  # type: ignore[misc]
-    """A frozen dataclass. Its constructor can only assign fields with `object.__setattr__`."""
+    """A frozen dataclass, whose constructor uses `object.__setattr__`."""
 
     number: int = 0
 

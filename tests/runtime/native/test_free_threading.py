@@ -1,7 +1,7 @@
 """Build the engine for a free-threaded Python, and use it from several threads.
 
-The environment variable TAGWIRE_FREE_THREADED_PYTHON names the interpreter. If it is not set, the tests look for one on
-the PATH. Debian's source package python3.13 builds one in a few minutes: `./configure --disable-gil && make`.
+The environment variable TAGWIRE_FREE_THREADED_PYTHON names the interpreter. By default, the tests search the PATH.
+To build such a Python, run `./configure --disable-gil && make` in Python's source folder.
 """
 
 import os

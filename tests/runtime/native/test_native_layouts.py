@@ -259,7 +259,7 @@ class Abstract(Inner, metaclass=ABCMeta):
 
 
 class WithSize(int):
-    """An int subclass whose objects have a variable size. The engine can't create such objects."""
+    """A subclass of int. Its objects have a variable size, so the engine can't create them."""
 
 
 ODD_FLOAT = FloatingType("float16", "e", 2)
@@ -359,10 +359,7 @@ class Pair(tagwire.Struct):
     "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
 )
 def test_two_fields_share_one_array_object(first: Array, second: Array, value: Any) -> None:
-    """A size computed for one field must not be reused for another field whose value is the same object.
-
-    The bytes of the two fields differ, because their length types or their nullability differ.
-    """
+    """If two fields of different types have the same object as value, encoding must compute each field's size."""
     layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
     plan, message = Plan(layout), Pair(first=value, second=value)
     try:

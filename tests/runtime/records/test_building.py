@@ -126,7 +126,7 @@ def test_messages_that_are_not_compressed_come_back_one_by_one() -> None:
 
 @pytest.mark.parametrize(("format", "inner"), [("v0", [5, 9]), ("v1", [0, 4]), ("kip87", [0, 4])])
 def test_offsets_in_wrappers(format: str, inner: list[int]) -> None:
-    """Inside a wrapper, offsets must be absolute in v0, and relative to the first message in later formats."""
+    """Offsets inside a wrapper are absolute in v0, and relative to the first message in later formats."""
     records = [PLAIN.replace(timestamp=-1), PLAIN.replace(timestamp=-1, offset=9)]
     (batch,) = read_batches(build(records, format, compression="gzip").encode(), format)
     assert batch._messages is not None and batch._messages.offsets == inner

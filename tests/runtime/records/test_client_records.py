@@ -163,10 +163,9 @@ def test_the_headers_of_a_record_with_text_keys_are_the_multimap() -> None:
         headers.add(key, value)
     assert headers.get_all("h") == headers.get("h") == [b"1", b"2"] and headers.keys() == ["h", "i"]
     assert record.headers is headers and record.get_header("h") == b"2"
-    # Three headers: h with the value 1, i with an empty value, and h with the value 2. Each header is preceded by its
-    # length and the length of its key.
+    # Three headers: h = 1, i is empty, h = 2. Each begins with its length and the length of its key.
     assert headers.as_bytes() == bytes.fromhex("03 01 68 31 02 01 69 03 01 68 32")
-    # In format v2, the headers begin with their count, 3. The count and all lengths are zig-zag varints.
+    # In format v2, the count of 3 precedes the headers. The count and all lengths are zig-zag varints.
     assert headers.as_bytes("v2") == bytes.fromhex("06 02 68 02 31 02 69 00 02 68 02 32")
     [read] = build([record.record()], "kip82-str")
     received = ConsumerRecord("t", 0, read).headers

@@ -117,7 +117,7 @@ TWO = (("h", b"1"), ("i", None))
         (PLAIN.replace(tombstone=True), "kip87", "kip82-int+kip87", []),
         (PLAIN.replace(value=None), "v1", "kip87", []),
         (PLAIN.replace(attributes=3), "v2", "v3", []),
-        # In kip82-str, attribute bit 0 marks a null key, so it can't be kept.
+        # In kip82-str, attribute bit 0 marks a null key.
         (PLAIN.replace(attributes=1), "v2", "kip82-str", ["records[0].attributes"]),
         (PLAIN.replace(attributes=8), "v2", "kip82-str", []),
         (PLAIN.replace(attributes=3), "v2", "v1", ["records[0].attributes"]),
@@ -194,8 +194,7 @@ def test_append_time_is_kept_and_producer_timestamps_have_room_in_a_wrapper(code
 def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
     """Check the draft's example: converting v2 to v3 saves 10 bytes in the header, and 1 byte per record.
 
-    The varints in the v3 header save 1 byte of batchLength, 2 of lastOffsetDelta, 2 of baseTimestamp and 5 of
-    maxTimestamp, which v3 stores as a delta.
+    The header saves 1 byte of batchLength, 2 of lastOffsetDelta, 2 of baseTimestamp, and 5 of maxTimestamp.
     """
     records = [Record(index, 1700000000000 + index * 60, None, b"x" * 27) for index in range(460)]
     records += [Record(460, 1700000030000, None, b"x" * 27)]
@@ -204,7 +203,7 @@ def test_bytes_saved_by_v3_in_the_case_of_the_draft() -> None:
     assert lost == () and 16384 <= small.size - 11 < 16600
     assert plain.size - small.size == 10 + len(records)
     zigzag, _ = convert(plain, "v3-zigzag")
-    assert zigzag.size > small.size - 1  # a zig-zag length is never shorter than an unsigned length
+    assert zigzag.size > small.size - 1  # zig-zag varints are never shorter
 
 
 def test_on_loss_is_one_of_two() -> None:
@@ -248,7 +247,7 @@ def test_unsorted_headers_are_rejected_with_the_record_s_index(format: str, comp
 @pytest.mark.parametrize("to", ["v2", "v3-zigzag", "kip82-str"])
 @pytest.mark.parametrize("count", [0, 2])
 def test_last_offset_out_of_range(to: str, count: int) -> None:
-    """Only v3 can represent this last offset: deltas in v3 go up to 2^32 - 1, in other formats up to 2^31 - 1."""
+    """The delta of the last offset can be 2^32 - 1 in v3, but only 2^31 - 1 in other formats."""
     records = [Record(10 + n, 5, b"k", b"v") for n in range(count)]
     batch = build(records, "v3", base_offset=10, last_offset=10 + 2**32 - 1)
     converted, losses = convert(batch, to)

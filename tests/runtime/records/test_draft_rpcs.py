@@ -1,7 +1,6 @@
 """Test Produce and Fetch of the drafts. Versions 0 to 2 are as in Kafka; version 3 has records in the draft's format.
 
-No broker ever supported version 3, so its golden bytes were computed by hand, field by field. The checksums of the
-records are from test_golden_records.py.
+No broker ever supported version 3, so its golden bytes were computed by hand.
 """
 
 from types import ModuleType
@@ -37,9 +36,8 @@ def test_the_layouts_are_those_of_the_released_versions(name: str, draft: Module
         assert cls.header_version(version) == (1 if name.endswith("Request") else 0)
 
 
-# Both messages have the same fields in this order: offset (8), size (46 or 25 bytes), CRC, magic byte (2), attributes,
-# timestamp (300), key ("k") and value ("vv"). The kip82-int message has attribute bit 4 set, and the headers {1: "a",
-# 2: ""} before the value. The kip87 message has bit 5 set, which marks a tombstone.
+# The fields are offset (8), size (46 or 25 bytes), CRC, magic byte (2), attributes, timestamp (300), key ("k"), headers
+# (only in kip82-int: {1: "a", 2: ""}), and value ("vv"). Attribute bit 4 marks headers, bit 5 a tombstone.
 KIP82_INT = (
     "0000000000000008 0000002e be0f1663 02 10 000000000000012c 00000001 6b"
     "00000011 00000001 00000001 61 00000002 00000000 00000002 7676"
@@ -52,10 +50,7 @@ RECORDS = {
 
 
 def with_size(format: str) -> str:
-    """Return the golden records, preceded by their int32 size: 58 (12 + 46) or 37 (12 + 25).
-
-    The offset and the message size take 12 bytes, and the message takes 46 or 25.
-    """
+    """Return the golden records after their int32 size: 12 bytes plus the message size of 46 or 25."""
     return f"{'0000003a' if format == 'kip82-int' else '00000025'} {RECORDS[format][0]}"
 
 

@@ -23,7 +23,7 @@ pytestmark = native
 
 NAMES = ("v2", "v3-zigzag")
 EDGES = (0, 1, 2, 3, 40, 41, 49, 50, 51, 62, 63, 64, 65, 8170, 8181, 8190, 8191, 8192)
-"""Value sizes near the limits at which the length of a value or record takes one more byte."""
+"""Value sizes around which a length field takes one more byte."""
 
 
 def in_each_engine(layout: Layout) -> dict[str, Format]:
@@ -101,7 +101,7 @@ def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> 
 @pytest.mark.parametrize("header", [(), (("h", b"1"),)])
 @pytest.mark.parametrize("edge", [64, 8192, 1 << 20])
 def test_lengths_that_take_one_more_byte(name: str, edge: int, header: Any) -> None:
-    """Check lengths near each varint size limit, because C code expects each length to be as wide as the last one."""
+    """C code expects each length field to have the size of the previous one, so check other sizes."""
     around = [Record(0, 0, None, bytes(size), header) for size in range(edge - 16, edge + 2)]
     mixed = [each for one in around for each in (one, Record(0, 0, b"", None), one, Record(0, 0, None, bytes(300)))]
     for records in (around, around[::-1], mixed[: 400 if edge < 9000 else 16]):
@@ -134,7 +134,7 @@ def test_unusual_records_between_ordinary_records(attribute: str, value: Any) ->
 
 
 def with_lengths_at(*indexes: int) -> Layout:
-    """Return format v2 with more length fields in its records: one before each item at one of these indexes."""
+    """Return format v2 with an additional length field before each record item at these indexes."""
     root = format_of("v2").root
     array = root.items[-1]
     assert isinstance(array.type, Array) and isinstance(array.type.element, Nested)

@@ -78,7 +78,7 @@ def test_unknown_magic_byte_is_reported_with_those_that_are_known() -> None:
 
 @pytest.mark.parametrize("name", ["v3", "v3-zigzag"])
 def test_truncated_batch_after_complete_batches(name: str) -> None:
-    """The complete batches before a truncated batch must be read, even if the truncated batch's length is a varint."""
+    """Complete batches before a truncated batch must be read, even if batch lengths are varints."""
     first = build(ONE, "v0").encode()
     for size in (1, 100, 9000, 200_000):
         second = build([Record(1, 5, b"k", bytes(size))], name).encode()

@@ -19,8 +19,8 @@ from tagwire.records import format_names, format_of, read_batches
 NO_PRODUCER = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
 NO_PID = {"pid": -1, "epoch": -1, "first_sequence": -1}
 
-# A record of magic 2 or 3 without its length and attributes takes 11 bytes; all its numbers are zig-zag varints.
-# The 11 bytes: timestampDelta 00, offsetDelta 00, key 02 6b, value 04 7676, and one header (02, key 02 68, null 01).
+# Without length and attributes, a record of magic 2 or 3 takes 11 bytes: timestampDelta 00, offsetDelta 00, key 02 6b,
+# value 04 7676, header count 02, header key 02 68, null value 01. All numbers are zig-zag varints.
 RECORD = {
     "attributes": 0,
     "timestamp_delta": 0,
@@ -66,8 +66,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         "0000000000000008 00000019 @e3f14d9c 02 00 000000000000012c 00000001 6b 00000002 7676",
         message(2, timestamp=300, headers=()),
     ),
-    # The message size is 46 bytes (hex 2e): 25 without headers, 4 for the headers' total length (17, hex 11), and 9 + 8
-    # for the headers.
+    # The message size is 46 bytes (hex 2e): 25 without headers, 4 for the headers' length, and 9 + 8 for the headers.
     (
         "kip82-int",
         "headers",
@@ -109,9 +108,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         00000011 00000001 00000001 61 00000002 00000000 00000002 7676""",
         message(2, 0x30, timestamp=300, headers=INT_HEADERS),
     ),
-    # The batch size is 54 bytes (hex 36). The batch header takes 41 of them: CRC 4, magic 1, attributes 2,
-    # lastOffsetDelta 4, two timestamps 16, producer ID 8, epoch 2, firstSequence 4. The message's length takes 1, and
-    # the message takes 12 (hex 0c): attributes 1, two deltas 1 + 1, key 1 + 1, value 1 + 2, header 1 + 3.
+    # The batch size is 54 bytes (hex 36): 41 for the batch header, 1 for the message's length, and 12 (hex 0c) for the
+    # message (attributes 1, deltas 2, key 2, value 3, header 4).
     (
         "kip82-str",
         "a header",
@@ -128,7 +126,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             "messages": (RECORD | {"headers": ({"key": "h", "value": b"v"},)},),
         },
     ),
-    # Attribute bit 0 marks a null key, bit 1 a null value. With their length bytes, the messages take 4 and 5 bytes.
+    # Attribute bit 0 marks a null key, bit 1 a null value.
     (
         "kip82-str",
         "nulls",
@@ -149,9 +147,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
             ),
         },
     ),
-    # The batch header has 49 bytes after batchLength: epoch 4, magic 1, crc 4, attributes 2, lastOffsetDelta 4,
-    # timestamps 16, producer 8 + 2 + 4, count 4. The record takes 12 bytes (zig-zag: hex 18) after its length byte,
-    # so batchLength is 49 + 13 = 62 (hex 3e).
+    # batchLength is 62 (hex 3e): 49 bytes of header fields, the record's length byte, and 12 bytes (zig-zag: hex 18).
     (
         "v2",
         "a record",
@@ -167,9 +163,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000000""",
         batch(2, last_offset_delta=3, base_timestamp=-1, max_timestamp=300, records=()),
     ),
-    # batchLength is 45 (hex 2d): 33 bytes of header fields after it, and a record of 12 bytes. The header fields are
-    # epoch 4, magic 1, crc 4, attributes 2 (bit 7 is set), lastOffsetDelta 1, baseTimestamp 2 (300 = ac 02),
-    # maxTimestampDelta 1, producer 14, and count 4. The record has a length byte (11, zig-zag 16) and no attributes.
+    # batchLength is 45 (hex 2d): 33 bytes of header fields (the timestamp 300 is ac 02), the record's length byte, and
+    # 11 bytes (zig-zag: hex 16). The record has no attributes, because bit 7 of the batch's attributes is set.
     (
         "v3",
         "a record",
@@ -177,7 +172,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # The same batch, if the draft means zig-zag varints: 45 is encoded as 5a, and 300 as d8 04.
+    # The same batch with zig-zag varints: 45 is 5a, and 300 is d8 04.
     (
         "v3-zigzag",
         "a record",
@@ -185,9 +180,8 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  16 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, attributes=0x80, base_timestamp=300, max_timestamp_delta=0, records=(RECORD,)),
     ),
-    # The record has attributes, so it takes 12 bytes (zig-zag: hex 18) after its length byte, 13 in total.
-    # Without a timestamp, baseTimestamp is -1, which takes 10 bytes (nine times ff, and 01), not 2 as above.
-    # So batchLength is 33 - 2 + 10 + 13 = 54 (hex 36).
+    # batchLength is 54 (hex 36): 41 bytes of header fields (the missing timestamp, -1, takes 10), the record's length
+    # byte, and 12 bytes (zig-zag: hex 18).
     (
         "v3",
         "attributes, no timestamp",
@@ -195,8 +189,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
         ffffffffffffffff ffff ffffffff 00000001  18 05 00 00 02 6b 04 7676 02 02 68 01""",
         batch(3, base_timestamp=-1, max_timestamp_delta=0, records=(RECORD | {"attributes": 5},)),
     ),
-    # After batchLength, the header takes 33 bytes if the timestamp takes 2, as 300 does. The zig-zag varint -1 takes 1
-    # (01), and the record takes 13, so batchLength is 33 - 2 + 1 + 13 = 45 (zig-zag 5a).
+    # batchLength is 45 (zig-zag: hex 5a): 32 bytes of header fields (the missing timestamp, -1, takes 1), and 13 bytes.
     (
         "v3-zigzag",
         "attributes, no timestamp",

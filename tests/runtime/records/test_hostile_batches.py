@@ -89,7 +89,7 @@ def test_a_count_fits_into_the_bytes(
 
 
 def test_wrapper_with_an_offset_below_the_smallest_int64() -> None:
-    """A wrapper has its last message's offset. If that is -2^63, the first message's offset doesn't fit in an int64."""
+    """If a wrapper (the last message) has offset -2^63, the first message's offset doesn't fit in an int64."""
     data = build(RECORDS, "v1", compression="gzip").replace(base_offset=-(2**63)).encode()
     with pytest.raises(DecodeError, match="found wrapper offset -9223372036854775808"):
         read_all(data, "v1")
@@ -199,7 +199,7 @@ except LimitError:
 @pytest.mark.skipif(SANITIZED, reason="AddressSanitizer holds back what is freed")
 @pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
 def test_decompression_bomb_stays_within_the_memory_limit(codec: str, tmp_path: Path) -> None:
-    """Decompress 300 MB with a limit of 10 MB. Measure the process, because codecs allocate outside of Python."""
+    """Decompress 300 MB with a limit of 10 MB. Measure the process, because codecs are C code."""
     format = "v0" if codec == "lz4-magic0" else "v2"
     number = ("none", "gzip", "snappy", "lz4", "zstd").index(codec.partition("-")[0])
     bomb = compress(codec, bytes(300_000_000))
@@ -222,7 +222,7 @@ def test_damaged_compressed_bytes(codec: str) -> None:
     for _ in range(100):
         broken = bytearray(packed)
         broken[random.randrange(len(broken))] ^= 1 << random.randrange(8)
-        with pytest.raises(TagwireError):  # either decompression fails, or the records are invalid
+        with pytest.raises(TagwireError):  # invalid compressed data or records
             read_all(resealed(header + broken[: random.randrange(1, len(broken) + 1)]))
 
 
@@ -335,7 +335,7 @@ def beyond(format: str, codec: str, **limits: int) -> LimitError:
 @pytest.mark.parametrize("format", format_names())
 def test_the_limit_on_records(format: str, codec: str) -> None:
     if codec == "none" and format_of(format).records is None:
-        return  # without compression, each message counts as a separate batch
+        return  # each message is a batch
     error = beyond(format, codec, records=4)
     assert error.found == "5 records" and error.expected == "at most 4 (Limits.records)" and error.offset == 0
 
@@ -363,7 +363,7 @@ def test_a_huge_count_allocates_nothing() -> None:
 
 
 def test_offsets_of_errors_in_compressed_bytes() -> None:
-    """Errors in compressed records must have the offset of the compressed data, and mention the decompressed offset."""
+    """The offset of errors in compressed records is the start of the compressed data."""
     header = bytearray(batch("v2")[:V2_RECORDS_AT])
     struct.pack_into(">h", header, 21, 1)
     struct.pack_into(">i", header, V2_COUNT_AT, 1)

@@ -42,14 +42,11 @@ CASES = [
     (mixed(1, ((0, 0), (1, 1)), 1, attributes=9), [(0, -1, ()), (1, 5, ())]),
     (mixed(0, ((0, 1), (1, 0), (2, 0)), 2), [(0, 4, ()), (1, -1, ()), (2, -1, ())]),
 ]
-"""Each case: bytes, and the offset, timestamp and headers of the records in them.
-
-The expected values are the ones that Kafka's DeepRecordsIterator and DefaultRecord return.
-"""
+"""Each case: bytes, and the offsets, timestamps and headers that Kafka reads from them."""
 
 
 WRITERS = {"convert --to v2 --codec zstd": None, "compact --include-active --drop-keyless": [9]}
-"""The `tagwire log` commands to test, and the offsets of the records that each of them keeps; None if it keeps all."""
+"""The tested `tagwire log` commands, and the offsets of the records that they keep (None: all)."""
 
 
 @pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])
@@ -114,7 +111,7 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
 
 
 def test_element_with_an_error_is_counted_once() -> None:
-    """An element with an error must count only once, so an invalid third header must not exceed a limit of three."""
+    """An element with an error counts only once, so the third header doesn't exceed a limit of three."""
     headers = [(key, b"abc") for key in (1, 2, 3)]
     data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
     at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4

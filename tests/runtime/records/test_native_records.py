@@ -115,7 +115,7 @@ def test_engines_and_interpreter_read_the_same_in_many_cases(
 def test_headers_before_an_error_are_not_read_again(
     name: str, formats_of: Callable[[str], dict[str, Format]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hundreds of headers before an error must not be read again, which would take 30 times as long."""
+    """Headers before an error must not be read again, because there may be hundreds of them."""
     formats = formats_of(name)
     read_again = 0
     element = reader.LayoutReader.element
@@ -181,7 +181,7 @@ def test_iterators_of_one_batch_are_apart() -> None:
 
 
 def test_format_without_a_native_plan() -> None:
-    """The native engine has no plan for the records of this format, because they have no offset deltas."""
+    """The native engine has no plan for records without offset deltas."""
     root = format_of("v2").root
     records = root.items[-1]
     assert isinstance(records.type, Array) and isinstance(records.type.element, Nested)

@@ -14,7 +14,7 @@ from tagwire.wire.checksums import checksum
 
 pytestmark = pytest.mark.skipif(engine() != "native", reason="the pure engine has only one way")
 LONG_WAY = Limits(bytes=1 << 40)
-"""Limits that are high, but not the defaults: with such limits, the fast path is not used."""
+"""With any limits but the defaults, the fast path is not used."""
 
 
 SCANNED = (
@@ -87,7 +87,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("records", RECORDS, ids=range(len(RECORDS)))
 def test_builders(settings: dict[str, Any], records: list[dict[str, Any]]) -> None:
-    built({}, RECORDS[0], fast=False)  # the first use of a builder installs the fast path
+    built({}, RECORDS[0], fast=False)  # installs the fast path
     assert built(settings, records, fast=True) == built(settings, records, fast=False)
 
 
@@ -150,7 +150,7 @@ def test_totals(format: str) -> None:
     "settings", [{}, {"compression": "gzip", "wrapper_key": b"k"}, {"_quick": 1}, {"format": "v1"}]
 )
 def test_native_constructor_sets_what_python_does(arguments: tuple[Any, ...], settings: dict[str, Any]) -> None:
-    BatchBuilder().append(b"k")  # after the first `append`, C code constructs all builders
+    BatchBuilder().append(b"k")  # installs the native constructor
 
     def values(*, fast: bool) -> Any:
         builder = BatchBuilder.__new__(BatchBuilder)

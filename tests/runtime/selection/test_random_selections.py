@@ -21,7 +21,7 @@ class PureSelection(Selection):
 
 
 class Counted:
-    """A native selection plan that counts how often the layout interpreter had to be used instead."""
+    """A native selection plan that counts the uses of the layout interpreter."""
 
     rejected = 0
 
@@ -137,7 +137,7 @@ def test_rewrites_equal_decode_change_encode() -> None:
     assert done > ROUNDS / 4
     assert rejected > ROUNDS / 20
     assert compared > 100
-    if Plan is not None:  # the native engine must rarely fall back on the layout interpreter
+    if Plan is not None:  # the layout interpreter must be used rarely
         # Each case runs twice, so `Counted` counts each rejection twice.
         assert Counted.rejected / 2 - rejected / len(ENGINES) < done / 100
 

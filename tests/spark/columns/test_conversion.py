@@ -31,5 +31,5 @@ def test_invalid_rows_are_found_by_bisection(wrong: tuple[int, ...], monkeypatch
     assert tuple(misfits) == wrong and {each.reason for each in misfits.values()} <= {
         "has a value that does not fit the Arrow type uint64"
     }
-    # bisecting 4096 rows to find a wrong value takes 12 steps of 2 calls each
+    # Finding a wrong value in 4096 rows takes 12 steps of 2 calls each.
     assert calls[0] <= 2 + 2 * 12 * len(wrong)

@@ -1,6 +1,6 @@
 """Read and write the types of the tagwire dialect with Spark: numbers, times, decimals, enums, shared structs.
 
-As a user would do, the tests generate a package from specs and ship it to the workers. The bytes are computed by hand.
+The tests generate a package from specs and ship it to the workers. The bytes are computed by hand.
 """
 
 import json
@@ -92,8 +92,7 @@ V1 = bytes.fromhex(
 )
 """The first line contains `id` 5, no parts, no parent, `side` 9 (which has no name), `done` 1 ms before 1970, `seen` at
 the start of 1970, `took` 0 ns, and `left` 60 s. The second line contains the price (12.34, at 1 s after 1970), one fee
-(0.01, in 1970), and the trade's tag section, with the unknown tag 9. The price and the fee each end with an empty tag
-section."""
+(0.01, in 1970), and a tag section with the unknown tag 9."""
 ROW0 = {
     "id": Decimal(2**63 + 1),
     "parts": [Decimal(1), Decimal(2**64 - 1)],
@@ -144,7 +143,7 @@ def test_the_types_in_spark() -> None:
 
 
 def test_functions_and_batches_give_equal_rows(spark: "SparkSession") -> None:
-    """Check that column functions and whole-batch decoding return equal rows, in a session with time zone UTC."""
+    """Check that `from_message` and `decode_messages` return equal rows."""
     df = messages(spark, V0)
     [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
     [by_batch] = decode_messages(df, "Trade", 0, PACKAGE, into=None, keep=[]).collect()
@@ -155,7 +154,7 @@ def test_functions_and_batches_give_equal_rows(spark: "SparkSession") -> None:
 
 
 def utc(value: Any) -> Any:
-    """Convert a datetime, which Spark returns in this process's time zone, to UTC."""
+    """Convert a datetime from local time to UTC."""
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
@@ -171,7 +170,7 @@ def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
 
 
 def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
-    """Check that rows survive a shuffle, for which Spark converts the decoded columns from Arrow to its own format."""
+    """Check rows after a shuffle, which converts decoded columns from Arrow to Spark's own format."""
     options = {**PACKAGE, "unknown.tagged.fields": "binary"}
     read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
     there = read.repartition(1).selectExpr("n", "m")
@@ -180,7 +179,7 @@ def test_round_trip_through_a_shuffle(spark: "SparkSession") -> None:
 
 
 def test_values_from_sql(spark: "SparkSession") -> None:
-    """Check values from SQL: a uint64 field accepts any numeric type, and times are rounded down to the unit."""
+    """Check that uint64 fields accept all numeric types, and that times are rounded down."""
     struct = """named_struct(
         'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
         'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,
@@ -190,7 +189,7 @@ def test_values_from_sql(spark: "SparkSession") -> None:
     fields: Any = trade
     assert (fields.id, fields.parts, fields.parent) == (7, (2**64 - 1,), 8)
     assert (fields.done, fields.seen, fields.took, fields.left) == (-1, 3000, 10**9, 1)
-    assert fields.price.amount == b"\0\x96"  # 150 hundredths, in two bytes: 0x96 alone would be negative
+    assert fields.price.amount == b"\0\x96"  # 150; a single byte 0x96 would be negative
 
 
 @pytest.mark.usefixtures("spark")

@@ -293,7 +293,7 @@ def test_a_dataframe_without_the_column(commits: "DataFrame") -> None:
 
 
 def test_settings_replace_the_python_that_finds_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With `spark_conf`, Spark finds data sources with this process's Python, not the first `python3` on the PATH."""
+    """With `spark_conf`, Spark looks up data sources with this Python, not the first `python3` on the PATH."""
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     assert spark_conf()["spark.pyspark.python"] == sys.executable == os.environ["PYSPARK_PYTHON"]
     monkeypatch.setenv("PYSPARK_PYTHON", "another")

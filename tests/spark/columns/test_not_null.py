@@ -57,7 +57,7 @@ def test_rows_that_can_not_be_decoded_have_null_fields() -> None:
 
 
 def test_null_messages(spark: "SparkSession") -> None:
-    """Check that all fields of a null message are null, even fields that can't be null in a message."""
+    """Check that all fields of a null message are null, even non-nullable fields."""
     df = spark.createDataFrame([(bytearray(COMMIT.encode(VERSION)),), (None,)], "value binary")
     for decoded in (
         df.select(from_message("value", NAME, VERSION).alias("m")).select("m.*"),
@@ -86,7 +86,7 @@ def test_arrow_and_null_structs_in_a_message(spark: "SparkSession") -> None:
 
 
 def test_arrow_and_undecodable_rows(spark: "SparkSession") -> None:
-    """Check that `toArrow` accepts rows that can't be decoded, in which nested structs are null."""
+    """Check that `toArrow` accepts undecodable rows, which have null structs."""
     name = "FetchSnapshotRequest"
     partition = messages.fetch_snapshot_request.PartitionSnapshot()
     topic = messages.fetch_snapshot_request.TopicSnapshot(partitions=[partition])

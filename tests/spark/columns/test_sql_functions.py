@@ -128,7 +128,7 @@ def test_rejected_input_in_sql(view: "SparkSession", call: str, text: str) -> No
 
 
 def test_permissive_mode_in_sql() -> None:
-    """Check PERMISSIVE mode without Spark: decoding errors go into the row's JSON, encoding errors become null."""
+    """In PERMISSIVE mode, decoding errors go into the row's JSON, and encoding errors return null."""
     options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
     names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
     good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()
@@ -184,7 +184,7 @@ def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
     ],
 )
 def test_extra_arguments_of_udfs_are_rejected(spark: "SparkSession", make: Any, counts: set[int]) -> None:
-    """Check that extra arguments are rejected: in Python when the UDF is called, in SQL only when a task runs it."""
+    """Extra arguments are rejected: in Python by the call, in SQL only by the task."""
     udf = make()
     for count in range(4):
         if count in counts:

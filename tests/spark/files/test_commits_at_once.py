@@ -71,7 +71,7 @@ def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callabl
 
 
 def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a slow job's manifest has the number of a finished commit, other processes must ignore the manifest."""
+    """Processes must ignore a slow job's manifest that has the number of a finished commit."""
     writer, messages = begun(tmp_path)
     second, its_messages = staged(tmp_path, b"late")
     draft = second.job.folder / "manifest-late.json"
@@ -91,7 +91,7 @@ def test_slow_writer_takes_the_number_of_a_finished_commit(tmp_path: Path, monke
     once(monkeypatch, local_commit, "_move", another)
     writer.commit(messages)
     assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
-    carried_out_by_another(tmp_path)  # does nothing, because the commit with this number is finished
+    carried_out_by_another(tmp_path)  # must do nothing
     name.unlink()
     second.abort(its_messages)
     assert rows(tmp_path) == AFTER and is_clean(tmp_path)

@@ -27,7 +27,7 @@ BATCHES = 300
 
 
 def log(base: int = 0, count: int = BATCHES) -> dict[str, bytes]:
-    """Return a segment with indexes, which have an entry for each batch but the first, as a broker's indexes do."""
+    """Return a segment with indexes. Like a broker's indexes, they have no entry for the first batch."""
     name = f"orders-0/{base:020}"
     return {
         f"{name}.log": b"".join(batch(base + 5 * n, 5, 4000) for n in range(count)),
@@ -111,8 +111,7 @@ def test_a_split_is_read_ahead_in_growing_blocks(store: Any) -> None:
     size, mib = BATCHES * SIZE, 1 << 20
     of_one = [f"0-{mib}", f"{mib}-{3 * mib}", f"{3 * mib}-{size}"]
     assert sorted(each.split()[-1] for each in gets) == sorted(2 * of_one)
-    # For each file, one more request checks that the file is unchanged, because this file system can't compare ETags
-    # when it reads a range.
+    # One more request per file checks that the file is unchanged.
     assert len(store.requests) - len(gets) == 2
 
 
@@ -176,7 +175,7 @@ def test_stream_of_a_prefix_reads_each_record_once(store: Any) -> None:
     ("name", "data"), [("cleaner-offset-checkpoint", b"0\n1\norders 1 20\n"), ("_SUCCESS", b'{"number": 1}')]
 )
 def test_log_with_a_missing_segment(store: Any, name: str, data: bytes) -> None:
-    """Check that a missing segment is data loss, unless some file shows that compaction or `kafka_log` left the gap."""
+    """A missing segment is data loss, unless a file shows that compaction or `kafka_log` left the gap."""
     store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
     for read in (
         lambda: [row for _, part in triggers(stream("counted://k/", assign='{"orders": [1]}'), {}) for row in part],
@@ -237,7 +236,7 @@ def test_s3_rejects_a_range_of_another_object(s3: Any) -> None:
     for base in (0, 5):
         system.pipe(f"logs/n/orders-0/{base:020}.log", batch(base))
     splits = plan(query)
-    system.pipe(f"logs/n/orders-0/{5:020}.log", batch(5) + batch(10))  # growth of the last segment is allowed
+    system.pipe(f"logs/n/orders-0/{5:020}.log", batch(5) + batch(10))  # the last segment may grow
     assert sum(each.num_rows for each in rows_of_task(splits, query, full_schema(query))) == 10
     system.pipe(f"logs/n/orders-0/{0:020}.log", batch(0, 5, 41))
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*s3://logs/n/orders-0"):

@@ -119,7 +119,7 @@ def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
 
 
 def from_request(first: int) -> Callable[[int, str], bool]:
-    """Return a function that is true for request number `first` and all later ones, as if the process had died."""
+    """Return a function that is true for all requests from number `first` on."""
     return lambda number, _: number >= first
 
 
@@ -432,7 +432,7 @@ def test_listing_interrupted_by_a_commit_is_repeated(bucket: Bucket, monkeypatch
 
 
 def test_rows_of_dead_and_late_attempts(bucket: Bucket) -> None:
-    """Check that rows of dead attempts never appear, and that the commit or a late attempt removes their objects."""
+    """Check that rows of dead and late attempts never appear."""
     url, writer, staged = begun(bucket)
     writer.write(iter(rows("t", 2, b"twice")))
     late = bucket.writer(url)

@@ -58,7 +58,7 @@ def kafka(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", [f"orders-1.{'b' * 32}-delete", "orders-*", "*", ""])
 def test_stream_reads_what_a_batch_read_reads(kafka: Path, path: str) -> None:
-    """A stream and a batch read must return the same rows, even those of a deleted partition that the path names."""
+    """A stream and a batch read of a path must return the same rows."""
     [(end, found)] = triggers(stream(kafka / path), {})
     assert [(row["topic"], row["partition"], row["offset"]) for row in found] == rows(kafka / path)
     assert end["orders"]["1"] == (9 if "delete" in path else 2)
@@ -104,10 +104,7 @@ def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_cleaned_segment_replaces_others(tmp_path: Path, scheme: str) -> None:
-    """A cleaned segment (`.swap`) must replace all segments that it covers.
-
-    How many segments it covers is known only from the offsets of its batches, not from its name.
-    """
+    """A cleaned segment (`.swap`) must replace all segments that contain the offsets of its batches."""
     for base in (0, 3, 6):
         segment(tmp_path / "o-0", base, batch(base, 3))
     segment(tmp_path / "o-0", 0, batch(0, 3), batch(3, 3), suffix=".log.swap")
@@ -193,10 +190,7 @@ def test_names_that_no_file_has(tmp_path: Path) -> None:
 
 
 def test_single_segment_is_read_without_its_neighbors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that reading one segment ignores the other segments and files in its folder.
-
-    A read only looks for pending commits, in the segment's folder and in the folder above.
-    """
+    """Check that reading one segment ignores other files, except for pending commits."""
     path, seen = segment(tmp_path, 0, batch(0, 3)), list[Path]()
     (tmp_path / "up").symlink_to(tmp_path / "nowhere")
 
@@ -284,7 +278,7 @@ def test_caching_protocols_are_rejected(url: str) -> None:
 
 
 def test_empty_logs(kafka: Path, tmp_path: Path) -> None:
-    """A read returns no rows if no topic matches or the log is empty. A stream of an empty folder has no offsets."""
+    """A read without matching topics or records returns no rows. A stream of an empty folder has no offsets."""
     assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"
     job(target, table())

@@ -9,11 +9,8 @@ from tagwire.errors import TagwireError
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make jobs run their units in this process, one after another, instead of on Spark.
-
-    Units and results still pass through JSON, as they do with workers.
-    """
-    from tagwire_spark.errors import rejection  # here, because this import needs pyspark
+    """Make jobs run their tasks in this process, one after another, instead of on Spark."""
+    from tagwire_spark.errors import rejection  # needs pyspark
 
     def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
         assert len(units) == len(sizes)

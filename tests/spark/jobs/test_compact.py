@@ -29,7 +29,7 @@ OLD = NOW - 30 * DAY
 
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Split every partition into several tasks, as if it were large, and return a list of what each task does."""
+    """Split every partition into several tasks, and return a list of what each task does."""
     monkeypatch.setattr(compact, "TASK_BYTES", -1)
     done: list[str] = []
 
@@ -158,9 +158,9 @@ def test_empty_logs_and_segments(spark: "SparkSession", tmp_path: Path) -> None:
         (tmp_path / "logs" / file[0] / segment_file(file[1], "log")).touch()
     every: tuple[dict[str, Any], ...] = (
         {"now": NOW, "include_active": True},
-        {"now": NOW, "include_active": True, "segment_bytes": 100},  # two segments with records exceed this size
-        {"now": OLD, "min_compaction_lag_ms": 2},  # no segment of `rolled-0` is old enough, so all are copied
-        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # the last two segments are copied
+        {"now": NOW, "include_active": True, "segment_bytes": 100},  # too small for two segments with records
+        {"now": OLD, "min_compaction_lag_ms": 2},  # copies all segments of `rolled-0`
+        {"now": OLD + 4, "min_compaction_lag_ms": 2},  # copies the last two
     )
     for name, rules in zip("abcd", every, strict=True):
         expected = on_one_machine(tmp_path / "logs", tmp_path / "one" / name, rules)

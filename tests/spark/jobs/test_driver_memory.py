@@ -14,7 +14,7 @@ from tagwire.records import Record, build
 from tagwire_spark.jobs import convert_logs
 
 MOST = 2000
-"""The driver may use at most this many bytes of memory per segment."""
+"""The number of bytes that the driver may use per segment."""
 
 
 def segments(folder: Path, count: int) -> Path:
@@ -53,7 +53,7 @@ def bytes_for_each(folder: Path) -> float:
 
 
 def test_the_driver_of_convert(tmp_path: Path) -> None:
-    # Measure in a separate process, because tracemalloc would also count allocations of other threads here.
+    # In this process, tracemalloc would also count allocations of other threads.
     measured = subprocess.run([sys.executable, __file__, tmp_path], capture_output=True, text=True, check=True)
     assert float(measured.stdout) < MOST
 

@@ -93,7 +93,7 @@ def test_a_table_for_any_reader(spark: "SparkSession", tmp_path: Path) -> None:
     assert df.where("topic = 'orders' and partition = 1").count() == 30
     [folder] = {path.parent.parent.name for path in (tmp_path / "parquet").rglob("*.parquet")}
     assert folder == "topic=orders"
-    table = pq.read_table(tmp_path / "parquet")  # pyarrow finds the partition columns by default
+    table = pq.read_table(tmp_path / "parquet")
     assert table.num_rows == 60 and {"topic", "partition"} <= set(table.column_names)
     pattern = (tmp_path / "parquet" / "**" / "*.parquet").as_posix()
     query = "select topic, partition, count(*), sum(octet_length(value)) from read_parquet(?) group by all order by 2"
@@ -137,8 +137,7 @@ def test_formats_of_proposals(here: Any, tmp_path: Path, format: str) -> None:
 def test_properties_that_rows_can_not_represent(here: Any, tmp_path: Path) -> None:
     """Check that an export and an import preserve properties that rows can't represent.
 
-    Such properties are, for example, markers, empty batches, delete horizons, append times, timestamps beyond Spark's
-    range, and preallocated zeros at the end of a file.
+    Examples are markers, empty batches, delete horizons, append times, huge timestamps, and zeros at the end of a file.
     """
     batches = [
         build(RECORDS[:2], "v2", last_offset=7, max_timestamp=1 << 41, producer_id=5, producer_epoch=1),
@@ -270,7 +269,7 @@ def test_damage_is_rejected_or_imported_byte_for_byte(
     assert tree(tmp_path / "back") == tree(logs)
     rows = [row for row in rows_of_log(logs, mode="PERMISSIVE") if row.pop("_error") is None]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(rows)
-    # Check that all Parquet writers are closed. An open writer could later add a footer to another attempt's file.
+    # An open Parquet writer could add a footer to another attempt's file.
     assert len(opened) == (4 if begun else 2) and not any(each.is_open for each in opened)
 
 
@@ -298,7 +297,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
 
 
 def test_arguments_that_export_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # not needed, because the arguments are rejected first
+    spark: Any = None  # not used
     (tmp_path / "full" / "a-0").mkdir(parents=True)
     (tmp_path / "odd" / "b-0").mkdir(parents=True)
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")

@@ -177,7 +177,7 @@ def test_abandoned_attempt_leaves_no_files(tmp_path: Path) -> None:
     assert files(tmp_path / "out")[f"orders-0/{segment.name}"] == segment.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     with pytest.raises(LogPathError, match="all workers must mount"):
-        _convert(unit, str(staged.attempts), NOTHING)  # a late attempt, after the end of the job
+        _convert(unit, str(staged.attempts), NOTHING)  # an attempt after the end of the job
 
 
 def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_job_that_fails_leaves_nothing(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_arguments_that_convert_rejects_immediately(tmp_path: Path) -> None:
-    spark: Any = None  # the job doesn't need Spark
+    spark: Any = None  # not used
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")

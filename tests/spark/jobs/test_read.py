@@ -71,7 +71,7 @@ def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:
     file = read_logs(spark, root / "a-1" / f"{10:020}.log", StructType().add("offset", LongType()))
     assert sorted(row.offset for row in file.collect()) == [*range(10, 20)]
     assert file.rdd.getNumPartitions() == int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
-    # A deleted partition, whose folder name ends with "-delete", is read only if the path names the folder.
+    # A deleted partition (folder "*-delete") is read only if the path names its folder.
     deleted = read_logs(spark, root / f"a-2.{'0' * 32}-delete", "offset long", tasks=1)
     assert deleted.count() == 5
 
@@ -112,10 +112,7 @@ def test_errors_of_workers_name_the_file(spark: "SparkSession", tmp_path: Path) 
 
 
 def test_writes_are_read_completely_or_not_at_all(spark: "SparkSession", tmp_path: Path) -> None:
-    """Check that a read fails if another write is committed after the read was planned.
-
-    Tasks list partitions separately, so some would see the other write, and some would not.
-    """
+    """Check that a read fails if another write is committed after the read was planned."""
     folder = str(tmp_path / "written")
     rows = spark.range(40).selectExpr("'t' topic", "cast(id % 4 as int) partition", "cast(id as string) value")
     rows.write.format("kafka_log").mode("append").save(folder)

@@ -1,8 +1,8 @@
 """Run real clients against the mock peers of examples/. Each client bootstraps, then produces and consumes one record.
 
-The Python clients are tested if they are installed (`pip install confluent-kafka kafka-python aiokafka`). Kafka's own
-client is tested if Java and its jars are available (see `kafka_jars`, which may run Maven). Each client runs in its own
-process with a timeout. It prints the offset of the produced record, then offset, key and value of the consumed record.
+Clients that are not installed are skipped (`pip install confluent-kafka kafka-python aiokafka`). Kafka's own client
+needs Java and the jars of `kafka_jars`. Each client prints the produced record's offset, then offset, key and value of
+the consumed record.
 """
 
 import importlib.util

@@ -1,7 +1,7 @@
 """Test mock peers without sockets: which requests a script answers, and the bytes of the responses.
 
-The expected bytes follow Kafka's specs. A frame consists of its size, a header and a body. The header is a correlation
-ID and, in flexible versions, a zero byte, because there are no tagged fields.
+A frame consists of its size, a header and a body. The header is a correlation ID and, in flexible versions, a zero byte
+for "no tagged fields".
 """
 
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> No
     peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
     connection = peer.connect()
     in_v0 = bytes.fromhex("00000006  00000007  001b")
-    # In version 4, the header ends with a tag section. The body has throttle_time_ms, error_code, and a tag section.
+    # In version 4, header and body end with a tag section, and the body begins with throttle_time_ms.
     in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")
     assert connection.receive_data(framed(BEAT, 0)) == [Send(in_v0)]
     assert connection.receive_data(framed(BEAT, 4)) == [Send(in_v4)]
